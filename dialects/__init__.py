@@ -1,0 +1,1 @@
+"""Floor 1: dialects and operations that xDSL lacks."""

@@ -1,0 +1,48 @@
+"""
+The base class of the project's passes.
+
+A pass lives in a file of its own name: the pass `fuse-hlo` is the class `FuseHloPass` in `passes/fuse_hlo.py`, the
+conversion `convert-a-to-b` is `ConvertAToBPass` in `lowering/convert_a_to_b.py` (or in a folder of that name with the
+class in its `conversion.py`). The registry in `passes/registry.py` finds it by that name; no list is edited.
+The first line of the class's docstring is what `hlo-opt --help` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from .diagnostics import op_error
+
+
+@dataclass(frozen=True)
+class HloPass(ModulePass):
+    """A pass that states what it leaves: `run` transforms the module, `apply` also checks the contract."""
+
+    illegal: ClassVar[Collection[str]] = ()
+    """Names of operations (`hlo.fusion`) or whole dialects (`hlo.*`) that must be gone after the pass."""
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        raise NotImplementedError
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.run(ctx, op)
+        if self.illegal:
+            self._check_illegal(op)
+
+    def _check_illegal(self, module: ModuleOp) -> None:
+        names = {name for name in self.illegal if not name.endswith(".*")}
+        dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
+        for op in module.walk():
+            if op.name in names or (dialects and op.name.startswith(dialects)):
+                raise self.unsupported(op)
+
+    def unsupported(self, op: Operation) -> Exception:
+        """The error for an operation that the pass cannot take away."""
+        return op_error(op, f"is not supported by {self.name}: it has no lowering there")

@@ -1,0 +1,118 @@
+"""
+The base class of the hlo operations.
+
+A family file (elementwise.py, movement.py, ..) defines its operations as subclasses of `HloOp` and ends with
+`OPS = (...)`; `dialect.py` collects them, so that adding an operation edits no list elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Self
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.interfaces import HasFolderInterface
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir.core import OpResult, SSAValues
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
+
+from .types import Array
+
+
+class RegionRunner(Protocol):
+    """Runs a region in the reference interpreter: block arguments in, the terminator's operands out."""
+
+    def __call__(self, region: Region, *arguments: Array) -> tuple[Array, ...]: ...
+
+
+class HloOp(IRDLOperation, HasFolderInterface):
+    """
+    An operation of the hlo dialect: one section of the StableHLO specification.
+
+    A subclass gives `name`, operands, properties, results, traits, its syntax (`parse`, `print`), and
+
+    * `infer_types`: the result types that the operands, properties and regions fix;
+    * `verify_`: the other constraints, each named in its message (`transpose_c2: ...`);
+    * `fold`: the operation's value where it is known (optional);
+    * `reference`: its meaning in NumPy.
+    """
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        """
+        The result types that operands, properties and regions determine.
+
+        Reads only those, never the results. Raises VerifyException when they do not fit each other.
+        Operations whose result type is free (constant, convert, ..) return the results they have.
+        """
+        raise NotImplementedError(f"{self.name} does not infer its result types")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """A value or constant for each result, where known without new operations; else None."""
+        return None
+
+    def reference(self, *operands: Array) -> Array | tuple[Array, ...]:
+        """The operation's results in NumPy, of exactly the result dtypes. Never modifies an operand."""
+        raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    @classmethod
+    def infer(
+        cls,
+        operands: Sequence[SSAValue],
+        properties: Mapping[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
+        location: LocationAttr = UNKNOWN_LOC,
+    ) -> Self:
+        """Build the operation with the result types that `infer_types` finds. Raises VerifyException."""
+        op = cls.create(
+            operands=operands, properties=dict(properties or {}), regions=list(regions), location=location
+        )
+        op.results = SSAValues(OpResult(t, op, i) for i, t in enumerate(op.infer_types()))
+        return op
+
+    def verify_inferred(self, constraint: str) -> None:
+        """Check the results against `infer_types`; `constraint` names the spec's constraint in the message."""
+        for index, (actual, wanted) in enumerate(zip(self.results, self.infer_types(), strict=True)):
+            if actual.type != wanted:
+                which = "result" if len(self.results) == 1 else f"result {index}"
+                raise VerifyException(f"{constraint}: {which} has type {actual.type}, expected {wanted}")
+
+
+class RegionOp(HloOp):
+    """An hlo operation with regions; its reference takes a runner for them as the first argument."""
+
+    def reference_with_regions(self, run: RegionRunner, *operands: Array) -> Array | tuple[Array, ...]:
+        raise NotImplementedError(f"{self.name} has no reference semantics")
+
+
+def check(condition: bool, message: str | Callable[[], str]) -> None:
+    """Raise VerifyException(message) unless `condition`; `message` begins with the constraint's name."""
+    if not condition:
+        raise VerifyException(message if isinstance(message, str) else message())
+
+
+def replace_op(op: Operation, new_ops: Sequence[Operation], new_values: Sequence[SSAValue]) -> None:
+    """
+    Replace `op` by `new_ops` (inserted before it) and its results by `new_values`.
+
+    The new operations take the old one's location unless they have their own, and the values its name hints:
+    xDSL's rewriter drops locations.
+    """
+    block = op.parent
+    assert block is not None, "replace_op needs an operation inside a block"
+    for new_op in new_ops:
+        if new_op.location is UNKNOWN_LOC or new_op.location == UNKNOWN_LOC:
+            new_op.location = op.location
+    if new_ops:
+        block.insert_ops_before(new_ops, op)
+    for old, new in zip(op.results, new_values, strict=True):
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+
+
+def attribute_of(op: Operation, name: str) -> Any:
+    """A property or discardable attribute of `op`, or None."""
+    return op.properties.get(name) or op.attributes.get(name)

@@ -1,0 +1,180 @@
+"""
+Element types and tensor types of the hlo dialect, and their NumPy counterparts.
+
+Constants are `DenseIntOrFPElementsAttr` in one canonical form: the data holds either every element in row-major
+order, or exactly one element when all are equal (a splat). An i1 element takes one byte, 0 or 1.
+Build them with `dense_constant`, read them with `constant_array`; never through xDSL's `from_list`, which expands splats.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, TypeAlias, cast
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BytesAttr,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+Array: TypeAlias = NDArray[Any]
+"""A NumPy array of any element type that hlo knows, bfloat16 included (as `ml_dtypes.bfloat16`)."""
+
+HloTensor: TypeAlias = TensorType[Attribute]
+"""The type of almost every value of the hlo dialect."""
+
+i1 = IntegerType(1)
+i32 = IntegerType(32)
+i64 = IntegerType(64)
+f32 = Float32Type()
+f64 = Float64Type()
+f16 = Float16Type()
+bf16 = BFloat16Type()
+
+_INT_DTYPES: dict[tuple[int, bool], Any] = {
+    (1, False): np.bool_,
+    (8, False): np.int8,
+    (16, False): np.int16,
+    (32, False): np.int32,
+    (64, False): np.int64,
+    (8, True): np.uint8,
+    (16, True): np.uint16,
+    (32, True): np.uint32,
+    (64, True): np.uint64,
+}
+_FLOAT_DTYPES: dict[type, Any] = {
+    Float16Type: np.float16,
+    BFloat16Type: ml_dtypes.bfloat16,
+    Float32Type: np.float32,
+    Float64Type: np.float64,
+}
+
+
+@lru_cache(maxsize=None)
+def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
+    """The NumPy dtype of an hlo element type, or None where hlo does not support the type."""
+    if isinstance(element_type, IntegerType):
+        unsigned = element_type.signedness.data is Signedness.UNSIGNED
+        found = _INT_DTYPES.get((element_type.width.data, unsigned))
+    elif isinstance(element_type, ComplexType):
+        inner = cast("Attribute", element_type.element_type)  # pyright: ignore[reportUnknownMemberType]
+        found = {Float32Type: np.complex64, Float64Type: np.complex128}.get(type(inner))
+    else:
+        found = _FLOAT_DTYPES.get(type(element_type))
+    return None if found is None else np.dtype(found)
+
+
+@lru_cache(maxsize=None)
+def element_type_of(dtype: np.dtype[Any]) -> Attribute | None:
+    """The hlo element type of a NumPy dtype: the inverse of `numpy_dtype`; None where there is none."""
+    for (width, unsigned), found in _INT_DTYPES.items():
+        if dtype == np.dtype(found):
+            return IntegerType(width, Signedness.UNSIGNED if unsigned else Signedness.SIGNLESS)
+    for cls, found in _FLOAT_DTYPES.items():
+        if dtype == np.dtype(found):
+            return cast(Attribute, cls())
+    if dtype == np.dtype(np.complex64):
+        return ComplexType(f32)
+    if dtype == np.dtype(np.complex128):
+        return ComplexType(f64)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def make_tensor(shape: tuple[int, ...], element_type: Attribute) -> HloTensor:
+    """A tensor type from a cache: attributes are not interned by xDSL and cost 8 us each."""
+    return TensorType(element_type, shape)
+
+
+def tensor_type(value: SSAValue | Attribute) -> HloTensor:
+    """The tensor type of a value (or of the type itself). Raises VerifyException when it is no ranked tensor."""
+    type_ = value.type if isinstance(value, SSAValue) else value
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"expected a ranked tensor, got {type_}")
+    return cast(HloTensor, type_)
+
+
+def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """The shape of a tensor value or type; a dynamic dimension is -1."""
+    return tensor_type(value).get_shape()
+
+
+def element_of(value: SSAValue | Attribute) -> Attribute:
+    """The element type of a tensor value or type."""
+    return tensor_type(value).element_type
+
+
+def is_float(element_type: Attribute) -> bool:
+    return isinstance(element_type, (Float16Type, BFloat16Type, Float32Type, Float64Type))
+
+
+def is_integer(element_type: Attribute) -> bool:
+    """Whether the type is a signed or unsigned integer; i1 is a boolean and no integer (StableHLO spec, Types)."""
+    return isinstance(element_type, IntegerType) and element_type.width.data != 1
+
+
+def is_unsigned(element_type: Attribute) -> bool:
+    return isinstance(element_type, IntegerType) and element_type.signedness.data is Signedness.UNSIGNED
+
+
+def is_boolean(element_type: Attribute) -> bool:
+    return isinstance(element_type, IntegerType) and element_type.width.data == 1
+
+
+def is_complex(element_type: Attribute) -> bool:
+    return isinstance(element_type, ComplexType)
+
+
+def dense_constant(array: Array, type_: HloTensor | None = None) -> DenseIntOrFPElementsAttr[Any]:
+    """
+    A constant attribute in canonical form from an array.
+
+    `type_` gives the tensor type; without it the array's own shape and dtype do. An array of one element
+    with a larger `type_` makes a splat without expanding it.
+    """
+    if type_ is None:
+        element_type = element_type_of(array.dtype)
+        if element_type is None:
+            raise ValueError(f"hlo has no element type for the NumPy dtype {array.dtype}")
+        type_ = make_tensor(array.shape, element_type)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.size > 1:
+        raw = flat.view(np.uint8).reshape(flat.size, -1)
+        if (raw == raw[0]).all():
+            flat = flat[:1]
+    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(flat.tobytes()))
+
+
+def is_splat(attr: DenseIntOrFPElementsAttr[Any]) -> bool:
+    """Whether the constant is stored as one element (also true of every one-element constant)."""
+    dtype = numpy_dtype(attr.get_element_type())
+    return dtype is not None and len(attr.data.data) == dtype.itemsize
+
+
+def constant_array(attr: DenseIntOrFPElementsAttr[Any]) -> Array:
+    """
+    The constant's value as a read-only array of the full shape; a splat is a broadcast view that takes no memory.
+
+    Raises ValueError when the element type has no NumPy counterpart.
+    """
+    dtype = numpy_dtype(attr.get_element_type())
+    if dtype is None:
+        raise ValueError(f"hlo does not support constants of element type {attr.get_element_type()}")
+    shape = attr.get_shape()
+    flat = np.frombuffer(attr.data.data, dtype=dtype)
+    if flat.size == 1 and math.prod(shape) != 1:
+        return np.broadcast_to(flat.reshape(()), shape)
+    return flat.reshape(shape)

@@ -1,0 +1,1 @@
+"""Floor 3: conversions from one dialect to the next."""

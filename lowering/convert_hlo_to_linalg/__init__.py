@@ -1,0 +1,1 @@
+"""Conversion of the operations of a kernel from hlo to linalg on tensors, a file per family."""

@@ -1,0 +1,1 @@
+"""The CPU target: JIT, OpenMP runtime, buffer pool and executables."""

@@ -1,0 +1,1 @@
+"""Floor 6: the command lines hlo-opt and hlo-run."""
