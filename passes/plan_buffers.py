@@ -1,0 +1,186 @@
+"""One arena for all buffers of a program: liveness of each buffer, then an offset that no live neighbour has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import i64 as i64_type
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.hlo_pass import HloPass
+from .buffer_ops import Buffer, alloc, byte_size, index_constant, memref_type
+
+ALIGNMENT = 64
+"""Bytes: a cache line, and the widest vector."""
+
+MAX_ARENA = 1 << 46
+"""Bytes: more than any machine has; a program that asks for more is refused instead of overflowing offsets."""
+
+
+@dataclass
+class Interval:
+    """A buffer and the positions, first and last, of the host operations that use it."""
+
+    op: memref.AllocOp
+    size: int
+    start: int
+    end: int
+    offset: int = field(default=-1)
+
+
+def hoist_kernel_buffers(module: ModuleOp) -> None:
+    """The top-level memref.alloc of a kernel becomes a parameter, and an alloc before each call."""
+    extra: dict[str, list[Buffer]] = {}
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp) or "hlo.kernel" not in function.attributes:
+            continue
+        block = function.body.block
+        for op in list(block.ops):
+            if isinstance(op, memref.AllocOp):
+                argument = block.insert_arg(op.memref.type, len(block.args))
+                argument.name_hint = op.memref.name_hint or "scratch"
+                op.memref.replace_all_uses_with(argument)
+                extra.setdefault(function.sym_name.data, []).append(op.memref.type)
+                op.detach()
+                op.erase()
+        types = [argument.type for argument in block.args]
+        function.properties["function_type"] = FunctionType.from_lists(types, [])
+    for op in list(module.walk()) if extra else ():
+        if isinstance(op, func.CallOp) and (types := extra.get(op.callee.root_reference.data)):
+            buffers = [alloc(type_) for type_ in types]
+            block = cast(Block, op.parent)
+            block.insert_ops_before(buffers, op)
+            op.operands = [*op.operands, *(buffer.memref for buffer in buffers)]
+
+
+def _aliases(value: SSAValue) -> Iterator[SSAValue]:
+    """The buffer and every view of it."""
+    yield value
+    for use in value.uses:
+        if isinstance(use.operation, (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp)):
+            yield from _aliases(use.operation.results[0])
+
+
+def live_intervals(function: func.FuncOp) -> list[Interval]:
+    """The intervals of all buffers of a host function, over positions of a walk of it."""
+    first: dict[Operation, int] = {}
+    last: dict[Operation, int] = {}
+    allocs: list[memref.AllocOp] = []
+
+    def number(block: Block) -> None:
+        for op in block.ops:
+            first[op] = len(first)
+            if isinstance(op, memref.AllocOp):
+                allocs.append(op)
+            for region in op.regions:
+                for inner in region.blocks:
+                    number(inner)
+            last[op] = len(first) - 1
+
+    number(function.body.block)
+    intervals: list[Interval] = []
+    for op in allocs:
+        end = first[op]
+        for alias in _aliases(op.memref):
+            for use in alias.uses:
+                user: Operation = use.operation
+                while user.parent is not op.parent:
+                    user = cast(Operation, user.parent_op())
+                end = max(end, last[user])
+        intervals.append(Interval(op, byte_size(op.memref.type), first[op], end))
+    return intervals
+
+
+def assign_offsets(intervals: list[Interval]) -> int:
+    """
+    Give each buffer the lowest aligned offset free during its whole interval, large ones first; return the arena's size.
+
+    Greedy by size, as in Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference (2020).
+    """
+    placed: list[Interval] = []
+    total = 0
+    for interval in sorted(intervals, key=lambda item: (-item.size, item.start)):
+        offset = 0
+        neighbours = (p for p in placed if p.start <= interval.end and interval.start <= p.end)
+        for other in sorted(neighbours, key=lambda item: item.offset):
+            if offset + interval.size <= other.offset:
+                break
+            offset = max(offset, _aligned(other.offset + other.size))
+        interval.offset = offset
+        placed.append(interval)
+        total = max(total, _aligned(offset + interval.size))
+    return total
+
+
+def _aligned(size: int) -> int:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+def use_arena(function: func.FuncOp, intervals: list[Interval], size: int) -> None:
+    """Replace every alloc by a view of a new last parameter, the arena."""
+    block = function.body.block
+    arena = block.insert_arg(memref_type((size,), IntegerType(8)), len(block.args))
+    arena.name_hint = "arena"
+    offsets: dict[int, SSAValue] = {}
+    constants: list[Operation] = []
+    for interval in intervals:
+        if interval.offset not in offsets:
+            constant = index_constant(interval.offset)
+            constants.append(constant)
+            offsets[interval.offset] = constant.result
+        view = memref.ViewOp.create(
+            operands=[arena, offsets[interval.offset]],
+            result_types=[interval.op.memref.type],
+            location=interval.op.location,
+        )
+        cast(Block, interval.op.parent).insert_op_before(view, interval.op)
+        view.result.name_hint = interval.op.memref.name_hint
+        interval.op.memref.replace_all_uses_with(view.result)
+        interval.op.detach()
+        interval.op.erase()
+    if constants:
+        block.insert_ops_before(constants, cast(Operation, block.first_op))
+    types = [argument.type for argument in block.args]
+    function.properties["function_type"] = FunctionType.from_lists(types, [])
+
+
+@dataclass(frozen=True)
+class PlanBuffersPass(HloPass):
+    """
+    Every buffer becomes a view of one arena, a parameter of the host function; dead buffers' space is used again.
+
+    Before: `%b = memref.alloc() : memref<4xf32>`
+    After:  `%b = memref.view %arena[%c64][] : memref<128xi8> to memref<4xf32>`; the module's attribute xhlo.arena_size
+            is the entry's arena in bytes.
+    Assumes: the level after bufferize or convert-linalg-to-scf; allocs of kernels stand at their top level.
+    Leaves: no memref.alloc.
+    """
+
+    name = "plan-buffers"
+    illegal = ("memref.alloc",)
+
+    entry: str = "main"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        hoist_kernel_buffers(module)
+        for function in module.body.block.ops:
+            if not isinstance(function, func.FuncOp) or function.is_declaration:
+                continue
+            if "hlo.kernel" in function.attributes:
+                continue
+            intervals = live_intervals(function)
+            size = assign_offsets(intervals)
+            if size > MAX_ARENA:
+                fail(
+                    function,
+                    f"needs {size} bytes for its intermediate values, more than the {MAX_ARENA} that fit",
+                )
+            use_arena(function, intervals, size)
+            if function.sym_name.data == self.entry:
+                module.attributes["xhlo.arena_size"] = IntegerAttr(size, i64_type)
