@@ -29,15 +29,14 @@ def buffer_type(tensor: Attribute) -> Buffer:
     return memref_type(tensor.get_shape(), tensor.element_type)
 
 
+def is_tensor(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType)
+
+
 def byte_size(type_: Buffer) -> int:
     """Bytes of a buffer of static shape; an i1 takes one byte."""
-    element = cast(Attribute, type_.element_type)
-    if isinstance(element, IntegerType):
-        width = (element.width.data + 7) // 8
-    elif isinstance(element, IndexType):
-        width = 8
-    else:
-        width = cast(Any, element).compile_time_size
+    element: Any = type_.element_type
+    width: int = element.compile_time_size
     return math.prod(type_.get_shape()) * width
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -18,7 +17,7 @@ from .bufferize_kernel import KernelBufferizer
 def tied_arguments(function: func.FuncOp) -> Sequence[int]:
     """The arguments that results 0, 1, .. of a kernel update in place (attribute hlo.tied)."""
     tied = function.attributes.get("hlo.tied")
-    return cast("tuple[int, ...]", tied.get_values()) if isinstance(tied, DenseArrayBase) else ()
+    return tied.get_values() if isinstance(tied, DenseArrayBase) else ()
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ from xdsl.dialects.builtin import (
     FunctionType,
     ModuleOp,
     StringAttr,
-    TensorType,
     UnitAttr,
 )
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..hlo_dialect.diagnostics import fail
-from .buffer_ops import Buffer, alloc, buffer_type, copy, load, reshape
+from .buffer_ops import Buffer, alloc, buffer_type, copy, is_tensor, load, reshape
 
 
 @dataclass
@@ -79,7 +78,7 @@ class HostBufferizer:
     def run(self) -> None:
         block = self.function.body.block
         for argument in list(block.args):
-            if isinstance(argument.type, TensorType):
+            if is_tensor(argument):
                 argument._type = buffer_type(argument.type)  # pyright: ignore
                 self.place(argument, argument, Storage(None))
         terminator = cast(Operation, block.last_op)
@@ -182,11 +181,11 @@ class HostBufferizer:
             rewrite = _REWRITES.get(type(op))
             if rewrite is not None:
                 rewrite(self, op)
-            elif any(isinstance(value.type, TensorType) for value in op.results):
+            elif any(is_tensor(value) for value in op.results):
                 fail(op, "is not supported by bufferize in a host function")
 
     def constant(self, op: arith.ConstantOp) -> None:
-        if not isinstance(op.result.type, TensorType):
+        if not is_tensor(op.result):
             return
         value = cast("DenseIntOrFPElementsAttr[Any]", op.value)
         new = self.constants.get(value, buffer_type(op.result.type))
@@ -268,7 +267,7 @@ class HostBufferizer:
         parent = cast(Block, op.parent)
         before, after = op.before_region.block, op.after_region.block
         condition = before.last_op
-        if not isinstance(condition, scf.ConditionOp) or list(condition.arguments) != list(before.args):
+        if not isinstance(condition, scf.ConditionOp) or list(condition.args) != list(before.args):
             fail(op, "has a condition that does not pass the loop's state on unchanged")
         state = [self.loop_buffer(value, index, op) for index, value in enumerate(op.arguments)]
         for block in (before, after):

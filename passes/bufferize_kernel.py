@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import func, memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, TensorType
-from xdsl.dialects.linalg import FillOp, GenericOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..hlo_dialect.diagnostics import fail
-from .buffer_ops import alloc, buffer_type, copy, load, reshape, subview
+from .buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
 
 
 def slice_offsets(op: tensor.InsertSliceOp) -> list[SSAValue | int]:
     """The offsets of an insert_slice, each a number or a value."""
     dynamic = iter(op.offsets)
-    static = cast("tuple[int, ...]", op.static_offsets.get_values())
+    static = op.static_offsets.get_values()
     return [next(dynamic) if offset == DYNAMIC_INDEX else offset for offset in static]
 
 
@@ -49,31 +49,33 @@ class KernelBufferizer:
             rewrite = _REWRITES.get(type(op))
             if rewrite is not None:
                 rewrite(self, op)
-            elif any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)) and op is not terminator:
+            elif any(is_tensor(v) for v in (*op.operands, *op.results)) and op is not terminator:
                 fail(op, "is not supported by bufferize inside a kernel")
         self._finish(terminator)
         for op in reversed(ops):
-            if any(isinstance(result.type, TensorType) for result in op.results):
+            if type(op) in _REWRITES:
                 op.detach()
                 op.erase()
 
     def _make_parameters(self) -> None:
         for argument in self.block.args:
-            if isinstance(argument.type, TensorType):
+            if is_tensor(argument):
                 _set_type(argument, buffer_type(argument.type))
                 self.buffers[argument] = argument
         for index, value in enumerate(self.returned):
             if index < len(self.tied):
                 self.outputs.append(self.block.args[self.tied[index]])
             else:
-                type_ = buffer_type(value.type) if isinstance(value.type, TensorType) else value.type
+                type_ = buffer_type(value.type) if is_tensor(value) else value.type
                 self.outputs.append(self.block.insert_arg(type_, len(self.block.args)))
 
     def _finish(self, terminator: Operation) -> None:
         copies: list[Operation] = []
         for value, output in zip(self.returned, self.outputs, strict=True):
-            source = self.buffer_of(value)
-            if source is not output:
+            source = self.buffers.get(value)
+            if source is None and not isinstance(value.owner, tensor.EmptyOp):
+                fail(terminator, "returns a value that nothing computes")
+            if source is not None and source is not output:
                 copies.append(copy(source, output))
         self.block.insert_ops_before([*copies, func.ReturnOp()], terminator)
         terminator.detach()
@@ -83,9 +85,6 @@ class KernelBufferizer:
         if len(self.tied) == 0 and self.function.properties.get("res_attrs") is not None:
             del self.function.properties["res_attrs"]
 
-    def buffer_of(self, value: SSAValue) -> SSAValue:
-        return self.buffers[value]
-
     def destination(self, value: SSAValue, at: Operation) -> SSAValue:
         """The buffer that `value`, about to be computed by `at`, is written to."""
         for index, returned in enumerate(self.returned):
@@ -94,8 +93,8 @@ class KernelBufferizer:
         use = value.get_user_of_unique_use()
         if isinstance(use, tensor.InsertSliceOp) and use.source is value and not use.offsets:
             whole = self.destination_of_slice(use, at)
-            sizes = cast("tuple[int, ...]", use.static_sizes.get_values())
-            strides = cast("tuple[int, ...]", use.static_strides.get_values())
+            sizes = use.static_sizes.get_values()
+            strides = use.static_strides.get_values()
             view = subview(whole, slice_offsets(use), sizes, strides)
             self.block.insert_op_before(view, at)
             return view.result
@@ -202,8 +201,8 @@ def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
         return
     if source is None:
         fail(op, "inserts a value without a buffer")
-    sizes = cast("tuple[int, ...]", op.static_sizes.get_values())
-    strides = cast("tuple[int, ...]", op.static_strides.get_values())
+    sizes = op.static_sizes.get_values()
+    strides = op.static_strides.get_values()
     view = subview(whole, slice_offsets(op), sizes, strides)
     self.block.insert_ops_before([view, copy(source, view.result)], op)
 

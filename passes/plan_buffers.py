@@ -99,7 +99,7 @@ def live_intervals(function: func.FuncOp) -> list[Interval]:
 
 def assign_offsets(intervals: list[Interval]) -> int:
     """
-    Give each buffer the lowest aligned offset free during its whole interval, large ones first; return the arena's size.
+    Give each buffer the lowest aligned offset free in its whole interval, large ones first; return the arena size.
 
     Greedy by size, as in Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference (2020).
     """
