@@ -1,0 +1,227 @@
+"""
+exp, log and what is built of them.
+
+Range reductions are those of every libm (Muller, Elementary Functions, ch. 11); the coefficients are minimax fits made
+for these ranges by the Remez exchange in 40 digits. Error bounds hold over the whole range, denormal results
+included, and are tested on f32 and f64 (in units in the last place of the exact result).
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import IntegerType, bf16, f64
+
+from .scalar import Scalar, in_double, is_double, polynomial, power_of_two, to_single
+
+LOG2_E = 1 / math.log(2)
+# ln 2 in two parts; n * LN2_HIGH is exact for every exponent n.
+LN2_32 = (0.693359375, -0.00021219444170128554)
+LN2_64 = (0.6931471805598903, 5.497923018708371e-14)
+
+# e^r = 1 + r + r^2 Q(r) for |r| <= ln(2)/2. Error of Q r^2: 3.2e-9 (f32), 8.4e-19 (f64).
+EXP_32 = (0.5, 0.166665181517601, 0.04166620224714279, 0.008369024842977524, 0.001395072671584785)
+EXP_64 = (
+    0.5,
+    0.16666666666666666,
+    0.041666666666666664,
+    0.008333333333333305,
+    0.0013888888888889308,
+    0.00019841269841517514,
+    2.480158730252905e-05,
+    2.755731840000483e-06,
+    2.755730862482965e-07,
+    2.505322902991588e-08,
+    2.089716663335615e-09,
+    1.5537953974871176e-10,
+)
+# log(1+f) = f - f^2/2 + f^3 P(f) for |f| <= 1/3. Error relative to f^2: 9e-10.
+LOG_32 = (
+    0.3333333730697632,
+    -0.24999819695949554,
+    0.1999930590391159,
+    -0.16679616272449493,
+    0.14312836527824402,
+    -0.1219528540968895,
+    0.1066138744354248,
+    -0.12847115099430084,
+    0.12357929348945618,
+)
+# log((1+s)/(1-s)) = 2s + s^3 R(s^2), s = f/(2+f), |f| <= 1/3. Error relative to s^2: 3e-19.
+LOG_64 = (
+    0.666666666666666,
+    0.4000000000006008,
+    0.285714285550303,
+    0.22222224384567021,
+    0.18181660703301403,
+    0.1539127799332485,
+    0.1317084927369168,
+    0.13861411921128935,
+)
+
+
+def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
+    """
+    n (an integer of the float's width) and r with x = n ln 2 + r, |r| <= ln(2)/2; for NaN r is NaN and n some number.
+
+    Adding 1.5 * 2^mantissa rounds to the nearest integer and leaves it in the low bits: no float-to-int
+    conversion, whose result for NaN would be undefined.
+    """
+    magic, (high, low) = (6755399441055744.0, LN2_64) if is_double(x) else (12582912.0, LN2_32)
+    shifted = x.fma(LOG2_E, magic)
+    n = shifted - magic
+    integer = shifted.bits() - x.constant(magic).bits()
+    return integer, n.fma(-low, n.fma(-high, x))
+
+
+def _clamped(x: Scalar, low: float, high: float) -> Scalar:
+    """min(max(x, low), high), NaN staying NaN."""
+    x = x.compare("gt", high).select(high, x)
+    return x.compare("lt", low).select(low, x)
+
+
+def exp(x: Scalar) -> Scalar:
+    """e^x. Error below 1 ulp in f32 and f64; denormal results are rounded once more."""
+    low, high, coefficients = (-746.0, 710.0, EXP_64) if is_double(x) else (-104.5, 89.0, EXP_32)
+    n, r = _reduce(_clamped(x, low, high))
+    mantissa = (r * r).fma(polynomial(r, coefficients), r) + 1.0
+    half = n >> 1
+    return mantissa * power_of_two(half, x.type) * power_of_two(n - half, x.type)
+
+
+def expm1(x: Scalar) -> Scalar:
+    """e^x - 1. Error below 2 ulp: 2^n (e^r - 1) + (2^n - 1), nothing cancels."""
+    low, high, coefficients = (-40.0, 710.0, EXP_64) if is_double(x) else (-20.0, 89.0, EXP_32)
+    clamped = _clamped(x, low, high)
+    n, r = _reduce(clamped)
+    fraction = (r * r).fma(polynomial(r, coefficients), r)
+    # Half of 2^n: 2^n itself overflows one step before the result does.
+    half = power_of_two(n - 1, x.type)
+    result = half.fma(fraction, half - 0.5) * 2.0
+    # Tiny arguments are their own result: keeps denormals and the sign of zero.
+    return x.abs().compare("lt", 1e-20).select(x, result)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """t / (t + 2) with t = e^(2|x|) - 1. Error below 3 ulp."""
+    limit, coefficients = (20.0, EXP_64) if is_double(x) else (9.5, EXP_32)
+    size = x.abs()
+    clamped = size.compare("gt", limit).select(limit, size)
+    n, r = _reduce(clamped + clamped)
+    scale = power_of_two(n, x.type)
+    t = scale.fma((r * r).fma(polynomial(r, coefficients), r), scale - 1.0)
+    result = (t / (t + 2.0)).copysign(x)
+    return size.compare("lt", 1e-15 if is_double(x) else 1e-8).select(x, result)
+
+
+def _log_parts(x: Scalar) -> tuple[Scalar, Scalar]:
+    """The exponent e (as a float) and f with x = 2^e (1 + f), 2/3 <= 1 + f < 4/3; for positive finite x."""
+    if is_double(x):
+        shift, tiny, scale, scale_exponent, two_thirds = 52, 2.0**-1022, 2.0**54, 54.0, 0x3FE5555555555555
+    else:
+        shift, tiny, scale, scale_exponent, two_thirds = 23, 2.0**-126, 2.0**25, 25.0, 0x3F2AAAAB
+    denormal = x.compare("lt", tiny)
+    bits = denormal.select(x * scale, x).bits() - two_thirds
+    exponent = (bits >> shift).to_float(x.type) - denormal.select(x.constant(scale_exponent), 0.0)
+    mantissa = ((bits & ((1 << shift) - 1)) + two_thirds).bitcast(x.type)
+    return exponent, mantissa - 1.0
+
+
+def _log_special(x: Scalar, result: Scalar) -> Scalar:
+    """log's values at 0, infinity, negative numbers and NaN."""
+    result = x.compare("lt", math.inf).select(result, x)
+    result = x.compare("eq", 0.0).select(-math.inf, result)
+    return x.compare("lt", 0.0).select(math.nan, result)
+
+
+def _log_finite(x: Scalar, correction: Scalar | None = None) -> Scalar:
+    """log(x) (+ correction, a small term added before rounding) for positive finite x."""
+    exponent, f = _log_parts(x)
+    if is_double(x):
+        s = f / (f + 2.0)
+        z = s * s
+        half_square = f * f * 0.5
+        tail = s * (half_square + z * polynomial(z, LOG_64))
+        low = exponent.fma(LN2_64[1], tail)
+        if correction is not None:
+            low = low + correction
+        return exponent * LN2_64[0] - ((half_square - low) - f)
+    square = f * f
+    tail = square.fma(-0.5, (square * f) * polynomial(f, LOG_32))
+    low = exponent.fma(LN2_32[1], tail)
+    return exponent.fma(LN2_32[0], f + low)
+
+
+def log(x: Scalar) -> Scalar:
+    """The natural logarithm. Error below 1.5 ulp in f32, 1 ulp in f64."""
+    return _log_special(x, _log_finite(x))
+
+
+def log1p(x: Scalar) -> Scalar:
+    """log(1 + x). Error below 2 ulp: the rounding error of 1 + x is added back. f32 goes through f64."""
+    if not is_double(x):
+        return to_single(log1p(in_double(x)))
+    u = x + 1.0
+    # The part of x that 1 + x lost, over u: exact where x is small, irrelevant where it is huge.
+    lost = x.compare("lt", 1.0).select(x - (u - 1.0), (u - x).constant(1.0) - (u - x)) / u
+    result = _log_special(u, _log_finite(u, lost))
+    return x.abs().compare("lt", 2.0**-54).select(x, result)
+
+
+def power(x: Scalar, y: Scalar) -> Scalar:
+    """x ** y in f32 by e^(y log|x|) in f64: error below 1 ulp. The special cases are those of IEEE 754 pow."""
+    wide_x, wide_y = in_double(x), in_double(y)
+    size = wide_x.abs()
+    result = exp(wide_y * log(size))
+    integer = wide_y.trunc().compare("eq", wide_y)
+    half = wide_y * 0.5
+    odd = integer & half.trunc().compare("ne", half)
+    negative = wide_x.bits().compare("lt", 0)
+    result = (negative & odd).select(-result, result)
+    finite_negative = wide_x.compare("lt", 0.0) & size.compare("lt", math.inf)
+    result = (finite_negative & (integer ^ 1)).select(math.nan, result)
+    # 1 ** y and x ** 0 are 1 even for NaN and infinite operands; (-1) ** inf too.
+    unit = wide_x.compare("eq", 1.0) | wide_y.compare("eq", 0.0)
+    unit = unit | (size.compare("eq", 1.0) & wide_y.abs().compare("eq", math.inf))
+    return to_single(unit.select(1.0, result))
+
+
+def cbrt(x: Scalar) -> Scalar:
+    """The cube root in f32, by e^(log|x| / 3) in f64: error below 1 ulp."""
+    wide = in_double(x)
+    return to_single(exp(log(wide.abs()) * (1 / 3)).copysign(wide))
+
+
+def rsqrt(x: Scalar) -> Scalar:
+    """1 / sqrt(x), each rounded: error below 1.5 ulp."""
+    return 1.0 / x.sqrt()
+
+
+def round_to_bf16(x: Scalar) -> Scalar:
+    """
+    An f32 as bfloat16, to nearest even, in integer arithmetic.
+
+    x86's own conversion flushes denormals. NaN stays NaN: its payload is cut and made quiet.
+    """
+    bits = x.bits()
+    rounded = bits + (bits.shift_right_logical(16) & 1) + 0x7FFF
+    quiet = bits | 0x400000
+    chosen = x.compare("uno", x).select(quiet, rounded)
+    return chosen.shift_right_logical(16).truncate(IntegerType(16)).bitcast(bf16)
+
+
+def round_double_to_bf16(x: Scalar) -> Scalar:
+    """
+    An f64 as bfloat16, rounded once.
+
+    By way of an f32 rounded to odd (Boldo and Melquiond, 2008): a last bit of 1 wherever anything was cut off
+    keeps the second rounding from seeing a false tie.
+    """
+    single = to_single(x)
+    back = single.extend(f64)
+    bits = single.bits()
+    too_large = back.abs().compare("gt", x.abs())
+    toward_zero = too_large.select(bits - 1, bits)
+    inexact = back.compare("lt", x) | back.compare("gt", x)
+    odd = inexact.select(toward_zero | 1, bits)
+    return round_to_bf16(odd.bitcast(single.type))

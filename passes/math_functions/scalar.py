@@ -1,0 +1,220 @@
+"""
+A small notation for straight-line arithmetic: `Scalar` overloads the operators, each emits one arith operation.
+
+The same approximations serve every target: nothing here knows of CPUs or GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    f32,
+    f64,
+    i1,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+NO_FASTMATH = arith.FastMathFlagsAttr("none")
+
+_FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13, "uno": 14}
+_INT_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5, "ult": 6, "uge": 9}
+
+
+@lru_cache(maxsize=1024)
+def _float_attr(value: float, type_: Attribute) -> FloatAttr[Any]:
+    return FloatAttr(value, cast(Any, type_))
+
+
+@lru_cache(maxsize=1024)
+def _int_attr(value: int, type_: Attribute) -> IntegerAttr[Any]:
+    return IntegerAttr(value, cast(Any, type_))
+
+
+def width_of(type_: Attribute) -> int:
+    """Bits of a scalar type."""
+    return cast(Any, type_).bitwidth
+
+
+class Scalar:
+    """A value under construction in `block`; operators append operations to the block."""
+
+    __slots__ = ("block", "value")
+
+    def __init__(self, block: Block, value: SSAValue):
+        self.block = block
+        self.value = value
+
+    @property
+    def type(self) -> Attribute:
+        return self.value.type
+
+    @property
+    def is_float(self) -> bool:
+        return not isinstance(self.value.type, IntegerType)
+
+    def _emit(
+        self,
+        cls: type[Operation],
+        operands: Sequence[SSAValue],
+        result: Attribute,
+        **properties: Attribute,
+    ) -> Scalar:
+        op = cls.create(operands=operands, result_types=[result], properties=properties)
+        self.block.add_op(op)
+        return Scalar(self.block, op.results[0])
+
+    def constant(self, value: float | int, type_: Attribute | None = None) -> Scalar:
+        """A constant of this value's type, or of `type_`."""
+        type_ = self.type if type_ is None else type_
+        is_integer = isinstance(type_, IntegerType)
+        attr = _int_attr(int(value), cast(Any, type_)) if is_integer else _float_attr(float(value), type_)
+        return self._emit(arith.ConstantOp, (), cast(Any, type_), value=attr)
+
+    def lift(self, other: Scalar | float | int) -> Scalar:
+        return other if isinstance(other, Scalar) else self.constant(other)
+
+    def _binary(self, float_op: type[Operation], int_op: type[Operation] | None, other: Scalar | float | int) -> Scalar:
+        right = self.lift(other)
+        if self.is_float:
+            return self._emit(float_op, (self.value, right.value), self.type, fastmath=NO_FASTMATH)
+        assert int_op is not None, f"{float_op.name} has no integer form"
+        properties: dict[str, Attribute] = {}
+        if int_op in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp):
+            properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+        return self._emit(int_op, (self.value, right.value), self.type, **properties)
+
+    def __add__(self, other: Scalar | float) -> Scalar:
+        return self._binary(arith.AddfOp, arith.AddiOp, other)
+
+    def __sub__(self, other: Scalar | float) -> Scalar:
+        return self._binary(arith.SubfOp, arith.SubiOp, other)
+
+    def __rsub__(self, other: float) -> Scalar:
+        return self.constant(other) - self
+
+    def __mul__(self, other: Scalar | float) -> Scalar:
+        return self._binary(arith.MulfOp, arith.MuliOp, other)
+
+    def __truediv__(self, other: Scalar | float) -> Scalar:
+        return self._binary(arith.DivfOp, None, other)
+
+    def __rtruediv__(self, other: float) -> Scalar:
+        return self.constant(other) / self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Scalar:
+        if self.is_float:
+            return self._emit(arith.NegfOp, (self.value,), self.type, fastmath=NO_FASTMATH)
+        return self.constant(0) - self
+
+    def __and__(self, other: Scalar | int) -> Scalar:
+        return self._emit(arith.AndIOp, (self.value, self.lift(other).value), self.type)
+
+    def __or__(self, other: Scalar | int) -> Scalar:
+        return self._emit(arith.OrIOp, (self.value, self.lift(other).value), self.type)
+
+    def __xor__(self, other: Scalar | int) -> Scalar:
+        return self._emit(arith.XOrIOp, (self.value, self.lift(other).value), self.type)
+
+    def __lshift__(self, other: Scalar | int) -> Scalar:
+        return self._binary(arith.ShLIOp, arith.ShLIOp, other)
+
+    def __rshift__(self, other: Scalar | int) -> Scalar:
+        """Arithmetic shift to the right."""
+        return self._emit(arith.ShRSIOp, (self.value, self.lift(other).value), self.type)
+
+    def shift_right_logical(self, other: int) -> Scalar:
+        return self._emit(arith.ShRUIOp, (self.value, self.lift(other).value), self.type)
+
+    def fma(self, multiplier: Scalar | float, addend: Scalar | float) -> Scalar:
+        """self * multiplier + addend, rounded once."""
+        operands = (self.value, self.lift(multiplier).value, self.lift(addend).value)
+        return self._emit(math.FmaOp, operands, self.type, fastmath=NO_FASTMATH)
+
+    def abs(self) -> Scalar:
+        return self._emit(math.AbsFOp, (self.value,), self.type, fastmath=NO_FASTMATH)
+
+    def sqrt(self) -> Scalar:
+        return self._emit(math.SqrtOp, (self.value,), self.type, fastmath=NO_FASTMATH)
+
+    def copysign(self, sign: Scalar) -> Scalar:
+        return self._emit(math.CopySignOp, (self.value, sign.value), self.type, fastmath=NO_FASTMATH)
+
+    def trunc(self) -> Scalar:
+        return self._emit(math.TruncOp, (self.value,), self.type, fastmath=NO_FASTMATH)
+
+    def round_even(self) -> Scalar:
+        return self._emit(math.RoundEvenOp, (self.value,), self.type, fastmath=NO_FASTMATH)
+
+    def compare(self, predicate: str, other: Scalar | float | int) -> Scalar:
+        """An ordered comparison (signed for integers): lt, le, gt, ge, eq; ne and uno are unordered."""
+        operands = (self.value, self.lift(other).value)
+        if self.is_float:
+            code = _int_attr(_FLOAT_PREDICATES[predicate], IntegerType(64))
+            return self._emit(arith.CmpfOp, operands, i1, predicate=code, fastmath=NO_FASTMATH)
+        return self._emit(arith.CmpiOp, operands, i1, predicate=_int_attr(_INT_PREDICATES[predicate], IntegerType(64)))
+
+    def select(self, if_true: Scalar | float, if_false: Scalar | float) -> Scalar:
+        """self ? if_true : if_false; at least one of the two must be a Scalar."""
+        model = if_true if isinstance(if_true, Scalar) else if_false
+        assert isinstance(model, Scalar)
+        left, right = model.lift(if_true), model.lift(if_false)
+        return self._emit(arith.SelectOp, (self.value, left.value, right.value), left.type)
+
+    def bitcast(self, type_: Attribute) -> Scalar:
+        return self._emit(arith.BitcastOp, (self.value,), type_)
+
+    def bits(self) -> Scalar:
+        """The float's pattern as an integer of the same width."""
+        return self.bitcast(IntegerType(width_of(self.type)))
+
+    def to_float(self, type_: Attribute) -> Scalar:
+        return self._emit(arith.SIToFPOp, (self.value,), type_)
+
+    def extend(self, type_: Attribute) -> Scalar:
+        """To a wider float, or sign-extended to a wider integer."""
+        if self.is_float:
+            return self._emit(arith.ExtFOp, (self.value,), type_)
+        return self._emit(arith.ExtSIOp, (self.value,), type_)
+
+    def truncate(self, type_: Attribute) -> Scalar:
+        """To a narrower float, rounded to nearest even; or an integer's low bits."""
+        if self.is_float:
+            return self._emit(arith.TruncFOp, (self.value,), type_)
+        return self._emit(arith.TruncIOp, (self.value,), type_)
+
+
+def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """c0 + c1 x + c2 x^2 + .. by Horner's rule in fused multiply-adds."""
+    result = x.constant(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        result = result.fma(x, coefficient)
+    return result
+
+
+def power_of_two(exponent: Scalar, type_: Attribute) -> Scalar:
+    """2**exponent as a float, for an integer exponent of the float's width within the normal range."""
+    bias, shift = (1023, 52) if width_of(type_) == 64 else (127, 23)
+    return ((exponent + bias) << shift).bitcast(type_)
+
+
+def is_double(x: Scalar) -> bool:
+    return width_of(x.type) == 64
+
+
+def in_double(x: Scalar) -> Scalar:
+    """An f32 as f64."""
+    return x.extend(f64)
+
+
+def to_single(x: Scalar) -> Scalar:
+    return x.truncate(f32)

@@ -1,0 +1,167 @@
+"""A compiled program: NumPy arrays in, NumPy arrays out."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...hlo_dialect.types import Array
+from .memory import POOL, Block, new_array
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The type of an input or output: shape in elements, NumPy dtype, and hlo's spelling for messages."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    text: str
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass
+class Kernel:
+    """What is known of one kernel of an executable; `calls` and `nanoseconds` grow when it was compiled to profile."""
+
+    name: str
+    kind: str
+    ops: int
+    """Operations of the hlo dialect in it."""
+    bytes: int
+    """Bytes of its operands and results: what one call moves at least."""
+    flops: int
+    """Floating-point operations of one call, an elementary function counted as one."""
+    sites: int
+    """Places of the program that call it."""
+    calls: int = 0
+    nanoseconds: int = 0
+
+
+Checker = Callable[[Sequence[Array]], None]
+
+
+@dataclass
+class Program:
+    """What the compiler hands to an executable."""
+
+    entry: int
+    """Address of `void xhlo_entry(void **buffers)`."""
+    inputs: tuple[ArrayType, ...]
+    outputs: tuple[ArrayType, ...]
+    """Results of the entry, then the operands of the checks."""
+    result_count: int
+    arena_bytes: int
+    kernels: list[Kernel]
+    keep_alive: object
+    """Whatever owns the machine code."""
+    check: Checker | None = None
+    """Raises CheckFailure for wrong values of the extra results."""
+    profiled: bool = False
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    """Seconds of compile time by stage, in order."""
+
+
+class Executable:
+    """
+    Call it with one array for each argument of `@main`; it returns an array, or a tuple of arrays.
+
+    Raises TypeError for a wrong number, shape or dtype of arguments before anything runs. Safe to call from several
+    threads: each call has its own arena and outputs.
+    """
+
+    def __init__(self, program: Program, text_at: Callable[[str], str]):
+        self._program = program
+        self._text_at = text_at
+        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(program.entry)
+        self._inputs = program.inputs
+        self._expected = tuple((t.dtype, t.shape) for t in program.inputs)
+        self._outputs = tuple((t.shape, t.dtype, t.nbytes) for t in program.outputs)
+        count = len(program.inputs) + len(program.outputs) + (program.arena_bytes > 0) + program.profiled
+        self._pointers = ctypes.c_void_p * max(1, count)
+        self._profile = np.zeros((max(1, len(program.kernels)), 2), np.int64)
+
+    @property
+    def input_types(self) -> tuple[ArrayType, ...]:
+        return self._inputs
+
+    @property
+    def output_types(self) -> tuple[ArrayType, ...]:
+        return self._program.outputs[: self._program.result_count]
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The program's distinct kernels, with measured times when it was compiled with `profile=True`."""
+        for kernel, (nanoseconds, calls) in zip(self._program.kernels, self._profile.tolist(), strict=False):
+            kernel.nanoseconds, kernel.calls = nanoseconds, calls
+        return self._program.kernels
+
+    @property
+    def compile_stages(self) -> dict[str, float]:
+        """Seconds of compile time by stage, in order."""
+        return dict(self._program.stages)
+
+    def reset_profile(self) -> None:
+        self._profile[:] = 0
+
+    def as_text(self, stage: str = "hlo") -> str:
+        """The program as text: "hlo", "fused", "linalg", "loops", "llvm" or "asm". Raises ValueError otherwise."""
+        return self._text_at(stage)
+
+    def __call__(self, *arguments: Any) -> Array | tuple[Array, ...]:
+        if len(arguments) != len(self._expected):
+            raise TypeError(f"expected {len(self._expected)} arguments, got {len(arguments)}")
+        arrays: list[Array] = []
+        pointers: list[int] = []
+        for index, (argument, expected) in enumerate(zip(arguments, self._expected, strict=True)):
+            if (
+                type(argument) is np.ndarray
+                and (argument.dtype, argument.shape) == expected
+                and argument.flags.c_contiguous
+            ):
+                array = argument
+            else:
+                array = self._convert(argument, index)
+            arrays.append(array)
+            pointers.append(array.__array_interface__["data"][0])
+        outputs = [new_array(*output) for output in self._outputs]
+        for output in outputs:
+            pointers.append(output.__array_interface__["data"][0])
+        if self._program.profiled:
+            pointers.append(self._profile.ctypes.data)
+        self._run(pointers)
+        return self._results(outputs)
+
+    def _run(self, pointers: list[int]) -> None:
+        arena: Block | None = None
+        if self._program.arena_bytes:
+            arena = POOL.take(self._program.arena_bytes)
+            pointers.append(arena.address)
+        self._function(self._pointers(*pointers))
+        if arena is not None:
+            POOL.give_back(arena)
+
+    def _results(self, outputs: list[Array]) -> Array | tuple[Array, ...]:
+        if self._program.check is not None:
+            self._program.check(outputs)
+        results = outputs[: self._program.result_count]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _convert(self, argument: Any, index: int) -> Array:
+        """A contiguous array of the expected type, or a TypeError that says what was wrong."""
+        wanted = self._inputs[index]
+        if not hasattr(argument, "__array__") and not hasattr(argument, "__array_interface__"):
+            raise TypeError(f"argument {index}: expected an array of type {wanted.text}, got {type(argument).__name__}")
+        array: Array = np.asarray(argument)
+        if array.dtype != wanted.dtype:
+            raise TypeError(f"argument {index}: expected dtype {wanted.dtype} ({wanted.text}), got {array.dtype}")
+        if array.shape != wanted.shape:
+            raise TypeError(f"argument {index}: expected shape {wanted.shape} ({wanted.text}), got {array.shape}")
+        return np.ascontiguousarray(array).reshape(wanted.shape)

@@ -1,0 +1,60 @@
+"""What a program's kernels are: read off the module after outline-kernels, for `exe.kernels` and `hlo-run --profile`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from ..hlo_dialect.contraction import DotGeneralOp
+from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
+from .cpu.executable import Kernel
+
+
+def tensor_bytes(type_: Attribute) -> int:
+    """Bytes of a tensor of static shape; 0 where NumPy does not know the element type."""
+    dtype = numpy_dtype(element_of(type_))
+    return 0 if dtype is None else math.prod(shape_of(type_)) * dtype.itemsize
+
+
+def flops_of(op: Operation) -> int:
+    """Floating-point operations of one hlo operation, an elementary function counted as one."""
+    if not op.results or not is_float(element_of(op.results[0])):
+        return 0
+    if isinstance(op, DotGeneralOp):
+        contracted = op.dot_dimension_numbers.lhs_contracting_dimensions
+        lhs = shape_of(op.lhs)
+        return 2 * math.prod(shape_of(op.results[0])) * math.prod(lhs[d] for d in contracted)
+    if getattr(op, "elementwise", False):
+        return math.prod(shape_of(op.results[0]))
+    if op.name == "hlo.reduce":
+        return math.prod(shape_of(op.operands[0]))
+    return 0
+
+
+def describe_kernels(module: ModuleOp) -> list[Kernel]:
+    """The kernels in the module's order."""
+    sites: Counter[str] = Counter(op.callee.root_reference.data for op in module.walk() if isinstance(op, func.CallOp))
+    kernels: list[Kernel] = []
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp):
+            continue
+        kind = function.attributes.get("hlo.kernel")
+        if not isinstance(kind, StringAttr):
+            continue
+        types = [*function.function_type.inputs, *function.function_type.outputs]
+        ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
+        kernels.append(
+            Kernel(
+                name=function.sym_name.data,
+                kind=kind.data,
+                ops=len(ops),
+                bytes=sum(tensor_bytes(type_) for type_ in types),
+                flops=sum(flops_of(op) for op in ops),
+                sites=sites[function.sym_name.data],
+            )
+        )
+    return kernels
