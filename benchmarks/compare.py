@@ -105,9 +105,7 @@ def reading(ops: int = 2000) -> float:
 
     lines = ["func.func @main(%0: tensor<64x64xf32>) -> tensor<64x64xf32> {"]
     names = ("add", "multiply", "subtract", "maximum")
-    lines += [
-        f"  %{i + 1} = stablehlo.{names[i % 4]} %{i}, %{max(0, i - 3)} : tensor<64x64xf32>" for i in range(ops)
-    ]
+    lines += [f"  %{i + 1} = stablehlo.{names[i % 4]} %{i}, %{max(0, i - 3)} : tensor<64x64xf32>" for i in range(ops)]
     lines += [f"  return %{ops} : tensor<64x64xf32>", "}"]
     text = "\n".join(lines)
     best: list[float] = []
