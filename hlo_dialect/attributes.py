@@ -1,0 +1,242 @@
+"""
+Attributes of the hlo dialect beyond MLIR's own: dimension numbers of dots, precisions, aliases of custom calls.
+
+They carry StableHLO's names and syntax; `#stablehlo.dot<..>` and `#hlo.dot<..>` read as the same attribute.
+Lists of dimensions and sizes are `DenseArrayBase` of i64 everywhere: `int_array` builds them, `ints` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+from .types import i1, i64
+
+IntArray = DenseArrayBase[IntegerType]
+
+
+@lru_cache(maxsize=4096)
+def _cached_int_array(values: tuple[int, ...]) -> IntArray:
+    return DenseArrayBase.from_list(i64, values)
+
+
+def int_array(values: Sequence[int]) -> IntArray:
+    """`array<i64: ...>` from a cache: dimension lists repeat over and over in a program."""
+    return _cached_int_array(tuple(values))
+
+
+@lru_cache(maxsize=4096)
+def ints(array: IntArray) -> tuple[int, ...]:
+    """The values of an i64 array."""
+    return array.get_values()
+
+
+@lru_cache(maxsize=1024)
+def int_attr(value: int, type_: IntegerType = i64) -> IntegerAttr[IntegerType]:
+    """`value : i64` (or of another integer type) from a cache."""
+    return IntegerAttr(value, type_)
+
+
+def parse_int_list(parser: AttrParser) -> tuple[int, ...]:
+    """`[1, -2, 3]`, or `[]`."""
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+
+
+def int_list_text(values: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, values))}]"
+
+
+class Precision(StrEnum):
+    """How exact a dot or convolution has to be; each step may be slower."""
+
+    DEFAULT = "DEFAULT"
+    HIGH = "HIGH"
+    HIGHEST = "HIGHEST"
+
+
+@irdl_attr_definition
+class PrecisionAttr(EnumAttribute[Precision], SpacedOpaqueSyntaxAttribute):
+    """`#hlo<precision DEFAULT>`: one operand's entry of a `precision_config`."""
+
+    name = "hlo.precision"
+
+
+@irdl_attr_definition
+class DotDimensionNumbersAttr(ParametrizedAttribute):
+    """
+    Which dimensions of a dot_general's operands are batching and which are contracted.
+
+    `#hlo.dot<lhs_batching_dimensions = [0], .., rhs_contracting_dimensions = [1]>`; empty lists may be left out.
+    """
+
+    name = "hlo.dot"
+    lhs_batching_dimensions: IntArray
+    rhs_batching_dimensions: IntArray
+    lhs_contracting_dimensions: IntArray
+    rhs_contracting_dimensions: IntArray
+
+    @staticmethod
+    def of(
+        lhs_batching: Sequence[int] = (),
+        rhs_batching: Sequence[int] = (),
+        lhs_contracting: Sequence[int] = (),
+        rhs_contracting: Sequence[int] = (),
+    ) -> DotDimensionNumbersAttr:
+        return DotDimensionNumbersAttr(
+            int_array(lhs_batching),
+            int_array(rhs_batching),
+            int_array(lhs_contracting),
+            int_array(rhs_contracting),
+        )
+
+    @property
+    def lhs_batching(self) -> tuple[int, ...]:
+        return ints(self.lhs_batching_dimensions)
+
+    @property
+    def rhs_batching(self) -> tuple[int, ...]:
+        return ints(self.rhs_batching_dimensions)
+
+    @property
+    def lhs_contracting(self) -> tuple[int, ...]:
+        return ints(self.lhs_contracting_dimensions)
+
+    @property
+    def rhs_contracting(self) -> tuple[int, ...]:
+        return ints(self.rhs_contracting_dimensions)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        names = (
+            "lhs_batching_dimensions",
+            "rhs_batching_dimensions",
+            "lhs_contracting_dimensions",
+            "rhs_contracting_dimensions",
+        )
+        lists: dict[str, IntArray] = {}
+
+        def parse_field() -> None:
+            field = parser.parse_keyword_in(names)
+            if field in lists:
+                parser.raise_error(f"{field} is given twice")
+            parser.parse_punctuation("=")
+            lists[field] = int_array(parse_int_list(parser))
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
+        return [lists.get(field, int_array(())) for field in names]
+
+    def print_parameters(self, printer: Printer) -> None:
+        fields = {
+            "lhs_batching_dimensions": self.lhs_batching,
+            "rhs_batching_dimensions": self.rhs_batching,
+            "lhs_contracting_dimensions": self.lhs_contracting,
+            "rhs_contracting_dimensions": self.rhs_contracting,
+        }
+        text = ", ".join(f"{name} = {int_list_text(values)}" for name, values in fields.items() if values)
+        printer.print_string(f"<{text}>")
+
+
+@irdl_attr_definition
+class DotAlgorithmAttr(ParametrizedAttribute):
+    """
+    The algorithm that a dot_general asks for: types of operands and accumulator, components, primitive operations.
+
+    `#hlo.dot_algorithm<lhs_precision_type = tf32, .., allow_imprecise_accumulation = false>`
+    """
+
+    name = "hlo.dot_algorithm"
+    lhs_precision_type: Attribute
+    rhs_precision_type: Attribute
+    accumulation_type: Attribute
+    lhs_component_count: IntegerAttr[IntegerType]
+    rhs_component_count: IntegerAttr[IntegerType]
+    num_primitive_operations: IntegerAttr[IntegerType]
+    allow_imprecise_accumulation: IntegerAttr[IntegerType]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        parameters: list[Attribute] = []
+
+        def field(name: str) -> None:
+            if parameters:
+                parser.parse_punctuation(",")
+            parser.parse_keyword(name)
+            parser.parse_punctuation("=")
+
+        with parser.in_angle_brackets():
+            for name in ("lhs_precision_type", "rhs_precision_type", "accumulation_type"):
+                field(name)
+                parameters.append(parser.parse_type())
+            for name in ("lhs_component_count", "rhs_component_count", "num_primitive_operations"):
+                field(name)
+                parameters.append(int_attr(parser.parse_integer()))
+            field("allow_imprecise_accumulation")
+            parameters.append(int_attr(int(parser.parse_boolean()), i1))
+        return parameters
+
+    def print_parameters(self, printer: Printer) -> None:
+        fields: tuple[tuple[str, Attribute], ...] = (
+            ("lhs_precision_type", self.lhs_precision_type),
+            ("rhs_precision_type", self.rhs_precision_type),
+            ("accumulation_type", self.accumulation_type),
+        )
+        printer.print_string("<")
+        for name, type_ in fields:
+            printer.print_string(f"{name} = ")
+            printer.print_attribute(type_)
+            printer.print_string(", ")
+        imprecise = "true" if self.allow_imprecise_accumulation.value.data else "false"
+        printer.print_string(
+            f"lhs_component_count = {self.lhs_component_count.value.data}, "
+            f"rhs_component_count = {self.rhs_component_count.value.data}, "
+            f"num_primitive_operations = {self.num_primitive_operations.value.data}, "
+            f"allow_imprecise_accumulation = {imprecise}>"
+        )
+
+
+@irdl_attr_definition
+class OutputOperandAliasAttr(ParametrizedAttribute):
+    """
+    One output of a custom call that shares the buffer of an operand.
+
+    `#hlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>`
+    """
+
+    name = "hlo.output_operand_alias"
+    output_tuple_indices: IntArray
+    operand_index: IntegerAttr[IntegerType]
+    operand_tuple_indices: IntArray
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("output_tuple_indices")
+            parser.parse_punctuation("=")
+            outputs = int_array(parse_int_list(parser))
+            parser.parse_punctuation(",")
+            parser.parse_keyword("operand_index")
+            parser.parse_punctuation("=")
+            operand = int_attr(parser.parse_integer())
+            parser.parse_punctuation(",")
+            parser.parse_keyword("operand_tuple_indices")
+            parser.parse_punctuation("=")
+            operands = int_array(parse_int_list(parser))
+        return [outputs, operand, operands]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(
+            f"<output_tuple_indices = {int_list_text(ints(self.output_tuple_indices))}, "
+            f"operand_index = {self.operand_index.value.data}, "
+            f"operand_tuple_indices = {int_list_text(ints(self.operand_tuple_indices))}>"
+        )
+
+
+ATTRIBUTES = (PrecisionAttr, DotDimensionNumbersAttr, DotAlgorithmAttr, OutputOperandAliasAttr)

@@ -1,0 +1,73 @@
+"""
+Arithmetic and comparison of shapes in which a dimension may be unknown (`?`, -1 here).
+
+Two shapes agree when they have one rank and each pair of dimensions is equal or holds an unknown one: what StableHLO's
+constraints demand of programs whose shapes are not all static.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from .op import HloOp
+from .types import element_of, shape_of
+
+DYNAMIC = -1
+Shape = tuple[int, ...]
+
+
+def is_static(shape: Sequence[int]) -> bool:
+    return DYNAMIC not in shape
+
+
+def dims_agree(first: int, second: int) -> bool:
+    return first == second or DYNAMIC in (first, second)
+
+
+def shapes_agree(first: Sequence[int], second: Sequence[int]) -> bool:
+    return len(first) == len(second) and all(map(dims_agree, first, second))
+
+
+def types_agree(first: Attribute, second: Attribute) -> bool:
+    """Whether the types are equal, or tensors of one element type whose shapes agree."""
+    if first == second:
+        return True
+    if not (isinstance(first, TensorType) and isinstance(second, TensorType)):
+        return False
+    return element_of(first) == element_of(second) and shapes_agree(shape_of(first), shape_of(second))
+
+
+def merge_dim(first: int, second: int) -> int:
+    """The known one of two dimensions that agree."""
+    return second if first == DYNAMIC else first
+
+
+def element_count(shape: Sequence[int]) -> int:
+    """The number of elements; DYNAMIC where a dimension is unknown (even beside a zero)."""
+    return math.prod(shape) if is_static(shape) else DYNAMIC
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """`(2, ?, 3)`"""
+    return f"({', '.join('?' if dim == DYNAMIC else str(dim) for dim in shape)})"
+
+
+def verify_results_agree(op: HloOp, constraint: str) -> None:
+    """Check the results against `infer_types`, unknown dimensions matching anything."""
+    inferred = op.infer_types()
+    if len(inferred) != len(op.results):
+        raise VerifyException(f"{constraint}: there are {len(op.results)} results, expected {len(inferred)}")
+    for index, (actual, wanted) in enumerate(zip(op.result_types, inferred, strict=True)):
+        if not types_agree(actual, wanted):
+            which = "result" if len(inferred) == 1 else f"result {index}"
+            raise VerifyException(f"{constraint}: {which} has type {actual}, expected {wanted}")
+
+
+def repeated(values: Sequence[int]) -> bool:
+    """Whether a value occurs twice."""
+    return len(set(values)) != len(values)
