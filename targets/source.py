@@ -1,0 +1,56 @@
+"""What `xhlo.compile` takes: text, a path, a module, or what JAX lowered."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program as text, and the file name that its diagnostics carry."""
+
+    text: str
+    filename: str
+
+
+def read_source(program: Any) -> Source:
+    """
+    The text of a program given as
+
+    * text: a str of several lines, or one that holds a `{`;
+    * a path: os.PathLike, or any other str;
+    * a module of the hlo dialect;
+    * anything with `as_text()`, as `jax.jit(f).lower(..)` returns.
+
+    Raises TypeError for anything else, DiagnosticError for a file that cannot be read.
+    """
+    if isinstance(program, ModuleOp):
+        from ..hlo_dialect.printing import print_module
+
+        return Source(print_module(program), "<module>")
+    if isinstance(program, str) and ("\n" in program or "{" in program):
+        return Source(program, "<text>")
+    if isinstance(program, (str, os.PathLike)):
+        return _read_file(Path(program))
+    as_text = getattr(program, "as_text", None)
+    if callable(as_text):
+        return Source(str(as_text()), f"<{type(program).__name__}>")
+    raise TypeError(
+        f"expected StableHLO text, a path, a module or what jax.jit(f).lower() returns, got {type(program).__name__}"
+    )
+
+
+def _read_file(path: Path) -> Source:
+    try:
+        return Source(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise DiagnosticError(Diagnostic("error", f"cannot read {path}: {error.strerror}")) from error
+    except UnicodeDecodeError as error:
+        raise DiagnosticError(Diagnostic("error", f"{path} is not UTF-8 text: {error.reason}")) from error

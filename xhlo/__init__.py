@@ -1,0 +1,39 @@
+"""
+xhlo: an MLIR-style compiler for HLO in Python.
+
+    exe = xhlo.compile("program.mlir")      # or StableHLO text, or jax.jit(f).lower(..)
+    y = exe(x)                              # NumPy in, NumPy out
+    print(exe.as_text("fused"))             # "hlo", "fused", "linalg", "loops", "llvm", "asm"
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .hlo_dialect.check_calls import CheckFailure as CheckFailure
+    from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
+    from .targets.compile import compile_program as compile
+    from .targets.cpu.executable import Executable as Executable
+
+__all__ = ["CheckFailure", "DiagnosticError", "Executable", "compile"]
+
+_HOMES = {
+    "CheckFailure": (".hlo_dialect.check_calls", "CheckFailure"),
+    "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
+    "Executable": (".targets.cpu.executable", "Executable"),
+    "compile": (".targets.compile", "compile_program"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: `import xhlo` itself loads nothing."""
+    from importlib import import_module
+
+    try:
+        module, attribute = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module 'xhlo' has no attribute {name!r}") from None
+    value = getattr(import_module(module, __name__), attribute)
+    globals()[name] = value
+    return value
