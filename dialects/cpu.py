@@ -1,0 +1,61 @@
+"""The cpu dialect: what a kernel asks of the CPU runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, IntegerType, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def, traits_def, var_operand_def
+from xdsl.traits import SymbolTable, SymbolUserOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+i64 = IntegerType(64)
+
+
+class _CallsABody(SymbolUserOpInterface):
+    """cpu.parallel_for names a function of its captures and two index arguments, the bounds of a share."""
+
+    def verify(self, op: Any) -> None:
+        found = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(found, FuncOp):
+            raise VerifyException(f"'{op.callee.string_value()}' does not name a function")
+        inputs = [type_ for type_ in found.function_type.inputs.data]
+        if [value.type for value in op.captures] != inputs[:-2] or len(inputs) < 2 or found.function_type.outputs.data:
+            raise VerifyException(f"'@{op.callee.string_value()}' does not take the captures, a lower and an upper bound")
+
+
+@irdl_op_definition
+class ParallelForOp(IRDLOperation):
+    """
+    Run a function over the iterations 0..count-1, shared out between the threads of the team.
+
+    `cpu.parallel_for @body(%a : memref<8xf32>) {count = 4 : i64}` calls `@body(%a, %lo, %hi)` once or more on each
+    thread so that the ranges [%lo, %hi) are disjoint and together [0, count). It returns when all are done. The
+    ranges are contiguous; which thread takes which is not fixed, so iterations must not depend on each other.
+    """
+
+    name = "cpu.parallel_for"
+
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    count = prop_def(IntegerAttr.constr(i64))
+    captures = var_operand_def()
+
+    traits = traits_def(_CallsABody())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$callee `(` ($captures^ `:` type($captures))? `)` attr-dict"
+
+    def __init__(self, callee: str, captures: Sequence[SSAValue], count: int):
+        super().__init__(
+            operands=[captures],
+            properties={"callee": SymbolRefAttr(callee), "count": IntegerAttr(count, i64)},
+        )
+
+    def verify_(self) -> None:
+        if self.count.value.data < 1:
+            raise VerifyException("count must be at least 1")
+
+
+DIALECT = Dialect("cpu", [ParallelForOp])

@@ -1,0 +1,1 @@
+"""Matrix products to register-blocked vector loops."""

@@ -1,0 +1,93 @@
+"""Nests without reduction: every iteration writes elements of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import SSAValue
+
+from .cost import body_cost, task_count, task_size
+from .emission import Bounds, NestEmitter
+from .loop_builder import LoopBuilder
+from .nest import Access, Nest
+
+LINE = 16
+"""Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
+
+
+def contiguity(nest: Nest, loop: int) -> float:
+    """How well `loop` vectorizes as the innermost one: operands that stand still or move by one element."""
+    score = 0.0
+    for weight, accesses in ((1, nest.inputs), (2, nest.outputs)):
+        for access in accesses:
+            if isinstance(access, Access):
+                stride = access.strides[loop]
+                score += weight * (2 if abs(stride) == 1 else 1 if stride == 0 else 0)
+    return score * min(nest.sizes[loop], 16) / 16
+
+
+def best_innermost(nest: Nest, loops: Sequence[int]) -> int:
+    """The loop of `loops` that vectorizes best; of equals, the last."""
+    return max(loops, key=lambda l: (contiguity(nest, l), l))
+
+
+def canonical(nest: Nest) -> Nest:
+    """Unit loops dropped, loops in the output's order and collapsed, the one that vectorizes best innermost."""
+    nest = nest.without_unit_loops()
+    strides = nest.outputs[0].strides
+    order = [*range(nest.bound), *sorted(nest.free, key=lambda l: -abs(strides[l]))]
+    nest = nest.permuted(order).collapsed()
+    free = list(nest.free)
+    if len(free) > 1:
+        inner = best_innermost(nest, free)
+        nest = nest.permuted([*range(nest.bound), *(l for l in free if l != inner), inner])
+    return nest
+
+
+def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
+    """The loop to share out between tasks: the outermost with enough iterations, else the longest."""
+    return next((l for l in loops if nest.sizes[l] >= wanted), max(loops, key=lambda l: nest.sizes[l]))
+
+
+def emit_elementwise(
+    builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None, bound: Sequence[SSAValue] = ()
+) -> None:
+    """
+    Emit an all-parallel nest; `bound` are the indices of its bound loops.
+
+    Large ones are cut along one loop into tasks of an scf.parallel, the loops of a task inside.
+    """
+    if 0 in nest.sizes:
+        return
+    nest = canonical(nest)
+    work = nest.size_of(nest.free) * body_cost(nest)
+    free = list(nest.free)
+    wanted = task_count(work, work, work)
+    emitter = NestEmitter(builder, nest, roots)
+    if wanted == 1 or not free or builder.parallel_body is not None:
+        emitter.make_views()
+        _emit_loops(emitter, free, None, bound)
+        return
+    cut = loop_to_cut(nest, free, wanted)
+    total = nest.sizes[cut]
+    size = task_size(total, task_count(work, work, total), LINE if cut == free[-1] else 1)
+
+    def task(index: SSAValue) -> None:
+        with emitter.scope():
+            emitter.make_views()
+            _emit_loops(emitter, free, {cut: emitter.task_bounds(index, size, total)}, bound)
+
+    builder.parallel(-(-total // size), task)
+
+
+def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bound: Sequence[SSAValue]) -> None:
+    with emitter.scope():
+        for loop, index in enumerate(bound):
+            emitter.indices[loop] = index
+        emitter.load_ready()
+
+        def inner() -> None:
+            for k, value in enumerate(emitter.body()):
+                emitter.store_output(k, value)
+
+        emitter.loops(free, inner, bounds)

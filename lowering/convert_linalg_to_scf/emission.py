@@ -1,0 +1,194 @@
+"""Emits one nest: its loops, each operand's load as far out as it can stand, the body, the stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of, row_major
+from .nest import Access, Nest
+
+Bounds = Mapping[int, tuple[Index, Index]]
+"""The part of a loop that is to be run; loops that are not in the mapping run whole."""
+
+
+class NestEmitter:
+    """Knows which loops of a nest stand around the insertion point, and what is loaded there."""
+
+    def __init__(self, builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None):
+        self.builder = builder
+        self.nest = nest
+        self.roots = roots or {}
+        """Buffers that stand in for others."""
+        self.indices: list[Index | None] = [None] * len(nest.sizes)
+        self.loaded: dict[int, SSAValue] = {}
+        """By input: the value loaded at the insertion point."""
+        self.views: dict[int, tuple[SSAValue, list[int]]] = {}
+        written = {access.root for access in nest.outputs}
+        self.hoistable = [isinstance(x, Access) and x.root not in written for x in nest.inputs]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is bound, viewed and loaded inside is forgotten at the end."""
+        saved = list(self.indices), dict(self.loaded), dict(self.views)
+        yield
+        self.indices, self.loaded, self.views = saved
+
+    def bind(self, loop: int, index: Index) -> None:
+        """Fix a loop's index, and load what no further loop moves."""
+        self.indices[loop] = index
+        self.load_ready()
+
+    def load_ready(self) -> None:
+        for k, x in enumerate(self.nest.inputs):
+            if k not in self.loaded and self.hoistable[k] and self.is_ready(x):
+                self.load_input(k)
+
+    def is_ready(self, access: Access | SSAValue) -> bool:
+        return isinstance(access, Access) and all(
+            stride == 0 or index is not None for stride, index in zip(access.strides, self.indices, strict=True)
+        )
+
+    # Operands.
+
+    def make_views(self) -> None:
+        """Make the views of all operands here, so that no parallel body captures two names of one buffer."""
+        for k, access in enumerate((*self.nest.inputs, *self.nest.outputs)):
+            if isinstance(access, Access):
+                self.view(k, access)
+
+    def view(self, k: int, access: Access) -> tuple[SSAValue, list[int]]:
+        """A view of an operand with one dimension for each loop that moves it, and those loops."""
+        found = self.views.get(k)
+        if found is None:
+            found = self.views[k] = self._make_view(access)
+        return found
+
+    def _make_view(self, access: Access) -> tuple[SSAValue, list[int]]:
+        root = self.roots.get(access.root, access.root)
+        loops = [l for l, stride in enumerate(access.strides) if stride]
+        shape = buffer_of(root).get_shape()
+        if access.offset == 0 and not access.dynamic:
+            by_stride = sorted(loops, key=lambda l: -access.strides[l])
+            sizes = tuple(self.nest.sizes[l] for l in by_stride)
+            if sizes == shape and tuple(access.strides[l] for l in by_stride) == row_major(shape):
+                return root, by_stride
+        offset: Index = access.offset
+        for value, factor in access.dynamic:
+            offset = self.builder.add(offset, self.builder.mul(value, factor))
+        sizes = tuple(self.nest.sizes[l] for l in loops)
+        return self.builder.strided_view(root, offset, sizes, tuple(access.strides[l] for l in loops)), loops
+
+    def _indices(self, loops: Sequence[int]) -> list[Index]:
+        return [cast(Index, self.indices[l]) for l in loops]
+
+    def load_input(self, k: int) -> SSAValue:
+        value = self.loaded.get(k)
+        if value is None:
+            x = self.nest.inputs[k]
+            if not isinstance(x, Access):
+                return x
+            view, loops = self.view(k, x)
+            value = self.builder.load(view, self._indices(loops))
+            if self.hoistable[k]:
+                self.loaded[k] = value
+        return value
+
+    def load_output(self, k: int) -> SSAValue:
+        view, loops = self.view(len(self.nest.inputs) + k, self.nest.outputs[k])
+        return self.builder.load(view, self._indices(loops))
+
+    def store_output(self, k: int, value: SSAValue) -> None:
+        view, loops = self.view(len(self.nest.inputs) + k, self.nest.outputs[k])
+        self.builder.store(value, view, self._indices(loops))
+
+    # The body.
+
+    def body(self, outputs: Sequence[SSAValue] | None = None) -> list[SSAValue]:
+        """
+        One iteration's work: what the body yields. All loops must be bound.
+
+        `outputs`: the outputs' present values; without them they are loaded where the body reads them.
+        """
+        block = self.nest.body
+        count = len(self.nest.inputs)
+        if block is None:
+            return [self.load_input(k) for k in range(count)]
+        mapping: dict[SSAValue, SSAValue] = {}
+        for k, argument in enumerate(block.args):
+            if argument.uses.get_length() == 0:
+                continue
+            if k < count:
+                mapping[argument] = self.load_input(k)
+            else:
+                mapping[argument] = self.load_output(k - count) if outputs is None else outputs[k - count]
+        return self.clone(list(block.ops), mapping)
+
+    def clone(self, ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue]) -> list[SSAValue]:
+        """Copy operations here under `mapping`; return what the terminator, the last one, would yield."""
+        for op in ops[:-1]:
+            self._clone_op(op, mapping)
+        return [mapping.get(value, value) for value in ops[-1].operands]
+
+    def _clone_op(self, op: Operation, mapping: dict[SSAValue, SSAValue]) -> None:
+        if isinstance(op, IndexOp):
+            mapping[op.result] = self._index_of(op)
+        elif isinstance(op, arith.ConstantOp) and isinstance(op.value, (IntegerAttr, FloatAttr)):
+            mapping[op.result] = self.builder.scalar(op.value)
+        elif op.regions:
+            new = self.builder.insert(op.clone(mapping))
+            mapping.update(zip(op.results, new.results, strict=True))
+            for inner in [x for x in new.walk() if isinstance(x, IndexOp)]:
+                inner.result.replace_all_uses_with(self._index_of(inner))
+                inner.detach()
+                inner.erase()
+        else:
+            new = type(op).create(
+                operands=[mapping.get(value, value) for value in op.operands],
+                result_types=[result.type for result in op.results],
+                properties=op.properties,
+                attributes=op.attributes,
+                location=op.location,
+            )
+            self.builder.insert(new)
+            mapping.update(zip(op.results, new.results, strict=True))
+
+    def _index_of(self, op: IndexOp) -> SSAValue:
+        loop = self.nest.dims[int(op.dim.value.data)]
+        return self.builder.index(0 if loop is None else cast(Index, self.indices[loop]))
+
+    # Loops.
+
+    def loops(
+        self,
+        order: Sequence[int],
+        inner: Callable[[], None],
+        bounds: Bounds | None = None,
+        attributes: Mapping[str, Attribute] = PARALLEL,
+    ) -> None:
+        """Loops without carried values, `order[0]` outermost, around what `inner` emits."""
+        if not order:
+            inner()
+            return
+        first, rest = order[0], order[1:]
+        lower, upper = (bounds or {}).get(first, (0, self.nest.sizes[first]))
+
+        def body(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            with self.scope():
+                self.bind(first, index)
+                self.loops(rest, inner, bounds, attributes)
+            return ()
+
+        self.builder.loop(lower, upper, body, attributes=attributes)
+
+    def task_bounds(self, task: SSAValue, size: int, total: int) -> tuple[Index, Index]:
+        """The iterations `[task * size, min(total, (task + 1) * size))`."""
+        lower = self.builder.mul(task, size)
+        upper = self.builder.add(lower, size)
+        return lower, upper if total % size == 0 else self.builder.min(upper, total)

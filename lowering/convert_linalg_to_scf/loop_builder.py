@@ -1,0 +1,270 @@
+"""Builds loops, loads, stores and index arithmetic inside one kernel function, folding what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar, cast
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+Buffer: TypeAlias = MemRefType[Any]
+
+Index: TypeAlias = int | SSAValue
+"""A number that is known now, or a value of type index."""
+
+INDEX = IndexType()
+PARALLEL: Mapping[str, Attribute] = {"xhlo.parallel": UnitAttr()}
+"""The mark of a loop whose iterations do not depend on each other through memory."""
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+@lru_cache(maxsize=4096)
+def _typed(shape: tuple[int, ...], element: Attribute, layout: tuple[tuple[int, ...], int | None] | None) -> Buffer:
+    return MemRefType(element, shape, NoneAttr() if layout is None else StridedLayoutAttr(*layout))
+
+
+def memref_type(
+    shape: tuple[int, ...], element: Attribute, strides: tuple[int, ...] | None = None, offset: int | None = 0
+) -> Buffer:
+    """A memref type from a cache; of identity layout without `strides`. An `offset` of None is dynamic."""
+    if strides is not None and offset == 0 and strides == row_major(shape):
+        strides = None
+    return _typed(shape, element, None if strides is None else (strides, offset))
+
+
+@lru_cache(maxsize=4096)
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of the identity layout."""
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * shape[dim + 1]
+    return tuple(strides)
+
+
+@lru_cache(maxsize=4096)
+def int_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(maxsize=256)
+def segments(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(IntegerType(32), values)
+
+
+def buffer_of(value: SSAValue) -> Buffer:
+    return cast(Buffer, value.type)
+
+
+class LoopBuilder:
+    """
+    Inserts operations into a kernel: before an anchor at its top level, or at the end of the loop being built.
+
+    Constants stand once each at the kernel's top; new operations take the location of the operation being lowered.
+    """
+
+    def __init__(self, kernel: func.FuncOp):
+        self.top: Block = kernel.body.block
+        self.block: Block = self.top
+        self.anchor = cast(Operation, self.top.last_op)
+        self.parallel_body: Block | None = None
+        """The body of the scf.parallel being built."""
+        self._constants: dict[Attribute, SSAValue] = {}
+
+    def insert(self, op: OpT) -> OpT:
+        if op.location is UNKNOWN_LOC:
+            op.location = self.anchor.location
+        if self.block is self.top:
+            self.top.insert_op_before(op, self.anchor)
+        else:
+            self.block.add_op(op)
+        return op
+
+    # Constants.
+
+    def scalar(self, value: IntegerAttr[Any] | FloatAttr[Any]) -> SSAValue:
+        """A constant, once per kernel."""
+        found = self._constants.get(value)
+        if found is None:
+            op = arith.ConstantOp.create(result_types=[cast(Attribute, value.type)], properties={"value": value})
+            self.top.insert_op_before(op, cast(Operation, self.top.first_op))
+            found = self._constants[value] = op.result
+        return found
+
+    def index(self, value: Index) -> SSAValue:
+        return self.scalar(IntegerAttr(value, INDEX)) if isinstance(value, int) else value
+
+    # Index arithmetic: known operands fold.
+
+    def add(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs + rhs
+        if lhs == 0:
+            return rhs
+        if rhs == 0:
+            return lhs
+        return self._binary(arith.AddiOp, lhs, rhs)
+
+    def mul(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs * rhs
+        if lhs == 0 or rhs == 0:
+            return 0
+        if lhs == 1:
+            return rhs
+        if rhs == 1:
+            return lhs
+        return self._binary(arith.MuliOp, lhs, rhs)
+
+    def sub(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs - rhs
+        return lhs if rhs == 0 else self._binary(arith.SubiOp, lhs, rhs)
+
+    def min(self, lhs: Index, rhs: Index) -> Index:
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self._binary(arith.MinSIOp, lhs, rhs)
+
+    def div(self, lhs: Index, rhs: int) -> Index:
+        """Quotient of a number that is not negative."""
+        if isinstance(lhs, int):
+            return lhs // rhs
+        return lhs if rhs == 1 else self._binary(arith.DivUIOp, lhs, rhs)
+
+    def rem(self, lhs: Index, rhs: int) -> Index:
+        """Remainder of a number that is not negative."""
+        if isinstance(lhs, int):
+            return lhs % rhs
+        return 0 if rhs == 1 else self._binary(arith.RemUIOp, lhs, rhs)
+
+    def _binary(self, op: type[Operation], lhs: Index, rhs: Index) -> SSAValue:
+        operands = [self.index(lhs), self.index(rhs)]
+        properties: dict[str, Attribute] = {}
+        if op in (arith.AddiOp, arith.MuliOp, arith.SubiOp):
+            properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+        return self.insert(op.create(operands=operands, result_types=[INDEX], properties=properties)).results[0]
+
+    # Memory.
+
+    def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
+        operands = [source, *(self.index(i) for i in indices)]
+        return self.insert(
+            memref.LoadOp.create(operands=operands, result_types=[buffer_of(source).element_type])
+        ).res
+
+    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index] = ()) -> None:
+        operands = [value, target, *(self.index(i) for i in indices)]
+        self.insert(memref.StoreOp.create(operands=operands))
+
+    def alloc(self, type_: Buffer) -> SSAValue:
+        """A buffer of the kernel's own, at its top level."""
+        op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": segments((0, 0))})
+        op.location = self.anchor.location
+        self.top.insert_op_before(op, self.anchor if self.block is self.top else self._outermost())
+        return op.memref
+
+    def alloca(self, type_: Buffer) -> SSAValue:
+        """A small buffer of the running thread's own: at the start of the parallel body, or of the kernel."""
+        op = memref.AllocaOp.create(result_types=[type_], properties={"operandSegmentSizes": segments((0, 0))})
+        op.location = self.anchor.location
+        block = self.parallel_body or self.top
+        if block.first_op is None:
+            block.add_op(op)
+        else:
+            block.insert_op_before(op, block.first_op)
+        return op.memref
+
+    def _outermost(self) -> Operation:
+        """Loops are attached when complete, so a top-level insertion comes before the one being built."""
+        return self.anchor
+
+    def strided_view(
+        self, source: SSAValue, offset: Index, sizes: tuple[int, ...], strides: tuple[int, ...]
+    ) -> SSAValue:
+        """The elements `offset + sum(i * stride)` of a buffer of identity layout."""
+        known = isinstance(offset, int)
+        type_ = memref_type(sizes, buffer_of(source).element_type, strides, offset if known else None)
+        if type_ == source.type:
+            return source
+        return self.insert(
+            memref.ReinterpretCastOp.create(
+                operands=[source] if isinstance(offset, int) else [source, offset],
+                result_types=[type_],
+                properties={
+                    "static_offsets": int_array((offset if isinstance(offset, int) else DYNAMIC_INDEX,)),
+                    "static_sizes": int_array(sizes),
+                    "static_strides": int_array(strides),
+                    "operandSegmentSizes": segments((1, 0 if known else 1, 0, 0)),
+                },
+            )
+        ).result
+
+    # Loops.
+
+    def loop(
+        self,
+        lower: Index,
+        upper: Index,
+        body: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
+        *,
+        step: int = 1,
+        inits: Sequence[SSAValue] = (),
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> list[SSAValue]:
+        """
+        `scf.for` from `lower` to `upper`; `body` gets the induction variable and the carried values, returns the next.
+
+        A loop of one known iteration is no loop.
+        """
+        if isinstance(lower, int) and isinstance(upper, int) and lower < upper <= lower + step:
+            return list(body(self.index(lower), list(inits)))
+        bounds = [self.index(lower), self.index(upper), self.index(step)]
+        types = [value.type for value in inits]
+        block = Block(arg_types=[INDEX, *types])
+        outer, self.block = self.block, block
+        results = body(block.args[0], list(block.args[1:]))
+        self.insert(scf.YieldOp.create(operands=list(results)))
+        self.block = outer
+        op = scf.ForOp.create(
+            operands=[*bounds, *inits],
+            result_types=types,
+            regions=[Region(block)],
+            attributes=attributes or {},
+        )
+        return list(self.insert(op).results)
+
+    def parallel(self, count: int, body: Callable[[SSAValue], None]) -> None:
+        """`scf.parallel` over 0..count-1; inside another one, or for one iteration, a serial loop."""
+        if self.parallel_body is not None or count <= 1:
+            self.loop(0, count, lambda i, _: (body(i), ())[1])
+            return
+        bounds = [self.index(0), self.index(count), self.index(1)]
+        block = Block(arg_types=[INDEX])
+        outer, self.block, self.parallel_body = self.block, block, block
+        body(block.args[0])
+        self.insert(scf.ReduceOp.create())
+        self.block, self.parallel_body = outer, None
+        self.insert(
+            scf.ParallelOp.create(
+                operands=bounds,
+                regions=[Region(block)],
+                properties={"operandSegmentSizes": segments((1, 1, 1, 0))},
+            )
+        )

@@ -1,0 +1,268 @@
+"""
+The analysed form of a linalg operation on memrefs: a loop nest and, for each operand, one stride per loop.
+
+Indexing maps and layouts together make every operand's element address linear in the loop indices:
+`root[offset + sum(stride_l * i_l)]`. In that form dropping unit loops, reordering and collapsing loops are tuple
+operations, and an operand becomes a strided view with one dimension for each loop that moves it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from ...hlo_dialect.diagnostics import fail
+from .loop_builder import buffer_of, row_major
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a memref's element 0 lies in a buffer of identity layout, and the strides of its dimensions."""
+
+    root: SSAValue
+    offset: int
+    dynamic: tuple[tuple[SSAValue, int], ...]
+    """Terms `value * factor` of the offset."""
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Access:
+    """The elements of one operand: `root[offset + dynamic + sum(strides[l] * i_l)]`."""
+
+    root: SSAValue
+    offset: int
+    dynamic: tuple[tuple[SSAValue, int], ...]
+    strides: tuple[int, ...]
+    """Elements, one per loop of the nest; 0 where the loop does not move the operand."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A linalg operation as loops. The first `bound` loops are given from outside (rows of a row kernel)."""
+
+    op: Operation
+    sizes: tuple[int, ...]
+    reduction: tuple[bool, ...]
+    inputs: tuple[Access | SSAValue, ...]
+    """A plain value stands for a scalar operand."""
+    outputs: tuple[Access, ...]
+    body: Block | None
+    """The generic's body; None: input i is stored to output i."""
+    dims: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
+    """For each dimension that linalg.index asks for, its loop; None for a dimension of size 1."""
+    bound: int = 0
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return (*(x for x in self.inputs if isinstance(x, Access)), *self.outputs)
+
+    @property
+    def free(self) -> range:
+        """The loops to be built."""
+        return range(self.bound, len(self.sizes))
+
+    @property
+    def parallel_loops(self) -> list[int]:
+        return [l for l in self.free if not self.reduction[l]]
+
+    @property
+    def reduction_loops(self) -> list[int]:
+        return [l for l in self.free if self.reduction[l]]
+
+    def size_of(self, loops: Sequence[int]) -> int:
+        return math.prod(self.sizes[l] for l in loops)
+
+    def permuted(self, order: Sequence[int]) -> Nest:
+        """The nest with loop `order[k]` in place k; loops that are left out must have size 1."""
+
+        def pick(access: Access) -> Access:
+            return replace(access, strides=tuple(access.strides[l] for l in order))
+
+        where = {old: new for new, old in enumerate(order)}
+        return replace(
+            self,
+            sizes=tuple(self.sizes[l] for l in order),
+            reduction=tuple(self.reduction[l] for l in order),
+            inputs=tuple(pick(x) if isinstance(x, Access) else x for x in self.inputs),
+            outputs=tuple(pick(x) for x in self.outputs),
+            dims={dim: None if l is None else where.get(l) for dim, l in self.dims.items()},
+        )
+
+    def without_unit_loops(self) -> Nest:
+        """Bound loops stay."""
+        return self.permuted([l for l, size in enumerate(self.sizes) if size != 1 or l < self.bound])
+
+    def collapsed(self) -> Nest:
+        """Neighbouring free loops of one kind become one where every operand moves through both evenly."""
+        asked = {l for l in self.dims.values() if l is not None}
+        sizes = list(self.sizes)
+        keep: list[int] = []
+        for l in range(len(sizes)):
+            if keep and self._can_collapse(keep[-1], l, sizes[l], asked):
+                sizes[l] *= sizes[keep[-1]]
+                keep[-1] = l
+            else:
+                keep.append(l)
+        if len(keep) == len(sizes):
+            return self
+        # The inner of two collapsed loops stays, with the strides it has and the size of both.
+        return replace(self, sizes=tuple(sizes)).permuted(keep)
+
+    def _can_collapse(self, outer: int, inner: int, inner_size: int, asked: set[int]) -> bool:
+        if outer < self.bound or outer in asked or inner in asked:
+            return False
+        if self.reduction[outer] != self.reduction[inner]:
+            return False
+        return all(x.strides[outer] == x.strides[inner] * self.sizes[inner] for x in self.accesses)
+
+
+def place_of(value: SSAValue) -> Place:
+    """Follow views to the buffer of identity layout that `value` lies in."""
+    type_ = buffer_of(value)
+    owner = value.owner
+    shape = type_.get_shape()
+    if isinstance(owner, memref.ReinterpretCastOp):
+        source = place_of(owner.source)
+        offset = owner.static_offsets.get_values()[0]
+        dynamic = ((owner.offsets[0], 1),) if offset == DYNAMIC_INDEX else ()
+        strides = tuple(int(s) for s in owner.static_strides.get_values())
+        return Place(source.root, 0 if dynamic else int(offset), dynamic, strides)
+    if isinstance(owner, memref.SubviewOp):
+        return _subview_place(owner)
+    if isinstance(owner, (memref.CollapseShapeOp, memref.ExpandShapeOp)):
+        source = place_of(owner.src)
+        if source.strides != row_major(cast("MemRefType[Any]", owner.src.type).get_shape()):
+            fail(owner, "reshapes a view that is not contiguous: convert-linalg-to-scf cannot follow it")
+        return replace(source, strides=row_major(shape))
+    if isinstance(type_.layout, StridedLayoutAttr):
+        strides = type_.layout.get_strides()
+        if type_.layout.get_offset() != 0 or any(s is None for s in strides):
+            fail(cast(Operation, owner), "has a layout that convert-linalg-to-scf cannot follow")
+        return Place(value, 0, (), tuple(cast(int, s) for s in strides))
+    return Place(value, 0, (), row_major(shape))
+
+
+def _subview_place(op: memref.SubviewOp) -> Place:
+    source = place_of(op.source)
+    offset, dynamic, values = source.offset, list(source.dynamic), iter(op.offsets)
+    for start, stride in zip(op.static_offsets.get_values(), source.strides, strict=True):
+        if start == DYNAMIC_INDEX:
+            dynamic.append((next(values), stride))
+        else:
+            offset += int(start) * stride
+    steps = [int(s) * t for s, t in zip(op.static_strides.get_values(), source.strides, strict=True)]
+    sizes = [int(s) for s in op.static_sizes.get_values()]
+    kept = _kept_dims(op, sizes)
+    return Place(source.root, offset, tuple(dynamic), tuple(steps[d] for d in kept))
+
+
+def _kept_dims(op: memref.SubviewOp, sizes: list[int]) -> list[int]:
+    """The dimensions of the source that a rank-reducing subview keeps: all but unit ones."""
+    shape = list(buffer_of(op.result).get_shape())
+    kept: list[int] = []
+    for dim, size in enumerate(sizes):
+        if len(kept) < len(shape) and shape[len(kept)] == size and (
+            size != 1 or len(sizes) - dim >= len(shape) - len(kept)
+        ):
+            kept.append(dim)
+    return kept
+
+
+def linear_form(expr: AffineExpr, dims: int, op: Operation) -> tuple[list[int], int]:
+    """The coefficients and the constant of a linear expression."""
+    match expr:
+        case AffineConstantExpr():
+            return [0] * dims, expr.value
+        case AffineDimExpr():
+            coefficients = [0] * dims
+            coefficients[expr.position] = 1
+            return coefficients, 0
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            (a, x), (b, y) = linear_form(expr.lhs, dims, op), linear_form(expr.rhs, dims, op)
+            return [p + q for p, q in zip(a, b, strict=True)], x + y
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
+            (a, x), (b, y) = linear_form(expr.lhs, dims, op), linear_form(expr.rhs, dims, op)
+            if any(a) and any(b):
+                fail(op, f"has the indexing expression {expr}, which is not linear")
+            if any(b):
+                (a, x), (b, y) = (b, y), (a, x)
+            return [p * y for p in a], x * y
+        case _:
+            fail(op, f"has the indexing expression {expr}, which is not linear")
+
+
+def access_of(value: SSAValue, map_: AffineMap, op: Operation) -> Access:
+    place = place_of(value)
+    strides = [0] * map_.num_dims
+    offset = place.offset
+    for expr, stride in zip(map_.results, place.strides, strict=True):
+        coefficients, constant = linear_form(expr, map_.num_dims, op)
+        offset += stride * constant
+        for dim, factor in enumerate(coefficients):
+            strides[dim] += stride * factor
+    return Access(place.root, offset, place.dynamic, tuple(strides))
+
+
+def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
+    """The size of each dimension, from an operand that a plain dimension indexes."""
+    sizes: list[int | None] = [None] * len(op.iterator_types.data)
+    for operand, map_ in zip((*op.outputs, *op.inputs), (*maps[len(op.inputs) :], *maps), strict=False):
+        if isinstance(operand.type, MemRefType):
+            for expr, size in zip(map_.results, buffer_of(operand).get_shape(), strict=True):
+                if isinstance(expr, AffineDimExpr) and sizes[expr.position] is None:
+                    sizes[expr.position] = size
+    if any(size is None for size in sizes):
+        fail(op, f"has no operand that gives the size of dimension {sizes.index(None)}")
+    return tuple(cast(int, size) for size in sizes)
+
+
+def nest_of_generic(op: GenericOp) -> Nest:
+    maps = [cast(AffineMap, attr.data) for attr in op.indexing_maps.data]
+    count = len(op.inputs)
+    inputs = [
+        access_of(x, m, op) if isinstance(x.type, MemRefType) else x
+        for x, m in zip(op.inputs, maps[:count], strict=True)
+    ]
+    outputs = [access_of(x, m, op) for x, m in zip(op.outputs, maps[count:], strict=True)]
+    block = op.body.block
+    asked = sorted({int(x.dim.value.data) for x in block.walk() if isinstance(x, IndexOp)})
+    return Nest(
+        op,
+        _loop_sizes(op, maps),
+        tuple(attr.data is IteratorType.REDUCTION for attr in op.iterator_types.data),
+        tuple(inputs),
+        tuple(outputs),
+        block,
+        {dim: dim for dim in asked},
+    )
+
+
+def nest_of_fill(op: FillOp) -> Nest:
+    target = op.outputs[0]
+    shape = buffer_of(target).get_shape()
+    access = access_of(target, AffineMap.identity(len(shape)), op)
+    return Nest(op, shape, (False,) * len(shape), (op.inputs[0],), (access,), None)
+
+
+def nest_of_copy(op: memref.CopyOp) -> Nest:
+    shape = buffer_of(op.destination).get_shape()
+    identity = AffineMap.identity(len(shape))
+    source, target = access_of(op.source, identity, op), access_of(op.destination, identity, op)
+    return Nest(op, shape, (False,) * len(shape), (source,), (target,), None)

@@ -1,0 +1,336 @@
+"""
+Nests with reduction loops.
+
+Two forms, by the loop that vectorizes best:
+
+* *in registers*, a reduction loop innermost: `for row: acc = init; for r: acc = f(acc, x); out[row] = acc`;
+* *in memory*, an output loop innermost: `for tile of columns: for r: for c in tile: out[c] = f(out[c], x)`.
+
+A long reduction with few outputs is cut into chunks, each reduced from the neutral element into a scratch row, and
+the rows are combined in order. Long float sums are added up in blocks, so that rounding errors stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from .combiners import Combiner, known_combiners
+from .cost import body_cost, task_count, task_size
+from .elementwise import loop_to_cut
+from .emission import Bounds, NestEmitter
+from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of, memref_type, row_major
+from .nest import Access, Nest
+
+BLOCK = 4096
+"""Elements that a float sum adds up before it adds the block's sum to the total."""
+
+TILE = 2048
+"""Columns that are accumulated together: the tile of the output stays in the first-level cache."""
+
+FEW_OUTPUTS = 32
+"""An output loop shorter than this does not occupy a machine; its reduction is worth cutting."""
+
+UNROLL = 4
+"""Reduced elements that one pass over an accumulator tile takes in."""
+
+MAX_UNROLLED = 12
+"""Operations of a body that is small enough to be unrolled."""
+
+Inits = Sequence[SSAValue | None]
+"""For each output the scalar that it starts from; None: what the buffer holds."""
+
+
+@dataclass(frozen=True)
+class ReductionPlan:
+    """A canonical reduction nest and how it is to be emitted."""
+
+    nest: Nest
+    combiners: list[Combiner] | None
+    kept: list[int]
+    reduced: list[int]
+    in_registers: bool
+    work: int
+
+
+def _contiguity(nest: Nest, loop: int) -> float:
+    score = 0.0
+    for access in nest.accesses:
+        score += 2 if abs(access.strides[loop]) == 1 else 1 if access.strides[loop] == 0 else 0
+    return score * min(nest.sizes[loop], 16) / 16
+
+
+def plan_reduction(nest: Nest) -> ReductionPlan:
+    """Order and collapse the loops: bound ones, kept ones as the output has them, reduced ones."""
+    combiners = known_combiners(nest)
+    nest = nest.without_unit_loops()
+    kept = sorted(nest.parallel_loops, key=lambda l: -abs(nest.outputs[0].strides[l]))
+    reduced = nest.reduction_loops
+    if combiners is not None:
+        # The order of the reduction is free: the largest operand's order is the best.
+        main = max(
+            (x for x in nest.inputs if isinstance(x, Access)),
+            key=lambda x: nest.size_of([l for l in nest.free if x.strides[l]]),
+            default=nest.outputs[0],
+        )
+        reduced = sorted(reduced, key=lambda l: -abs(main.strides[l]))
+    nest = nest.permuted([*range(nest.bound), *kept, *reduced]).collapsed()
+    kept, reduced = nest.parallel_loops, nest.reduction_loops
+    best = max((*kept, *reduced), key=lambda l: (_contiguity(nest, l), l), default=-1)
+    in_registers = best not in kept
+    if kept and not in_registers:
+        kept = [*(l for l in kept if l != best), best]
+    elif reduced and combiners is not None:
+        reduced = [*(l for l in reduced if l != best), best]
+    work = nest.size_of(nest.free) * body_cost(nest)
+    return ReductionPlan(nest, combiners, kept, reduced, in_registers, work)
+
+
+class ReductionEmitter:
+    """Emits one planned reduction."""
+
+    def __init__(self, builder: LoopBuilder, plan: ReductionPlan, inits: Inits, roots: Mapping[SSAValue, SSAValue]):
+        self.builder = builder
+        self.plan = plan
+        self.inits = inits
+        self.roots = roots
+
+    def emit(self, bound: Sequence[SSAValue]) -> None:
+        plan, nest = self.plan, self.plan.nest
+        wanted = task_count(plan.work, plan.work, plan.work)
+        longest = max((nest.sizes[l] for l in plan.kept), default=1)
+        if self.builder.parallel_body is not None or bound or wanted == 1:
+            self._emit_part(nest, self.inits, {}, bound)
+        elif plan.combiners is not None and plan.reduced and longest < min(wanted, FEW_OUTPUTS):
+            self._emit_in_two_stages(plan.combiners, wanted)
+        elif plan.kept:
+            cut = loop_to_cut(nest, plan.kept, min(wanted, FEW_OUTPUTS))
+            total = nest.sizes[cut]
+            inner = not plan.in_registers and cut == plan.kept[-1]
+            size = task_size(total, task_count(plan.work, plan.work, total), 16 if inner else 1)
+
+            def task(index: SSAValue) -> None:
+                lower = self.builder.mul(index, size)
+                upper = self.builder.add(lower, size)
+                upper = upper if total % size == 0 else self.builder.min(upper, total)
+                self._emit_part(nest, self.inits, {cut: (lower, upper)}, ())
+
+            self.builder.parallel(-(-total // size), task)
+        else:
+            self._emit_part(nest, self.inits, {}, bound)
+
+    def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[SSAValue]) -> None:
+        """Emit the iterations within `bounds`, serially."""
+        emitter = NestEmitter(self.builder, nest, self.roots)
+        emitter.make_views()
+        for loop, index in enumerate(bound):
+            emitter.indices[loop] = index
+        emitter.load_ready()
+        if self.plan.in_registers:
+            self._emit_in_registers(emitter, inits, bounds)
+        else:
+            self._emit_in_memory(emitter, inits, bounds)
+
+    # In registers.
+
+    def _emit_in_registers(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
+        def row() -> None:
+            start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
+            for k, value in enumerate(self._reduce(emitter, self.plan.reduced, start, bounds)):
+                emitter.store_output(k, value)
+
+        emitter.loops(self.plan.kept, row, bounds)
+
+    def _reduce(
+        self, emitter: NestEmitter, loops: Sequence[int], start: list[SSAValue], bounds: Bounds
+    ) -> list[SSAValue]:
+        """The values of the reduction of `loops` that starts from `start`."""
+        if not loops:
+            return emitter.body(start)
+        first, rest = loops[0], loops[1:]
+        lower, upper = bounds.get(first, (0, emitter.nest.sizes[first]))
+        if not rest:
+            return self._reduce_innermost(emitter, first, start, lower, upper)
+
+        def body(index: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
+            with emitter.scope():
+                emitter.bind(first, index)
+                if self.plan.combiners is None:
+                    return self._reduce(emitter, rest, carried, bounds)
+                return self._merge(carried, self._reduce(emitter, rest, self._neutral(), bounds))
+
+        return self.builder.loop(lower, upper, body, inits=start)
+
+    def _reduce_innermost(
+        self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
+    ) -> list[SSAValue]:
+        def element(index: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
+            with emitter.scope():
+                emitter.bind(loop, index)
+                return emitter.body(carried)
+
+        def block(index: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
+            end = self.builder.min(self.builder.add(index, BLOCK), upper)
+            part = self.builder.loop(index, end, element, inits=self._neutral(), attributes=PARALLEL)
+            return self._merge(carried, part)
+
+        combiners = self.plan.combiners
+        long = emitter.nest.sizes[loop] > 2 * BLOCK
+        if long and combiners is not None and any(c.is_float_sum for c in combiners):
+            return self.builder.loop(lower, upper, block, step=BLOCK, inits=start)
+        return self.builder.loop(lower, upper, element, inits=start, attributes=PARALLEL)
+
+    def _neutral(self) -> list[SSAValue]:
+        return [c.neutral(self.builder) for c in self.plan.combiners or ()]
+
+    def _merge(self, totals: Sequence[SSAValue], parts: Sequence[SSAValue]) -> list[SSAValue]:
+        combiners = self.plan.combiners or ()
+        return [c.combine(self.builder, a, b) for c, a, b in zip(combiners, totals, parts, strict=True)]
+
+    # In memory.
+
+    def _emit_in_memory(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
+        *outer, column = self.plan.kept
+        lower, upper = bounds.get(column, (0, emitter.nest.sizes[column]))
+
+        def columns() -> None:
+            if emitter.nest.sizes[column] <= 2 * TILE:
+                self._emit_tile(emitter, column, lower, upper, inits, bounds)
+                return
+
+            def tile(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+                end = self.builder.min(self.builder.add(index, TILE), upper)
+                self._emit_tile(emitter, column, index, end, inits, bounds)
+                return ()
+
+            self.builder.loop(lower, upper, tile, step=TILE)
+
+        emitter.loops(outer, columns, bounds)
+
+    def _emit_tile(
+        self, emitter: NestEmitter, column: int, lower: Index, upper: Index, inits: Inits, bounds: Bounds
+    ) -> None:
+        """Accumulate every reduced element into the columns [lower, upper)."""
+        tile = {column: (lower, upper)}
+
+        def start() -> None:
+            for k, init in enumerate(inits):
+                if init is not None:
+                    emitter.store_output(k, init)
+
+        def step() -> None:
+            for k, value in enumerate(emitter.body()):
+                emitter.store_output(k, value)
+
+        if any(init is not None for init in inits):
+            with emitter.scope():
+                # No input is needed here: bind without loading.
+                emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
+                emitter.loops([column], start, tile)
+                emitter.hoistable = saved
+        if self.plan.combiners is not None and self._is_small():
+            self._emit_unrolled(emitter, column, tile, bounds)
+        else:
+            emitter.loops([*self.plan.reduced, column], step, {**bounds, **tile})
+
+    def _is_small(self) -> bool:
+        body = self.plan.nest.body
+        return body is not None and len(list(body.walk())) <= MAX_UNROLLED
+
+    def _emit_unrolled(self, emitter: NestEmitter, column: int, tile: Bounds, bounds: Bounds) -> None:
+        """Take several reduced elements in with each pass over the tile: its loads and stores are the bottleneck."""
+        *outer, inner = self.plan.reduced
+        lower, upper = bounds.get(inner, (0, emitter.nest.sizes[inner]))
+        count = self.builder.div(self.builder.sub(upper, lower), UNROLL)
+        middle = self.builder.add(lower, self.builder.mul(count, UNROLL))
+
+        def accumulate(first: SSAValue, factor: int) -> Sequence[SSAValue]:
+            rows = [self.builder.add(first, u) for u in range(factor)]
+
+            def one(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+                with emitter.scope():
+                    emitter.indices[column] = index
+                    values = [emitter.load_output(k) for k in range(len(emitter.nest.outputs))]
+                    for row in rows:
+                        with emitter.scope():
+                            emitter.bind(inner, row)
+                            values = emitter.body(values)
+                    for k, value in enumerate(values):
+                        emitter.store_output(k, value)
+                return ()
+
+            self.builder.loop(*tile[column], one, attributes=PARALLEL)
+            return ()
+
+        def passes() -> None:
+            if not (isinstance(middle, int) and middle == lower):
+                self.builder.loop(lower, middle, lambda r, _: accumulate(r, UNROLL), step=UNROLL)
+            if not (isinstance(middle, int) and middle == upper):
+                self.builder.loop(middle, upper, lambda r, _: accumulate(r, 1))
+
+        emitter.loops(outer, passes, bounds, {})
+
+    # In two stages.
+
+    def _emit_in_two_stages(self, combiners: list[Combiner], wanted: int) -> None:
+        plan, nest, builder = self.plan, self.plan.nest, self.builder
+        cut = loop_to_cut(nest, plan.reduced, wanted)
+        total = nest.sizes[cut]
+        size = task_size(total, min(wanted, total), UNROLL if total > 4 * UNROLL else 1)
+        chunks = -(-total // size)
+        shape = tuple(nest.sizes[l] for l in plan.kept)
+        row = nest.size_of(plan.kept)
+        strides = [0] * len(nest.sizes)
+        for loop, stride in zip(plan.kept, row_major(shape), strict=True):
+            strides[loop] = stride
+        scratch = [
+            builder.alloc(memref_type((chunks * row,), buffer_of(access.root).element_type)) for access in nest.outputs
+        ]
+
+        def task(index: SSAValue) -> None:
+            outputs = tuple(Access(buffer, 0, ((index, row),), tuple(strides)) for buffer in scratch)
+            lower = builder.mul(index, size)
+            upper = builder.add(lower, size)
+            upper = upper if total % size == 0 else builder.min(upper, total)
+            self._emit_part(replace(nest, outputs=outputs), self._neutral(), {cut: (lower, upper)}, ())
+
+        builder.parallel(chunks, task)
+        self._combine_chunks(combiners, scratch, chunks, row)
+
+    def _combine_chunks(self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int) -> None:
+        """Combine the chunks' results in order, for each output element."""
+        nest, builder = self.plan.nest, self.builder
+        strides = row_major(tuple(nest.sizes[l] for l in self.plan.kept))
+        emitter = NestEmitter(builder, replace(nest, inputs=()), self.roots)
+
+        def element() -> None:
+            offset: Index = 0
+            for loop, stride in zip(self.plan.kept, strides, strict=True):
+                offset = builder.add(offset, builder.mul(emitter.indices[loop] or 0, stride))
+            start = [emitter.load_output(k) if init is None else init for k, init in enumerate(self.inits)]
+
+            def chunk(index: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+                where = builder.add(builder.mul(index, row), offset)
+                parts = [builder.load(buffer, [where]) for buffer in scratch]
+                return [c.combine(builder, a, b) for c, a, b in zip(combiners, carried, parts, strict=True)]
+
+            for k, value in enumerate(builder.loop(0, chunks, chunk, inits=start, attributes=PARALLEL)):
+                emitter.store_output(k, value)
+
+        emitter.make_views()
+        emitter.loops(self.plan.kept, element)
+
+
+def emit_reduction(
+    builder: LoopBuilder,
+    nest: Nest,
+    inits: Inits,
+    roots: Mapping[SSAValue, SSAValue] | None = None,
+    bound: Sequence[SSAValue] = (),
+) -> None:
+    """Emit a nest that reduces; `inits` as in `Inits`, `bound` the indices of its bound loops."""
+    if any(nest.sizes[l] == 0 for l in nest.parallel_loops):
+        return
+    ReductionEmitter(builder, plan_reduction(nest), inits, roots or {}).emit(bound)
