@@ -1,0 +1,208 @@
+"""Parallel loops become functions that the CPU runtime calls on each thread of its team."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..dialects.cpu import ParallelForOp
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.hlo_pass import HloPass
+
+INDEX = IndexType()
+
+REMATERIALIZED = (
+    arith.ConstantOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    memref.CastOp,
+    memref.ViewOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.GetGlobalOp,
+)
+"""Cheap operations that are repeated in the body: constants fold there, and a view that travelled beside its buffer
+would be a second name for memory that the body's parameters claim to be theirs alone."""
+
+
+@dataclass
+class Captures:
+    """What a parallel body uses from outside: parameters of the outlined function, and what is repeated in it."""
+
+    body: Block
+    """The outlined function's block, still without parameters of its own."""
+    repeated: list[Operation] = field(default_factory=list[Operation])
+    values: list[SSAValue] = field(default_factory=list[SSAValue])
+    mapping: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    def inside(self, value: SSAValue) -> SSAValue:
+        """The value in the body that stands for `value` from outside."""
+        found = self.mapping.get(value)
+        if found is not None:
+            return found
+        owner = value.owner
+        if isinstance(owner, REMATERIALIZED):
+            for operand in owner.operands:
+                self.inside(operand)
+            copy = owner.clone(self.mapping)
+            copy.location = owner.location
+            self.repeated.append(copy)
+            self.mapping.update(zip(owner.results, copy.results, strict=True))
+            return self.mapping[value]
+        argument = self.body.insert_arg(value.type, len(self.values))
+        argument.name_hint = value.name_hint
+        self.values.append(value)
+        self.mapping[value] = argument
+        return argument
+
+
+def static_count(op: scf.ParallelOp) -> int:
+    """The number of iterations of a 1-D loop from 0 in steps of 1."""
+    bounds: list[int] = []
+    for value in (*op.lowerBound, *op.upperBound, *op.step):
+        owner = value.owner
+        if not isinstance(owner, arith.ConstantOp):
+            fail(op, "has bounds that are not constant: outline-parallel-loops cannot share it out")
+        bounds.append(cast("IntegerAttr[Any]", owner.value).value.data)
+    if len(bounds) != 3 or bounds[0] != 0 or bounds[2] != 1 or op.initVals:
+        fail(op, "is not a 1-D loop from 0 in steps of 1 without results: outline-parallel-loops expects one")
+    return bounds[1]
+
+
+def serialize(op: scf.ParallelOp) -> None:
+    """A parallel loop becomes nested scf.for."""
+    region = op.detach_region(op.body)
+    block = region.block
+    terminator = cast(Operation, block.last_op)
+    terminator.detach()
+    terminator.erase()
+    for dim in range(len(op.lowerBound) - 1, 0, -1):
+        inner = Block(arg_types=[INDEX])
+        block.args[dim].replace_all_uses_with(inner.args[0])
+        block.erase_arg(block.args[dim])
+        _move_ops(block, inner)
+        inner.add_op(scf.YieldOp())
+        block.add_op(_for_loop(op, dim, Region(inner)))
+    block.add_op(scf.YieldOp())
+    new = _for_loop(op, 0, region)
+    cast(Block, op.parent).insert_op_before(new, op)
+    op.detach()
+    op.erase()
+
+
+def _for_loop(op: scf.ParallelOp, dim: int, body: Region) -> scf.ForOp:
+    return scf.ForOp.create(
+        operands=[op.lowerBound[dim], op.upperBound[dim], op.step[dim]],
+        regions=[body],
+        attributes={"xhlo.parallel": UnitAttr()},
+        location=op.location,
+    )
+
+
+def _move_ops(source: Block, target: Block) -> None:
+    for op in list(source.ops):
+        op.detach()
+        target.add_op(op)
+
+
+def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
+    """Replace the loop by a cpu.parallel_for; return the function that runs a range of its iterations."""
+    count = static_count(op)
+    for inner in [x for x in op.body.walk() if isinstance(x, scf.ParallelOp)]:
+        serialize(inner)
+    region = op.detach_region(op.body)
+    loop_block = region.block
+    terminator = cast(Operation, loop_block.last_op)
+    terminator.detach()
+    terminator.erase()
+
+    body = Block()
+    captures = Captures(body)
+    inside: set[SSAValue] = set(loop_block.args)
+    allocas: list[Operation] = []
+    for inner in region.walk():
+        inside.update(inner.results)
+        inside.update(argument for r in inner.regions for b in r.blocks for argument in b.args)
+        if isinstance(inner, memref.AllocaOp):
+            allocas.append(inner)
+    for inner in list(region.walk()):
+        for index, operand in enumerate(inner.operands):
+            if operand not in inside:
+                inner.operands[index] = captures.inside(operand)
+
+    lower = body.insert_arg(INDEX, len(body.args))
+    upper = body.insert_arg(INDEX, len(body.args))
+    lower.name_hint, upper.name_hint = "lo", "hi"
+    step = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(1, INDEX)})
+    # An alloca in a loop would take new stack in each iteration.
+    for alloca in allocas:
+        alloca.detach()
+    loop_block.add_op(scf.YieldOp())
+    loop = scf.ForOp.create(
+        operands=[lower, upper, step.result], regions=[region], location=op.location
+    )
+    body.add_ops([*captures.repeated, step, *allocas, loop, func.ReturnOp()])
+    function = func.FuncOp(
+        name,
+        FunctionType.from_lists([argument.type for argument in body.args], []),
+        Region(body),
+        visibility=StringAttr("private"),
+    )
+    function.attributes["xhlo.parallel_body"] = UnitAttr()
+    function.location = op.location
+    call = ParallelForOp(name, captures.values, count)
+    call.location = op.location
+    cast(Block, op.parent).insert_op_before(call, op)
+    op.detach()
+    op.erase()
+    return function
+
+
+def erase_dead_repeated(function: func.FuncOp) -> None:
+    """Constants and views that only the outlined loops used are dead in the function that they left."""
+    for op in reversed(list(function.body.block.ops)):
+        if isinstance(op, REMATERIALIZED) and all(result.uses.get_length() == 0 for result in op.results):
+            op.detach()
+            op.erase()
+
+
+@dataclass(frozen=True)
+class OutlineParallelLoopsPass(HloPass):
+    """
+    Each scf.parallel becomes a private function and a cpu.parallel_for that runs it on the team.
+
+    Before: `scf.parallel (%i) = (0) to (256) step (1) {.. %a ..}` in @k
+    After:  `cpu.parallel_for @k_body_0(%a : memref<..>) {count = 256 : i64}` and
+            `func.func private @k_body_0(%a: memref<..>, %lo: index, %hi: index)` with a loop from %lo to %hi.
+    Assumes: 1-D loops over 0..constant without results; loops inside them are made serial.
+    Leaves: no scf.parallel. Constants and views of captured buffers are repeated in the body.
+    """
+
+    name = "outline-parallel-loops"
+    illegal = ("scf.parallel",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for function in list(module.body.block.ops):
+            if not isinstance(function, func.FuncOp) or function.is_declaration:
+                continue
+            bodies: list[Operation] = []
+            for op in list(function.body.walk()):
+                if isinstance(op, scf.ParallelOp) and op.parent is not None and not _inside_parallel(op):
+                    bodies.append(outline(op, f"{function.sym_name.data}_body_{len(bodies)}"))
+            if bodies:
+                module.body.block.insert_ops_after(bodies, function)
+                erase_dead_repeated(function)
+
+
+def _inside_parallel(op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, scf.ParallelOp):
+            return True
+        parent = parent.parent_op()
+    return False
