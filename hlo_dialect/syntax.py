@@ -17,7 +17,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from .types import HloTensor, element_of, make_tensor, shape_of
+from .types import HloTensor, make_tensor, tensor_type
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 Types = tuple[Sequence[Attribute], Attribute]
@@ -136,8 +136,9 @@ def complex_part_type(type_: Attribute) -> HloTensor | None:
     """The type of the real part of a tensor type of complex numbers; None of any other type."""
     if not isinstance(type_, TensorType):
         return None
-    element_type = element_of(type_)
+    tensor = tensor_type(cast(Attribute, type_))
+    element_type = tensor.element_type
     if not isinstance(element_type, ComplexType):
         return None
     part = cast(Attribute, element_type.element_type)  # pyright: ignore[reportUnknownMemberType]
-    return make_tensor(shape_of(type_), part)
+    return make_tensor(tensor.get_shape(), part)

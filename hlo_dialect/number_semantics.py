@@ -1,0 +1,289 @@
+"""
+The semantics of numbers at their edges, in NumPy: what XLA does where IEEE 754, C and NumPy leave room or differ.
+
+Functions take and return arrays (or NumPy scalars of rank-0 arithmetic) of one dtype and keep it, unless they say
+otherwise. Callers silence NumPy's floating-point warnings (`np.errstate`); nothing here warns for integers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from .types import Array
+
+Numbers: TypeAlias = Any
+"""An array, or the NumPy scalar that arithmetic of rank 0 gives; NumPy's stubs do not type these well."""
+
+_BF16 = np.dtype(ml_dtypes.bfloat16)
+_NARROW = (_BF16, np.dtype(np.float16))
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+_C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
+
+
+def is_float_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether the dtype is a real float; ml_dtypes' kinds are not NumPy's."""
+    return dtype == _BF16 or dtype.kind == "f"
+
+
+def working(array: Array, wide: bool) -> Array:
+    """
+    The array in the type to compute in: bf16 and f16 as f32; where `wide`, floats as f64 and complex as complex128.
+
+    f32 holds the exact product of two bf16 or f16 values and rounds sums, quotients and roots of them innocuously
+    (24 >= 2 * 11 + 2 bits), so that rounding its result is one rounding.
+    """
+    dtype = array.dtype
+    if wide and is_float_dtype(dtype):
+        return array.astype(_F64, copy=False)
+    if wide and dtype == _C64:
+        return array.astype(_C128)
+    return array.astype(_F32) if dtype in _NARROW else array
+
+
+def round_to(value: Any, dtype: np.dtype[Any]) -> Array:
+    """A float, complex or equal-typed result as an array of `dtype`, rounded once, to nearest even."""
+    array = np.asarray(value)
+    if array.dtype == dtype:
+        return array
+    if dtype == _BF16 and array.dtype == _F64:
+        array = _round_f64_to_odd_f32(array)
+    return array.astype(dtype)
+
+
+def _round_f64_to_odd_f32(array: Numbers) -> Numbers:
+    """
+    f64 to f32, toward zero with the last bit set where inexact.
+
+    A second rounding to bf16 then gives the same as one rounding from f64; ml_dtypes' own cast rounds twice.
+    """
+    near = np.asarray(array.astype(_F32))
+    back = near.astype(_F64)
+    toward_zero = np.where(np.abs(back) > np.abs(array), np.nextafter(near, np.float32(0)), near)
+    inexact = (back != array) & ~np.isnan(array)
+    bits = toward_zero.view(np.uint32) | inexact.astype(np.uint32)
+    return bits.view(_F32)
+
+
+def _odd_int64_to_f64(array: Numbers) -> Numbers:
+    """An integer as f64, exact or with a last bit that makes the next rounding the only one."""
+    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
+    mask = wide.dtype.type(2**12 - 1)
+    sticky = np.where((wide & mask) != 0, wide.dtype.type(2**11), wide.dtype.type(0))
+    small = wide < 2**53 if wide.dtype.kind == "u" else np.abs(wide) < 2**53
+    # INT64_MIN stays negative under abs, and so counts as small: it is a power of two, hence exact.
+    return np.where(small, wide, (wide & ~mask) | sticky).astype(_F64)
+
+
+def convert(array: Array, dtype: np.dtype[Any]) -> Array:
+    """
+    Convert values to `dtype` as hlo.convert does.
+
+    To boolean: whether not zero. Float to integer: truncated, saturated at the ends, NaN becomes 0. Integer to a
+    narrower integer: modulo. Complex to anything real: the real part. To float: one rounding, to nearest even.
+    """
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        array = array.real
+    if dtype.kind == "b":
+        return np.asarray(array != 0)
+    if dtype.kind in "iu" and is_float_dtype(array.dtype):
+        return float_to_integer(array, dtype)
+    if array.dtype.kind in "iu" and dtype in _NARROW:
+        return round_to(_odd_int64_to_f64(array), dtype)
+    if dtype.kind == "c":
+        return array.astype(_F64 if is_float_dtype(array.dtype) else array.dtype).astype(dtype)
+    return round_to(array, dtype)
+
+
+def float_to_integer(array: Numbers, dtype: np.dtype[Any]) -> Numbers:
+    """Truncate, saturate, NaN to 0."""
+    values = array.astype(_F64)
+    info = np.iinfo(dtype)
+    # The upper bound as a float may be one above the largest integer (2**63): compare with >=, never cast it.
+    too_high, too_low = values >= float(info.max), values <= float(info.min)
+    inside = np.where(too_high | too_low | np.isnan(values), 0.0, values)
+    result = inside.astype(dtype)
+    result = np.where(too_high, dtype.type(info.max), result)
+    return np.where(too_low, dtype.type(info.min), result)
+
+
+def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """Quotient. Integers: toward zero; x / 0 has all bits set (-1); the smallest / -1 is the smallest."""
+    if lhs.dtype.kind not in "iu":
+        return np.divide(lhs, rhs)
+    zero = rhs == 0
+    if lhs.dtype.kind == "u":
+        return np.where(zero, lhs.dtype.type(np.iinfo(lhs.dtype).max), lhs // np.where(zero, 1, rhs).astype(lhs.dtype))
+    minus_one = rhs == -1
+    safe = np.where(zero | minus_one, 1, rhs).astype(lhs.dtype)
+    floor = lhs // safe
+    inexact = floor * safe != lhs
+    quotient = floor + (inexact & ((lhs < 0) != (safe < 0))).astype(lhs.dtype)
+    quotient = np.where(minus_one, np.negative(lhs), quotient)
+    return np.where(zero, lhs.dtype.type(-1), quotient)
+
+
+def remainder(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """Remainder with the sign of `lhs`. Integers: x % 0 is x, the smallest % -1 is 0. Floats: C's fmod, exact."""
+    if lhs.dtype.kind not in "iu":
+        return np.fmod(lhs, rhs)
+    zero = rhs == 0
+    unit = zero if lhs.dtype.kind == "u" else zero | (rhs == -1)
+    safe = np.where(unit, 1, rhs).astype(lhs.dtype)
+    return np.where(zero, lhs, np.fmod(lhs, safe))
+
+
+def power(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """lhs ** rhs. Integers: modulo; a negative exponent gives 1, -1 (by parity) or 0, as the truncated reciprocal."""
+    if lhs.dtype.kind not in "iu":
+        return np.power(lhs, rhs)
+    exponent = rhs.astype(np.int64) if rhs.dtype.kind == "i" else rhs.astype(np.uint64)
+    negative = exponent < 0
+    bits = np.where(negative, 0, exponent).astype(np.uint64)
+    result, square = np.ones_like(lhs), lhs.copy() if isinstance(lhs, np.ndarray) else lhs
+    while (bits != 0).any():
+        result = np.where((bits & 1) != 0, result * square, result)
+        square = square * square
+        bits = bits >> np.uint64(1)
+    if lhs.dtype.kind == "u":
+        return result
+    reciprocal = np.where(lhs == 1, 1, np.where(lhs == -1, np.where(exponent % 2 != 0, -1, 1), 0))
+    return np.where(negative, reciprocal, result).astype(lhs.dtype)
+
+
+def maximum(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """IEEE 754 maximum: NaN wins, +0 is above -0. Booleans: or. Complex: by real, then by imaginary part."""
+    result = np.maximum(lhs, rhs)
+    if lhs.dtype.kind == "f":
+        return np.where((lhs == 0) & (rhs == 0), lhs + rhs, result)
+    return result
+
+
+def minimum(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """IEEE 754 minimum: NaN wins, -0 is below +0. Booleans: and. Complex: by real, then by imaginary part."""
+    result = np.minimum(lhs, rhs)
+    if lhs.dtype.kind == "f":
+        return np.where((lhs == 0) & (rhs == 0), -(-lhs - rhs), result)
+    return result
+
+
+def sign(x: Numbers) -> Numbers:
+    """-1, 0 or 1; NaN and both zeros are themselves; a complex number on the unit circle, NaN in both parts or 0."""
+    if x.dtype.kind == "f":
+        return np.where(np.isnan(x) | (x == 0), x, np.copysign(x.dtype.type(1), x))
+    if x.dtype.kind == "c":
+        unit = np.where(x == 0, x.dtype.type(0), x / np.abs(x))
+        return np.where(np.isnan(x), x.dtype.type(complex(np.nan, np.nan)), unit)
+    return np.sign(x)
+
+
+def round_half_away(x: Numbers) -> Numbers:
+    """To the nearest integer, halves away from zero; the fraction is compared, since x + 0.5 itself rounds."""
+    whole = np.trunc(x)
+    up = np.where(np.abs(x - whole) >= 0.5, x.dtype.type(1), x.dtype.type(0))
+    return np.where(np.isfinite(x), np.copysign(np.abs(whole) + up, x), x)
+
+
+def unsigned_view(x: Numbers) -> Numbers:
+    """The bits of integers or floats as unsigned integers of their width."""
+    array = np.ascontiguousarray(x).reshape(np.shape(x))
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def shift(lhs: Numbers, rhs: Numbers, direction: str) -> Numbers:
+    """
+    Shift `left`, right `logical` or right `arithmetic`; the amount is read as unsigned.
+
+    An amount of the width or more gives 0, or all sign bits for `arithmetic`, which reads unsigned operands as signed.
+    """
+    bits, amount = unsigned_view(lhs), unsigned_view(rhs)
+    width = bits.dtype.itemsize * 8
+    past = amount >= width
+    amount = np.where(past, 0, amount).astype(bits.dtype)
+    if direction == "arithmetic":
+        amount = np.where(past, width - 1, amount).astype(bits.dtype)
+        signed = np.dtype(f"i{bits.dtype.itemsize}")
+        return np.asarray(bits.view(signed) >> amount.view(signed)).view(lhs.dtype)
+    shifted = bits << amount if direction == "left" else bits >> amount
+    return np.where(past, bits.dtype.type(0), shifted).view(lhs.dtype)
+
+
+def count_leading_zeros(x: Numbers) -> Numbers:
+    """The number of zero bits above the highest set one; the width for 0."""
+    bits = unsigned_view(x)
+    width = bits.dtype.itemsize * 8
+    step = 1
+    while step < width:
+        bits = bits | (bits >> bits.dtype.type(step))
+        step *= 2
+    return (width - np.bitwise_count(bits).astype(np.int64)).astype(x.dtype)
+
+
+def popcnt(x: Numbers) -> Numbers:
+    """The number of set bits."""
+    return np.bitwise_count(unsigned_view(x)).astype(x.dtype)
+
+
+def logistic(x: Numbers) -> Numbers:
+    """1 / (1 + exp(-x)), without overflow and with full relative precision for negative x."""
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
+
+
+def log_plus_one(x: Numbers) -> Numbers:
+    """log(1 + x), accurate near 0 for complex numbers too: log|1 + z| is half of log1p(x (2 + x) + y y)."""
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    near = np.abs(x) < 0.5
+    safe = np.where(near, x, 0)
+    real = 0.5 * np.log1p(safe.real * (2 + safe.real) + safe.imag * safe.imag)
+    return np.where(near, real + 1j * np.arctan2(safe.imag, 1 + safe.real), np.log(1 + x))
+
+
+def total_order_key(x: Numbers) -> Numbers:
+    """Signed integers that order floats as IEEE 754 totalOrder does: -NaN, -inf, .., -0, +0, .., inf, NaN."""
+    signed = unsigned_view(x).view(np.dtype(f"i{x.dtype.itemsize}"))
+    return np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
+
+
+_FLOAT_FORMATS = {2: {_BF16: (8, 7), np.dtype(np.float16): (5, 10)}, 4: {_F32: (8, 23)}, 8: {_F64: (11, 52)}}
+
+
+def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numbers:
+    """
+    Floats rounded to a format with so many exponent and mantissa bits, kept in their own type.
+
+    To nearest even; infinite beyond the format's range, a zero of the same sign below its normal range; NaN stays.
+    """
+    source_exponent, source_mantissa = _FLOAT_FORMATS[x.dtype.itemsize][x.dtype]
+    bits = unsigned_view(x)
+    word = bits.dtype.type
+    nan = np.isnan(x)
+    if mantissa_bits < source_mantissa:
+        dropped = source_mantissa - mantissa_bits
+        last = (bits >> word(dropped)) & word(1)
+        bits = np.where(nan, bits, bits + word((1 << (dropped - 1)) - 1) + last)
+        bits = bits & word(~((1 << dropped) - 1) & int(np.iinfo(bits.dtype).max))
+    if exponent_bits < source_exponent:
+        bits = _reduce_exponent(bits, exponent_bits, source_exponent, source_mantissa)
+    return np.where(nan, x, np.asarray(bits).view(x.dtype))
+
+
+def _reduce_exponent(bits: Numbers, exponent_bits: int, source_exponent: int, source_mantissa: int) -> Numbers:
+    """Bits of floats with exponents outside the narrower format's range made infinite or zero."""
+    word = bits.dtype.type
+    sign_mask = word(1 << (source_exponent + source_mantissa))
+    exponent_mask = word(((1 << source_exponent) - 1) << source_mantissa)
+    bias, reduced_bias = (1 << (source_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+    exponent = bits & exponent_mask
+    overflows = exponent > word((bias + reduced_bias) << source_mantissa)
+    underflows = exponent <= word((bias - reduced_bias) << source_mantissa)
+    signs = bits & sign_mask
+    bits = np.where(overflows, signs | exponent_mask, bits)
+    return np.where(underflows, signs, bits)
