@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from .op import HloOp
-from .types import element_of, shape_of
+from .types import tensor_type
 
 DYNAMIC = -1
 Shape = tuple[int, ...]
@@ -39,7 +40,8 @@ def types_agree(first: Attribute, second: Attribute) -> bool:
         return True
     if not (isinstance(first, TensorType) and isinstance(second, TensorType)):
         return False
-    return element_of(first) == element_of(second) and shapes_agree(shape_of(first), shape_of(second))
+    ours, theirs = tensor_type(cast(Attribute, first)), tensor_type(cast(Attribute, second))
+    return ours.element_type == theirs.element_type and shapes_agree(ours.get_shape(), theirs.get_shape())
 
 
 def merge_dim(first: int, second: int) -> int:

@@ -76,7 +76,7 @@ class TupleOp(HloOp):
             print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        return (TupleType(cast("list[TypeAttribute]", list(self.operand_types))),)
+        return (TupleType(cast("tuple[TypeAttribute, ...]", tuple(self.operand_types))),)
 
     def verify_(self) -> None:
         elements = _elements(self.results[0].type)
