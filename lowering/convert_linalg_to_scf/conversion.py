@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
@@ -17,8 +16,10 @@ from .elementwise import emit_elementwise
 from .loop_builder import LoopBuilder
 from .nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic, place_of
 from .reduction import emit_reduction
+from .row import Structured, emit_rows, plan_rows
 
-Structured = FillOp | GenericOp | memref.CopyOp
+DEAD_WHEN_UNUSED = (memref.AllocOp, memref.SubviewOp, memref.ReinterpretCastOp, arith.ConstantOp)
+
 
 
 def nest_of(op: Structured) -> Nest:
@@ -47,47 +48,74 @@ def absorbed_fills(ops: Sequence[Operation]) -> dict[SSAValue, FillOp]:
         if isinstance(op, GenericOp) and "reduction" in [t.data.value for t in op.iterator_types.data]:
             for out in op.outputs:
                 fill = pending.get(out)
-                if fill is not None and out not in op.inputs and out not in absorbed:
+                if fill is not None and 0 not in nest_of_generic(op).sizes and out not in absorbed:
                     absorbed[out] = fill
         for buffer in [b for b in pending if place_of(b).root in reads]:
             del pending[buffer]
     return absorbed
 
 
-def convert_nests(builder: LoopBuilder, ops: Sequence[Structured]) -> None:
-    """Each operation becomes loops of its own, in order, where it stands."""
-    absorbed = absorbed_fills(ops)
+def initial_values(op: Structured, absorbed: dict[SSAValue, FillOp]) -> tuple[SSAValue | None, ...]:
+    """For each output of a reduction: the scalar that it starts from, or None for what the buffer holds."""
+    if not isinstance(op, GenericOp):
+        return ()
+    fills = [absorbed.get(out) for out in op.outputs]
+    return tuple(None if fill is None else fill.inputs[0] for fill in fills)
+
+
+def without_fills(ops: Sequence[Structured], absorbed: dict[SSAValue, FillOp]) -> list[Structured]:
     skipped = set(absorbed.values())
+    return [op for op in ops if op not in skipped]
+
+
+def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: dict[SSAValue, FillOp]) -> None:
+    """Each operation becomes loops of its own, in order, where it stands."""
     for op in ops:
-        builder.anchor = op
-        if isinstance(op, FillOp) and op in skipped:
-            continue
+        builder.insert_at(op)
         nest = nest_of(op)
         if any(nest.reduction):
-            fills = [absorbed.get(out) for out in cast(GenericOp, op).outputs]
-            inits = [None if fill is None else fill.inputs[0] for fill in fills]
-            if 0 in nest.sizes:
-                _emit_fills_only(builder, fills)
-            else:
-                emit_reduction(builder, nest, inits)
+            emit_reduction(builder, nest, initial_values(op, absorbed))
         else:
             emit_elementwise(builder, nest)
-    for op in reversed(ops):
-        op.detach()
-        op.erase()
 
 
-def _emit_fills_only(builder: LoopBuilder, fills: Sequence[FillOp | None]) -> None:
-    """A reduction of nothing leaves the initial values."""
-    for fill in fills:
-        if fill is not None:
-            emit_elementwise(builder, nest_of_fill(fill))
+def convert_rows(
+    builder: LoopBuilder, structured: Sequence[Structured], absorbed: dict[SSAValue, FillOp], rows: int
+) -> bool:
+    """All operations become one loop over rows; whether they could."""
+    ops = without_fills(structured, absorbed)
+    plan = plan_rows(structured, [nest_of(op) for op in ops], [initial_values(op, absorbed) for op in ops], rows)
+    if plan is None:
+        return False
+    builder.insert_at(ops[-1])
+    emit_rows(builder, plan)
+    return True
 
 
 def convert_kernel(kernel: func.FuncOp) -> None:
-    ops = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
-    if ops:
-        convert_nests(LoopBuilder(kernel), ops)
+    """Lower one kernel's top-level linalg operations."""
+    structured = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
+    if not structured:
+        return
+    absorbed = absorbed_fills(structured)
+    builder = LoopBuilder(kernel)
+    rows = kernel.attributes.get("hlo.row_dims")
+    if not (isinstance(rows, IntegerAttr) and convert_rows(builder, structured, absorbed, int(rows.value.data))):
+        convert_nests(builder, without_fills(structured, absorbed), absorbed)
+    erase_all(structured)
+
+
+def erase_all(structured: Sequence[Structured]) -> None:
+    """Erase the lowered operations, and the buffers and views that only they used."""
+    operands = [x.owner for op in structured for x in op.operands]
+    for op in reversed(structured):
+        op.detach()
+        op.erase()
+    for owner in reversed(operands):
+        if isinstance(owner, DEAD_WHEN_UNUSED) and owner.parent is not None:
+            if all(result.uses.get_length() == 0 for result in owner.results):
+                owner.detach()
+                owner.erase()
 
 
 @dataclass(frozen=True)

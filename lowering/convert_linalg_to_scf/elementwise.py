@@ -64,7 +64,7 @@ def emit_elementwise(
     free = list(nest.free)
     wanted = task_count(work, work, work)
     emitter = NestEmitter(builder, nest, roots)
-    if wanted == 1 or not free or builder.parallel_body is not None:
+    if wanted == 1 or not free or bound or builder.parallel_body is not None:
         emitter.make_views()
         _emit_loops(emitter, free, None, bound)
         return

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    LocationAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
@@ -83,13 +84,19 @@ class LoopBuilder:
         self.top: Block = kernel.body.block
         self.block: Block = self.top
         self.anchor = cast(Operation, self.top.last_op)
+        self.location: LocationAttr = self.anchor.location
         self.parallel_body: Block | None = None
         """The body of the scf.parallel being built."""
         self._constants: dict[Attribute, SSAValue] = {}
 
+    def insert_at(self, op: Operation) -> None:
+        """Insert before `op` from now on, with its location."""
+        self.anchor = op
+        self.location = op.location
+
     def insert(self, op: OpT) -> OpT:
         if op.location is UNKNOWN_LOC:
-            op.location = self.anchor.location
+            op.location = self.location
         if self.block is self.top:
             self.top.insert_op_before(op, self.anchor)
         else:
@@ -176,24 +183,21 @@ class LoopBuilder:
     def alloc(self, type_: Buffer) -> SSAValue:
         """A buffer of the kernel's own, at its top level."""
         op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": segments((0, 0))})
-        op.location = self.anchor.location
-        self.top.insert_op_before(op, self.anchor if self.block is self.top else self._outermost())
+        op.location = self.location
+        # Loops are attached when complete: the anchor comes after the one being built.
+        self.top.insert_op_before(op, self.anchor)
         return op.memref
 
     def alloca(self, type_: Buffer) -> SSAValue:
         """A small buffer of the running thread's own: at the start of the parallel body, or of the kernel."""
         op = memref.AllocaOp.create(result_types=[type_], properties={"operandSegmentSizes": segments((0, 0))})
-        op.location = self.anchor.location
+        op.location = self.location
         block = self.parallel_body or self.top
         if block.first_op is None:
             block.add_op(op)
         else:
             block.insert_op_before(op, block.first_op)
         return op.memref
-
-    def _outermost(self) -> Operation:
-        """Loops are attached when complete, so a top-level insertion comes before the one being built."""
-        return self.anchor
 
     def strided_view(
         self, source: SSAValue, offset: Index, sizes: tuple[int, ...], strides: tuple[int, ...]

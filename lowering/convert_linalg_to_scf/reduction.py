@@ -331,6 +331,6 @@ def emit_reduction(
     bound: Sequence[SSAValue] = (),
 ) -> None:
     """Emit a nest that reduces; `inits` as in `Inits`, `bound` the indices of its bound loops."""
-    if any(nest.sizes[l] == 0 for l in nest.parallel_loops):
+    if 0 in nest.sizes:
         return
     ReductionEmitter(builder, plan_reduction(nest), inits, roots or {}).emit(bound)

@@ -1,0 +1,204 @@
+"""
+Row kernels: a chain of operations that share their leading dimensions runs row by row.
+
+One loop over the rows, cut into tasks; inside, the remaining loops of each operation in turn. What passes from one
+operation to the next is one row, in a small buffer of the task's own, so that every input is read from memory once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from .cost import body_cost, task_count, task_size
+from .elementwise import emit_elementwise
+from .loop_builder import PARALLEL, Buffer, Index, LoopBuilder, buffer_of, memref_type, row_major
+from .nest import Access, Nest
+from .reduction import emit_reduction
+
+Structured = FillOp | GenericOp | memref.CopyOp
+
+ROW_BUFFER = 64 * 1024
+"""Bytes: a larger temporary row stays in memory of the kernel's own instead of on the thread's stack."""
+
+ALL_ROW_BUFFERS = 256 * 1024
+"""Bytes of stack that one task may take for its temporary rows."""
+
+FEW_ROWS = 8
+"""With fewer rows than this, large operations are better cut each in its own way."""
+
+
+@dataclass(frozen=True)
+class RowStep:
+    """One operation of the chain; its first loops are the rows."""
+
+    nest: Nest
+    inits: tuple[SSAValue | None, ...]
+    """As in reduction.Inits; empty for operations that do not reduce."""
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """A row kernel as one loop nest over `shape` with the steps inside."""
+
+    shape: tuple[int, ...]
+    steps: tuple[RowStep, ...]
+    temporaries: dict[SSAValue, Buffer]
+    """The kernel's buffers that hold one row at a time, with the type of that row."""
+
+
+def _maps_of(op: Structured) -> list[tuple[SSAValue, AffineMap]]:
+    """Each memref operand with its indexing map."""
+    if isinstance(op, GenericOp):
+        maps = [cast(AffineMap, attr.data) for attr in op.indexing_maps.data]
+        return list(zip((*op.inputs, *op.outputs), maps, strict=True))
+    buffers = [x for x in op.operands if isinstance(x.type, MemRefType)]
+    return [(x, AffineMap.identity(len(buffer_of(x).get_shape()))) for x in buffers]
+
+
+def _uses_dims_below(expr: AffineExpr, limit: int) -> bool:
+    return any(isinstance(x, AffineDimExpr) and x.position < limit for x in expr.dfs())
+
+
+def _is_row_access(map_: AffineMap, rows: int) -> bool:
+    """Whether the map's first results are the row dimensions themselves and no other result uses them."""
+    leading, rest = map_.results[:rows], map_.results[rows:]
+    return (
+        len(leading) == rows
+        and all(isinstance(x, AffineDimExpr) and x.position == d for d, x in enumerate(leading))
+        and not any(_uses_dims_below(x, rows) for x in rest)
+    )
+
+
+def row_temporaries(ops: Sequence[Structured], rows: int) -> list[memref.AllocOp]:
+    """The kernel's own buffers that are written and read row by row only, as far as they fit on the stack."""
+    maps: dict[SSAValue, list[AffineMap]] = {}
+    uses: dict[SSAValue, int] = {}
+    for op in ops:
+        for value, map_ in _maps_of(op):
+            maps.setdefault(value, []).append(map_)
+            uses[value] = uses.get(value, 0) + 1
+    found: list[memref.AllocOp] = []
+    total = 0
+    for value, value_maps in maps.items():
+        if not isinstance(value.owner, memref.AllocOp) or value.uses.get_length() != uses[value]:
+            continue
+        if not all(_is_row_access(map_, rows) for map_ in value_maps):
+            continue
+        size = _row_bytes(buffer_of(value), rows)
+        if size <= ROW_BUFFER and total + size <= ALL_ROW_BUFFERS:
+            total += size
+            found.append(value.owner)
+    return found
+
+
+def _row_bytes(type_: Buffer, rows: int) -> int:
+    return math.prod(type_.get_shape()[rows:]) * int(type_.element_type.compile_time_size)
+
+
+def has_rows(nest: Nest, rows: tuple[int, ...]) -> bool:
+    count = len(rows)
+    return nest.sizes[:count] == rows and not any(nest.reduction[:count]) and 0 not in nest.sizes
+
+
+def with_one_row_loop(nest: Nest, rows: int) -> Nest | None:
+    """The nest with its row loops collapsed to one; None where an operand does not move evenly through them."""
+    if any(loop is not None and loop < rows for loop in nest.dims.values()):
+        return None
+    for loop in range(rows - 1):
+        if any(x.strides[loop] != x.strides[loop + 1] * nest.sizes[loop + 1] for x in nest.accesses):
+            return None
+    sizes = (*nest.sizes[: rows - 1], math.prod(nest.sizes[:rows]), *nest.sizes[rows:])
+    kept = range(rows - 1, len(sizes))
+    return replace(nest, sizes=sizes, bound=1).permuted(list(kept))
+
+
+def _detach_rows(nest: Nest, temporaries: set[SSAValue], rows: int) -> Nest:
+    """The nest with one-row stand-ins for the temporaries: the row loops no longer move them."""
+
+    def shrink(access: Access) -> Access:
+        if access.root not in temporaries:
+            return access
+        return replace(access, strides=(0,) * rows + access.strides[rows:])
+
+    return replace(
+        nest,
+        inputs=tuple(shrink(x) if isinstance(x, Access) else x for x in nest.inputs),
+        outputs=tuple(shrink(x) for x in nest.outputs),
+        bound=rows,
+    )
+
+
+def plan_rows(
+    ops: Sequence[Structured], nests: Sequence[Nest], inits: Sequence[tuple[SSAValue | None, ...]], rows: int
+) -> RowPlan | None:
+    """
+    The plan for a chain of `nests`; None where they do not share `rows` leading loops.
+
+    `ops` are all structured operations of the kernel, also the fills that a reduction has absorbed.
+    """
+    shape = nests[0].sizes[:rows]
+    if len(shape) < rows or not all(has_rows(nest, shape) for nest in nests):
+        return None
+    if math.prod(shape) < FEW_ROWS and task_count(1, sum(_work(n) for n in nests), 2) > 1:
+        return None
+    temporaries = row_temporaries(ops, rows)
+    roots: set[SSAValue] = {op.memref for op in temporaries}
+    nests = [_detach_rows(nest, roots, rows) for nest in nests]
+    collapsed = [one for nest in nests if (one := with_one_row_loop(nest, rows)) is not None]
+    if len(collapsed) == len(nests):
+        shape, nests = (math.prod(shape),), collapsed
+    return RowPlan(
+        shape,
+        tuple(RowStep(nest, init) for nest, init in zip(nests, inits, strict=True)),
+        {op.memref: memref_type(op.memref.type.get_shape()[rows:], op.memref.type.element_type) for op in temporaries},
+    )
+
+
+def _work(nest: Nest) -> int:
+    return math.prod(nest.sizes) * body_cost(nest)
+
+
+def _row_indices(builder: LoopBuilder, number: SSAValue, shape: tuple[int, ...]) -> list[SSAValue]:
+    """The indices of the row loops for the row of this number."""
+    indices: list[SSAValue] = []
+    for dim, stride in enumerate(row_major(shape)):
+        index: Index = builder.div(number, stride)
+        indices.append(builder.index(index if dim == 0 else builder.rem(index, shape[dim])))
+    return indices
+
+
+def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
+    """Emit the chain as one loop over rows, tasks of rows in parallel where the work is worth it."""
+    total = math.prod(plan.shape)
+    tasks = task_count(total, sum(_work(step.nest) for step in plan.steps), total)
+    size = task_size(total, tasks)
+
+    def task(index: SSAValue) -> None:
+        roots = {buffer: builder.alloca(type_) for buffer, type_ in plan.temporaries.items()}
+
+        def row(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            bound = _row_indices(builder, number, plan.shape)
+            for step in plan.steps:
+                builder.location = step.nest.op.location
+                if any(step.nest.reduction):
+                    emit_reduction(builder, step.nest, step.inits, roots, bound)
+                else:
+                    emit_elementwise(builder, step.nest, roots, bound)
+            return ()
+
+        lower = builder.mul(index, size)
+        upper = builder.add(lower, size)
+        if total % size:
+            upper = builder.min(upper, total)
+        builder.loop(lower, upper, row, attributes={} if roots else PARALLEL)
+
+    builder.parallel(-(-total // size), task)
