@@ -345,9 +345,11 @@ class ClampOp(ElementwiseOp):
             lambda: f"clamp_c4: result has type {result}, expected {operand.type}",
         )
 
-    def compute(self, *operands: Any) -> Any:
-        low, operand, high = operands
-        return minimum(maximum(operand, low), high)
+    def reference(self, *operands: Array) -> Array:
+        def clamped(low: Any, operand: Any, high: Any) -> Any:
+            return minimum(maximum(operand, low), high)
+
+        return self.rounded(clamped, operands)
 
 
 OPS = (CompareOp, SelectOp, ClampOp)

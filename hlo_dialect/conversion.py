@@ -96,15 +96,13 @@ class ConvertOp(ElementwiseOp):
 
 def bit_width(element_type: Attribute) -> int:
     """The spec's num_bits of an element type; 1 of a boolean, both parts of a complex number."""
-    match element_type:
-        case IntegerType():
-            return element_type.width.data
-        case ComplexType():
-            return 2 * bit_width(part_type(cast(Attribute, element_type)))
-        case AnyFloat():
-            return element_type.bitwidth
-        case _:
-            raise VerifyException(f"elements of type {element_type} have no known width")
+    if isinstance(element_type, ComplexType):
+        return 2 * bit_width(part_type(cast(Attribute, element_type)))
+    if isinstance(element_type, AnyFloat):
+        return element_type.bitwidth
+    if not isinstance(element_type, IntegerType):
+        raise VerifyException(f"elements of type {element_type} have no known width")
+    return cast("IntegerType", element_type).width.data
 
 
 @irdl_op_definition
@@ -304,7 +302,7 @@ class ComplexOp(ElementwiseOp):
         whole = real.operands[0]
         return (whole,) if whole is imag.operands[0] and whole.type == self.results[0].type else None
 
-    def compute(self, *operands: Any) -> Any:
+    def reference(self, *operands: Array) -> Array:
         real, imag = operands
         result = np.empty(np.shape(real), dtype=np.complex64 if real.dtype == np.float32 else np.complex128)
         result.real, result.imag = real, imag

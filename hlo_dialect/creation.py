@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import ConstantLike, Pure
+from xdsl.traits import Pure
 
 from .diagnostics import fail
 from .elementwise import Kind, check_kind
@@ -38,14 +38,6 @@ from .types import (
 )
 
 
-class _ConstantValue(ConstantLike):
-    """Tells xDSL's folding the value of a constant."""
-
-    @classmethod
-    def get_constant_value(cls, op: Operation) -> Attribute:
-        return op.properties["value"]
-
-
 @irdl_op_definition
 class ConstantOp(HloOp):
     """
@@ -59,7 +51,7 @@ class ConstantOp(HloOp):
     name = "hlo.constant"
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(TensorType)
-    traits = traits_def(Pure(), _ConstantValue())
+    traits = traits_def(Pure())
 
     @staticmethod
     def of(array: Array, type_: HloTensor | None = None) -> ConstantOp:
@@ -78,8 +70,8 @@ class ConstantOp(HloOp):
         value = parser.parse_attribute()
         if not isinstance(value, DenseIntOrFPElementsAttr):
             parser.raise_error(f"expected a dense constant, got {value}", position)
-        type_: HloTensor = value.type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return build(cls, parser, [], ((), type_), attributes, {"value": value})
+        value = cast("DenseIntOrFPElementsAttr[Any]", value)
+        return build(cls, parser, [], ((), value.type), attributes, {"value": value})
 
     def print(self, printer: Printer) -> None:
         print_attr_dict(printer, self, ("value",))

@@ -6,12 +6,13 @@ A trivial operation is a class with a name, a docstring, its `KINDS` and a one-l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Flag, auto
 from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IntegerType, Signedness, TensorType
+from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -24,7 +25,7 @@ from .number_semantics import round_to, working
 from .op import HloOp, check
 from .shapes import merge_dim, shapes_agree, types_agree
 from .syntax import parse_same_type_op, print_same_type_op
-from .types import Array, element_of, make_tensor, numpy_dtype, shape_of
+from .types import Array, element_of, is_boolean, is_integer, is_unsigned, make_tensor, numpy_dtype, shape_of
 
 
 class Kind(Flag):
@@ -54,10 +55,10 @@ _KIND_NAMES = (
 @cache
 def kind_of(element_type: Attribute) -> Kind:
     """The kind of an element type; NONE of a type that no operation takes. A signless integer is signed."""
-    if isinstance(element_type, IntegerType):
-        if element_type.width.data == 1:
-            return Kind.BOOLEAN
-        return Kind.UNSIGNED if element_type.signedness.data is Signedness.UNSIGNED else Kind.SIGNED
+    if is_boolean(element_type):
+        return Kind.BOOLEAN
+    if is_integer(element_type):
+        return Kind.UNSIGNED if is_unsigned(element_type) else Kind.SIGNED
     if isinstance(element_type, AnyFloat):
         return Kind.FLOAT
     return Kind.COMPLEX if isinstance(element_type, ComplexType) else Kind.NONE
@@ -101,9 +102,8 @@ class ElementwiseOp(HloOp):
     """
     An operation whose result element depends on the operands' elements at the same index alone.
 
-    A subclass gives `compute`, its meaning on arrays that `working` has widened: narrow floats arrive as f32, all
-    floats below f64 as f64 where the operation is `WIDE` (transcendental: one rounding at the end). The result is
-    rounded to the result's element type.
+    A reference computes on operands that `working` has widened: narrow floats arrive as f32, all floats below f64 as
+    f64 where the operation is `WIDE` (transcendental: one rounding at the end). `rounded` brings the result back.
     """
 
     KINDS: ClassVar[Kind] = Kind.ANY
@@ -118,16 +118,13 @@ class ElementwiseOp(HloOp):
         """True: what fusion asks of any operation (`getattr(op, "elementwise", False)`)."""
         return True
 
-    def compute(self, *operands: Any) -> Any:
-        """The result in NumPy on widened operands, as an array or a NumPy scalar."""
-        raise NotImplementedError(f"{self.name} has no reference semantics")
-
-    def reference(self, *operands: Array) -> Array:
+    def rounded(self, function: Callable[..., Any], operands: tuple[Array, ...]) -> Array:
+        """`function` of the widened operands, rounded to the result's element type, without NumPy's warnings."""
         dtype = numpy_dtype(element_of(self.results[0]))
         if dtype is None:
             fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
         with np.errstate(all="ignore"):
-            return round_to(self.compute(*(working(operand, self.WIDE) for operand in operands)), dtype)
+            return round_to(function(*(working(operand, self.WIDE) for operand in operands)), dtype)
 
     @property
     def mnemonic(self) -> str:
@@ -141,6 +138,13 @@ class ElementwiseUnaryOp(ElementwiseOp):
     """The number of the constraint that fixes the result's element type."""
 
     operand = operand_def(TensorType)
+
+    def compute(self, x: Any) -> Any:
+        """The result in NumPy on a widened operand, as an array or a NumPy scalar."""
+        raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    def reference(self, *operands: Array) -> Array:
+        return self.rounded(self.compute, operands)
 
     def result_element(self, element_type: Attribute) -> Attribute:
         """The result's element type for the operand's."""
@@ -175,6 +179,13 @@ class ElementwiseBinaryOp(ElementwiseOp):
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
+
+    def compute(self, x: Any, y: Any) -> Any:
+        """The result in NumPy on widened operands (lhs, rhs), as an array or a NumPy scalar."""
+        raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    def reference(self, *operands: Array) -> Array:
+        return self.rounded(self.compute, operands)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = self.operands[0].type, self.operands[1].type

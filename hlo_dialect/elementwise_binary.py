@@ -7,7 +7,7 @@ Spec: https://openxla.org/stablehlo/spec (one section for each class here, by th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -291,8 +291,8 @@ class XorOp(ElementwiseBinaryOp):
 def _all_ones(op: ElementwiseBinaryOp) -> int:
     """The element whose bits are all set."""
     element_type = element_of(op.results[0])
-    if isinstance(element_type, IntegerType) and is_unsigned(element_type):
-        return (1 << element_type.width.data) - 1
+    if is_unsigned(element_type):
+        return (1 << cast("IntegerType", element_type).width.data) - 1
     return 1 if is_boolean(element_type) else -1
 
 

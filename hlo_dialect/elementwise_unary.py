@@ -319,7 +319,11 @@ class TanhOp(TranscendentalOp):
 def _inner_operand(op: ElementwiseUnaryOp) -> Sequence[SSAValue] | None:
     """`x` where `op` is an involution applied to itself: op(op(x))."""
     inner = op.operands[0].owner
-    if type(inner) is type(op) and inner.operands[0].type == op.results[0].type:
+    if (
+        isinstance(inner, ElementwiseUnaryOp)
+        and type(inner) is type(op)
+        and inner.operands[0].type == op.results[0].type
+    ):
         return (inner.operands[0],)
     return None
 

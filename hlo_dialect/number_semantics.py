@@ -1,3 +1,5 @@
+# NumPy's stubs give Unknown for arrays of element types that only the program knows:
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 """
 The semantics of numbers at their edges, in NumPy: what XLA does where IEEE 754, C and NumPy leave room or differ.
 
@@ -77,7 +79,7 @@ def _odd_int64_to_f64(array: Numbers) -> Numbers:
     return np.where(small, wide, (wide & ~mask) | sticky).astype(_F64)
 
 
-def convert(array: Array, dtype: np.dtype[Any]) -> Array:
+def convert(array: Numbers, dtype: np.dtype[Any]) -> Array:
     """
     Convert values to `dtype` as hlo.convert does.
 
@@ -241,7 +243,7 @@ def log_plus_one(x: Numbers) -> Numbers:
     if x.dtype.kind != "c":
         return np.log1p(x)
     near = np.abs(x) < 0.5
-    safe = np.where(near, x, 0)
+    safe: Numbers = np.where(near, x, 0)
     real = 0.5 * np.log1p(safe.real * (2 + safe.real) + safe.imag * safe.imag)
     return np.where(near, real + 1j * np.arctan2(safe.imag, 1 + safe.real), np.log(1 + x))
 
