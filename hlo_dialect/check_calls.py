@@ -123,7 +123,7 @@ def ulp_distance(actual: Array, expected: Array) -> Array:
         return np.maximum(*map(ulp_distance, _parts(actual), _parts(expected)))
     unsigned = np.dtype(f"u{actual.dtype.itemsize}")
     mask = unsigned.type((1 << (8 * actual.dtype.itemsize - 1)) - 1)
-    bits: list[Array] = [np.ascontiguousarray(value).view(unsigned) for value in (actual, expected)]
+    bits: list[Array] = [np.array(value, order="C").view(unsigned) for value in (actual, expected)]
     magnitudes: list[Array] = [(each & mask).astype(np.uint64) for each in bits]
     first, second = magnitudes
     opposite = (bits[0] ^ bits[1]) > mask

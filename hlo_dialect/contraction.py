@@ -245,7 +245,7 @@ class DotGeneralOp(HloOp):
             left.reshape(*batch, math.prod(rows), depth).astype(compute),
             right.reshape(*batch, depth, math.prod(columns)).astype(compute),
         )
-        return product.reshape(*batch, *rows, *columns).astype(result)
+        return product.reshape((*batch, *rows, *columns)).astype(result)
 
 
 def _accumulator(operand: np.dtype[np.generic], result: np.dtype[np.generic]) -> np.dtype[np.generic]:
