@@ -1,0 +1,149 @@
+"""From a program to an executable: the pipeline, stage by stage, and a cache of what was compiled before."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from .registry import Target, get_target
+from .source import Source, read_source
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+    from .cpu.executable import Executable
+
+CACHED = 256
+"""Executables that the process keeps for equal programs."""
+
+
+@dataclass
+class Stages:
+    """Seconds by stage, in order."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+def parse_source(source: Source, ctx: Context) -> ModuleOp:
+    """The verified module of a source. Raises DiagnosticError."""
+    from ..hlo_dialect.reading import parse_module
+
+    return parse_module(source.text, source.filename, ctx)
+
+
+def run_passes(ctx: Context, module: ModuleOp, specs: Sequence[str]) -> None:
+    """Run the passes named by `specs`, one after the other."""
+    from ..passes.pipelines import build_passes
+
+    for one in build_passes(specs):
+        one.apply(ctx, module)
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """No garbage collection while IR is built: it finds nothing there and takes half the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def text_at(source: Source, target: Target, stage: str) -> str:
+    """The program as text at a stage: "hlo", or one of the target's. Raises ValueError for an unknown stage."""
+    from ..hlo_dialect.dialect import make_context
+    from ..hlo_dialect.printing import print_module
+
+    stages = ("hlo", *target.stages)
+    if stage not in stages:
+        raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")
+    ctx = make_context()
+    with paused_gc():
+        module = parse_source(source, ctx)
+        if stage == "hlo":
+            return print_module(module)
+        run_passes(ctx, module, target.passes_to(stage))
+        emit = target.text_emitters.get(stage)
+        return print_module(module) if emit is None else emit(module)
+
+
+class _Cache:
+    """Executables by program, target and options; equal requests at the same time wait for one compilation."""
+
+    def __init__(self, size: int):
+        self._size = size
+        self._done: OrderedDict[object, Executable] = OrderedDict()
+        self._locks: dict[object, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def lock(self, key: object) -> threading.Lock:
+        with self._guard:
+            return self._locks.setdefault(key, threading.Lock())
+
+    def get(self, key: object) -> Executable | None:
+        with self._guard:
+            found = self._done.get(key)
+            if found is not None:
+                self._done.move_to_end(key)
+            return found
+
+    def put(self, key: object, executable: Executable) -> None:
+        with self._guard:
+            self._done[key] = executable
+            while len(self._done) > self._size:
+                self._locks.pop(self._done.popitem(last=False)[0], None)
+
+
+_CACHE = _Cache(CACHED)
+
+
+def compile_program(program: Any, target: str = "cpu", *, profile: bool = False) -> Executable:
+    """
+    Compile a program for a target.
+
+    `program` is StableHLO or hlo text, a path to such a file, a module, or what `jax.jit(f).lower(..)` returns; its
+    entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`).
+
+    Raises DiagnosticError for a program that is wrong or uses something the target does not support, ValueError for an
+    unknown target, TypeError for a `program` of another kind. Equal programs are compiled once in a process.
+    """
+    backend = get_target(target)
+    source = read_source(program)
+    key = (source.text, target, profile)
+    with _CACHE.lock(key):
+        executable = _CACHE.get(key)
+        if executable is None:
+            executable = _compile(source, backend, profile)
+            _CACHE.put(key, executable)
+    return executable
+
+
+def _compile(source: Source, target: Target, profile: bool) -> Executable:
+    if target.build is None:
+        raise DiagnosticError(Diagnostic("error", f"target '{target.name}' emits code but does not run it"))
+    from ..hlo_dialect.dialect import make_context
+
+    stages = Stages()
+    with paused_gc():
+        ctx = make_context()
+        with stages.time("read"):
+            module = parse_source(source, ctx)
+        return target.build(ctx, module, stages, profile, lambda stage: text_at(source, target, stage))

@@ -1,0 +1,124 @@
+"""Builds the executable of a module for the CPU: the pipeline, then LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
+
+from ...hlo_dialect.check_calls import CheckFailure, run_check
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
+from ...hlo_dialect.types import Array, element_of, is_complex, numpy_dtype, shape_of
+from ...passes import pipelines
+from ..compile import Stages, run_passes
+from ..kernel_info import describe_kernels
+from .executable import ArrayType, Checker, Executable, Program
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+
+ENTRY = "main"
+
+
+def entry_of(module: ModuleOp) -> func.FuncOp:
+    """The function that the executable runs. Raises DiagnosticError when there is none."""
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and op.sym_name.data == ENTRY and not op.is_declaration:
+            return op
+    raise DiagnosticError(Diagnostic("error", f"the module has no function @{ENTRY} to run", module.location))
+
+
+def array_type(function: func.FuncOp, type_: Attribute, what: str) -> ArrayType:
+    """The array that an argument or result is. Raises DiagnosticError where NumPy has none or the shape is open."""
+    if not isinstance(type_, TensorType):
+        fail(function, f"has {what} of type {type_}; the CPU target takes tensors at the entry")
+    dtype, shape = numpy_dtype(element_of(type_)), shape_of(type_)
+    if dtype is None or is_complex(element_of(type_)):
+        fail(function, f"has {what} of type {type_}, whose element type the CPU target does not support at the entry")
+    if any(size < 0 for size in shape):
+        fail(function, f"has {what} of type {type_}; the CPU target needs static shapes")
+    return ArrayType(shape, dtype, str(type_))
+
+
+def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
+    """The entry's argument and result types."""
+    function = entry_of(module)
+    inputs, outputs = function.function_type.inputs, function.function_type.outputs
+    return (
+        tuple(array_type(function, type_, f"argument {i}") for i, type_ in enumerate(inputs)),
+        tuple(array_type(function, type_, f"result {i}") for i, type_ in enumerate(outputs)),
+    )
+
+
+def checker_of(module: ModuleOp) -> Checker | None:
+    """What tests the extra results that extract-checks made of the program's checks."""
+    checks = module.attributes.get("xhlo.checks")
+    if not isinstance(checks, ArrayAttr) or not checks.data:
+        return None
+    parsed: list[tuple[str, list[int], dict[str, Any], Any]] = []
+    for entry in cast("ArrayAttr[DictionaryAttr]", checks).data:
+        kind = cast(StringAttr, entry.data["kind"]).data
+        places = [value.value.data for value in cast("ArrayAttr[IntegerAttr[Any]]", entry.data["results"]).data]
+        attributes = cast(DictionaryAttr, entry.data["attributes"]).data
+        parsed.append((kind, places, dict(attributes), entry.data.get("location")))
+
+    def check(results: Sequence[Array]) -> None:
+        for kind, places, attributes, location in parsed:
+            message = run_check(kind, results[places[0]], results[places[1]], attributes)
+            if message is not None:
+                text = f"check.{kind} failed: {message}"
+                raise CheckFailure(Diagnostic("error", text) if location is None else Diagnostic("error", text, location))
+
+    return check
+
+
+def result_count(module: ModuleOp, outputs: int) -> int:
+    """The results that the program itself returns; those after them belong to its checks."""
+    count = module.attributes.get("xhlo.result_count")
+    return count.value.data if isinstance(count, IntegerAttr) else outputs
+
+
+def build(
+    ctx: Context, module: ModuleOp, stages: Stages, profile: bool, text_at: Callable[[str], str]
+) -> Executable:
+    """Run the pipeline on `module`, which is consumed, and compile what it becomes."""
+    from ..llvm_ir import emit_llvm_ir
+    from .jit import load
+
+    entry_types(module)
+    with stages.time("simplify"):
+        run_passes(ctx, module, pipelines.FRONT)
+    inputs, outputs = entry_types(module)
+    check, count = checker_of(module), result_count(module, len(outputs))
+    with stages.time("fuse"):
+        run_passes(ctx, module, pipelines.FUSE)
+    kernels = describe_kernels(module)
+    with stages.time("linalg"):
+        run_passes(ctx, module, pipelines.LOWER_LINALG)
+    with stages.time("loops"):
+        first, *rest = pipelines.LOWER_LOOPS
+        run_passes(ctx, module, (first, "instrument-kernels", *rest) if profile else pipelines.LOWER_LOOPS)
+    arena = module.attributes.get("xhlo.arena_size")
+    arena_bytes: int = arena.value.data if isinstance(arena, IntegerAttr) else 0
+    with stages.time("llvm dialect"):
+        run_passes(ctx, module, pipelines.LOWER_LLVM)
+    with stages.time("emit"):
+        text = emit_llvm_ir(module)
+    code = load(text)
+    stages.seconds.update(code.timings)
+    program = Program(
+        entry=code.address("xhlo_entry"),
+        inputs=inputs,
+        outputs=outputs,
+        result_count=count,
+        arena_bytes=arena_bytes,
+        kernels=kernels,
+        keep_alive=code,
+        check=check,
+        profiled=profile,
+        stages=stages.seconds,
+    )
+    return Executable(program, text_at)
