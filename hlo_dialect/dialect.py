@@ -1,0 +1,211 @@
+"""
+The dialects that a program may use, collected from the family files, and the context that knows them all.
+
+Adding an operation edits no list: a file of `hlo_dialect/` with `OPS = (...)` joins the `hlo` dialect, a file of
+`dialects/` with `OPS` or `DIALECT` joins the dialect that its operations name. Installed packages add operations
+through the entry point group `xhlo.ops`. Every dialect is imported only when a program uses it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from .diagnostics import HloContext
+
+SPELLINGS = {"stablehlo": "hlo", "mhlo": "hlo"}
+"""Other names of the hlo dialect: `stablehlo.add`, `#stablehlo.dot<..>` and `!stablehlo.token` read as hlo's."""
+
+UPSTREAM_DIALECTS = (
+    "builtin",
+    "func",
+    "arith",
+    "math",
+    "scf",
+    "cf",
+    "tensor",
+    "linalg",
+    "memref",
+    "vector",
+    "llvm",
+    "gpu",
+    "affine",
+    "ub",
+)
+"""The dialects of xDSL that the compiler's levels use."""
+
+ENTRY_POINT_GROUP = "xhlo.ops"
+"""Entry points of other packages; each loads as a `Dialect` or a sequence of operation classes."""
+
+_COLLECTED = re.compile(r"^(?:OPS|DIALECT)\b[^=\n]*=", re.MULTILINE)
+_OP_DIALECT = re.compile(r"""^\s+name(?:\s*:[^=\n]*)?\s*=\s*["'](\w+)\.""", re.MULTILINE)
+_FOLDER = Path(__file__).resolve().parent
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """`!hlo.token`: orders side effects. It is read and printed; no lowering takes it yet."""
+
+    name = "hlo.token"
+
+
+@irdl_attr_definition
+class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
+    """`!quant.uniform<i8:f32, 0.5:3>`: read and printed with its parameters as text; no operation computes on it."""
+
+    name = "quant.uniform"
+    parameters_text: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        if parser.pos == parser.lexer.input.len or parser.lexer.input.at(parser.pos) != "<":
+            parser.raise_error("expected '<' after !quant.uniform")
+        body = parser._parse_dialect_symbol_body()  # pyright: ignore[reportPrivateUsage]
+        return [StringAttr(" ".join(body.split()))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.parameters_text.data}>")
+
+
+class HloConstantMaterialization(ConstantMaterializationInterface):
+    """Makes `hlo.constant` from a folder's value: xDSL's canonicalization asks the dialect of the folded op."""
+
+    def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
+        from .creation import ConstantOp
+
+        if not isinstance(value, DenseIntOrFPElementsAttr) or value.get_type() != type:
+            return None
+        return ConstantOp.create(result_types=[type], properties={"value": value})
+
+
+def _modules_with_ops(folder: Path, package: str) -> list[tuple[str, str]]:
+    """(dialect, module) of every file of `folder` that collects operations, found without importing it."""
+    found: list[tuple[str, str]] = []
+    for path in sorted(folder.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if _COLLECTED.search(text) and (name := _OP_DIALECT.search(text)):
+            found.append((name[1], f"{package}.{path.stem}"))
+    return found
+
+
+def _collect(modules: Sequence[str]) -> tuple[list[type[Operation]], list[type[Attribute]]]:
+    """The operations and attributes of these modules."""
+    operations: list[type[Operation]] = []
+    attributes: list[type[Attribute]] = []
+    for name in modules:
+        module: Any = importlib.import_module(name)
+        dialect = getattr(module, "DIALECT", None)
+        if dialect is not None:
+            dialect = dialect() if callable(dialect) else dialect
+            operations += dialect.operations
+            attributes += dialect.attributes
+        else:
+            operations += module.OPS
+            attributes += getattr(module, "ATTRIBUTES", ())
+    return operations, attributes
+
+
+@lru_cache(maxsize=None)
+def hlo_dialect() -> Dialect:
+    """The hlo dialect: the `OPS` of every family file, and the attributes of attributes.py."""
+    package = __package__ or "hlo_dialect"
+    operations, attributes = _collect([module for _, module in _modules_with_ops(_FOLDER, package)])
+    shared: Any = importlib.import_module(f"{package}.attributes")
+    attributes = [*attributes, *shared.ATTRIBUTES, TokenType]
+    return Dialect("hlo", operations, attributes, [HloConstantMaterialization()])
+
+
+def hlo_operations() -> tuple[type[Operation], ...]:
+    """Every operation class of the hlo dialect."""
+    return tuple(hlo_dialect().operations)
+
+
+def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: tuple[str, ...]) -> Dialect:
+    """xDSL's dialect of that name, if any, with the operations of our modules added."""
+    base = upstream() if upstream is not None else Dialect(name)
+    if not modules:
+        return base
+    operations, attributes = _collect(modules)
+    return Dialect(name, [*base.operations, *operations], [*base.attributes, *attributes], list(base.interfaces))
+
+
+@lru_cache(maxsize=None)
+def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
+    upstream = get_all_dialects()
+    ours: dict[str, tuple[str, ...]] = {}
+    package = (__package__ or "hlo_dialect").rpartition(".")[0]
+    for dialect, module in _modules_with_ops(_FOLDER.parent / "dialects", f"{package}.dialects".lstrip(".")):
+        ours[dialect] = (*ours.get(dialect, ()), module)
+    factories: dict[str, Callable[[], Dialect]] = {
+        "hlo": hlo_dialect,
+        "quant": lambda: Dialect("quant", [], [UniformQuantizedType]),
+    }
+    for name in (*UPSTREAM_DIALECTS, *ours):
+        build = partial(_build_dialect, name, upstream.get(name), ours.get(name, ()))
+        factories.setdefault(name, lru_cache(maxsize=None)(build))
+    return factories
+
+
+class ProgramContext(HloContext):
+    """A context that reads StableHLO's names as hlo's and asks installed packages before it gives up on a name."""
+
+    def __init__(self, allow_unregistered: bool = False):
+        super().__init__(allow_unregistered)
+        self._entry_points_loaded = False
+
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        name = _respell(name)
+        known = self._get_known_op(name) or next(
+            filter(None, (self._get_known_op(f"{dialect}.{name}") for dialect in reversed(dialect_stack))), None
+        )
+        if known is None and self._load_entry_points():
+            known = self._get_known_op(name)
+        return known or super().get_optional_op(name, dialect_stack=dialect_stack)
+
+    def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
+        return super().get_optional_type(_respell(name))
+
+    def get_optional_attr(self, name: str) -> type[Attribute] | None:
+        return super().get_optional_attr(_respell(name))
+
+    def _load_entry_points(self) -> bool:
+        """Load the operations of installed packages, once. True when there was something to load."""
+        if self._entry_points_loaded:
+            return False
+        self._entry_points_loaded = True
+        found = entry_points(group=ENTRY_POINT_GROUP)
+        for point in found:
+            loaded = point.load()
+            if isinstance(loaded, Dialect):
+                for attribute in loaded.attributes:
+                    self.load_attr_or_type(attribute)
+                loaded = tuple(loaded.operations)
+            for op_type in loaded:
+                self.load_op(op_type)
+        return bool(found)
+
+
+def _respell(name: str) -> str:
+    dialect, dot, rest = name.partition(".")
+    return f"{SPELLINGS[dialect]}.{rest}" if dot and dialect in SPELLINGS else name
+
+
+def make_context(allow_unregistered: bool = False) -> HloContext:
+    """A context with every dialect of the compiler's levels registered; each is imported at its first use."""
+    ctx = ProgramContext(allow_unregistered)
+    for name, factory in _dialect_factories().items():
+        ctx.register_dialect(name, factory)
+    return ctx

@@ -1,0 +1,308 @@
+"""
+The fast path: operations that stand on one line are read by what was learned from an earlier line of the same form.
+
+A line is reduced to its *form*: the text with the value names taken out, and the sizes of the types behind the last
+colon too. The general parser reads the first line of a form; what it made (class, properties, attributes, how the
+types follow from the signature) is kept, and later lines of the form become `create` calls with the same attributes.
+So both readers build the same operations by construction; a line that fits no known form, or fits it badly, goes to
+the general parser, which also gives every error. Constants differ in each line and are read here directly.
+
+    %3 = stablehlo.add %1, %2 : tensor<4x8xf32>      form: "stablehlo.add %, %" over "tensor<?x?xf32>"
+"""
+
+# The reader extends xDSL's parser, whose building blocks are private by name.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from .attributes import tensor_of_text
+from .literals import LiteralError, decode_literal
+from .locations import make_file_location
+
+if TYPE_CHECKING:
+    from .parser import HloParser
+
+_SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
+_LINE = re.compile(
+    rf"[ \t\r\n]*(?:%({_SUFFIX})(?::([0-9]{{1,6}}))? = )?"
+    r'("?[a-zA-Z_][\w$.]*"?)([^\n]*?)[ \t\r]*(?:\n|\Z)(?!\s*loc\b)',
+    re.ASCII,
+)
+_NAME = re.compile(rf"%({_SUFFIX}(?:#[0-9]{{1,6}})?)")
+_SIZES = re.compile(r"[0-9]+x")
+_BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
+_CONSTANTS = frozenset(("stablehlo.constant", "hlo.constant", "mhlo.constant"))
+_ABSTRACT_DIALECTS = frozenset(("hlo", "chlo", "func"))
+_MAX_LEARNED_LENGTH = 2000
+
+Types = tuple[Attribute, ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The types behind a line's last colon: `(ins) -> outs`, or the one type of `: t`, and their form."""
+
+    form: str
+    functional: bool
+    inputs: Types
+    outputs: Types
+
+
+class Line(NamedTuple):
+    """One line of the text that may be an operation, taken apart."""
+
+    end: int
+    op_start: int
+    name: str | None
+    result_count: int
+    op_name: str
+    head: str
+    values: tuple[str, ...]
+    signature_text: str
+    location_text: str | None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the lines of one form have in common; `inputs` and `outputs` are fixed, or follow from the signature."""
+
+    op_type: type[Operation]
+    properties: dict[str, Attribute]
+    attributes: dict[str, Attribute]
+    inputs: Types | None
+    outputs: Types | None
+
+
+class FastReader:
+    """Reads as many lines of a block as it knows the form of."""
+
+    def __init__(self, parser: HloParser):
+        self.parser = parser
+        self.text = parser.lexer.input.content
+        self.learned: dict[tuple[str, str], Learned] = {}
+        self.signatures: dict[str, Signature | None] = {}
+        self.locations: dict[str, LocationAttr] = {}
+        self.constants: dict[tuple[str, str], DenseIntOrFPElementsAttr[Any]] = {}
+        self.constant_type: type[Operation] | None = None
+
+    # Lines -----------------------------------------------------------------------------------------------------
+
+    def line_at(self, offset: int) -> Line | None:
+        """The line that begins at `offset`, if it can be one operation."""
+        match = _LINE.match(self.text, offset)
+        if match is None:
+            return None
+        name, count, op_name, rest = match.groups()
+        location_text = None
+        if rest.endswith(")") and (at := rest.rfind(" loc(")) >= 0:
+            location_text = rest[at + 5 : -1]
+            rest = rest[:at]
+        if op_name in _CONSTANTS or len(rest) > _MAX_LEARNED_LENGTH:
+            head, values = rest, ()
+        elif rest.endswith(("{", "(")) or "//" in rest or "^" in rest:
+            return None
+        else:
+            pieces = _NAME.split(rest)
+            head, values = "%".join(pieces[::2]), tuple(pieces[1::2])
+        head, colon, signature_text = head.rpartition(" : ")
+        if not colon:
+            head, signature_text = signature_text, ""
+        count = 1 if count is None else int(count)
+        return Line(match.end(), match.start(3), name, count, op_name, head, values, signature_text, location_text)
+
+    def read(self, block: Block) -> None:
+        """Append the operations of the lines from here on, as far as their forms are known."""
+        parser = self.parser
+        start = offset = parser.pos
+        while (line := self.line_at(offset)) is not None:
+            op = self._operation(line)
+            if op is None:
+                break
+            block.add_op(op)
+            offset = line.end
+        if offset != start:
+            parser._resume_from(offset)
+
+    def _operation(self, line: Line) -> Operation | None:
+        name = line.name
+        parser = self.parser
+        if name is not None and (name in parser.ssa_values or name in parser.forward_ssa_references):
+            return None
+        location = self._location(line)
+        if location is None:
+            return None
+        op = self._constant(line, location) if line.op_name in _CONSTANTS else self._known(line, location)
+        if op is None:
+            return None
+        if name is not None:
+            self._bind(name, op)
+        return op
+
+    def _bind(self, name: str, op: Operation) -> None:
+        results = op.results
+        self.parser.ssa_values[name] = results
+        self.parser._scope.append(name)
+        if not name[0].isdigit():
+            for value in results:
+                value.name_hint = name
+
+    def _location(self, line: Line) -> LocationAttr | None:
+        text = line.location_text
+        if text is None:
+            positions = self.parser.positions
+            number, column = positions.line_and_column(line.op_start)
+            return make_file_location(positions.filename, number, column)
+        found = self.locations.get(text)
+        if found is None:
+            if text[0] != "#" or not isinstance(alias := self._alias(text), LocationAttr):
+                return None
+            found = self.locations[text] = alias
+        return found
+
+    def _alias(self, name: str) -> Attribute | None:
+        aliases = self.parser.attribute_aliases
+        if name not in aliases:
+            self.parser._resolve_location_alias(name)
+        return aliases.get(name)
+
+    # Forms -----------------------------------------------------------------------------------------------------
+
+    def _signature(self, text: str) -> Signature | None:
+        try:
+            return self.signatures[text]
+        except KeyError:
+            found = self.signatures[text] = _read_signature(text)
+            return found
+
+    def _context(self, op_name: str) -> str:
+        """A name without a dialect means what the surrounding dialect makes of it."""
+        return op_name if "." in op_name else f"{self.parser._parser_state.dialect_stack[-1]}:{op_name}"
+
+    def _known(self, line: Line, location: LocationAttr) -> Operation | None:
+        """The operation of a line whose form was learned."""
+        form = self._context(line.op_name) + line.head
+        signature = self._signature(line.signature_text)
+        learned = None if signature is None else self.learned.get((form, signature.form))
+        if learned is None:
+            learned = self.learned.get((form, line.signature_text))
+            if learned is None:
+                return None
+        operands = self._operands(line.values)
+        if operands is None:
+            return None
+        inputs, outputs = learned.inputs, learned.outputs
+        if inputs is None or outputs is None:
+            assert signature is not None
+            inputs = signature.inputs if signature.functional else signature.inputs * len(operands)
+            outputs = signature.outputs
+        if len(inputs) != len(operands):
+            return None
+        for operand, wanted in zip(operands, inputs, strict=True):
+            if operand.type is not wanted and operand.type != wanted:
+                return None
+        if line.name is not None and len(outputs) != line.result_count:
+            return None
+        return learned.op_type.create(
+            operands=operands,
+            result_types=outputs,
+            properties=learned.properties,
+            attributes=learned.attributes,
+            location=location,
+        )
+
+    def _operands(self, names: Sequence[str]) -> list[SSAValue] | None:
+        values = self.parser.ssa_values
+        operands: list[SSAValue] = []
+        for name in names:
+            found = values.get(name)
+            if found is not None:
+                operands.append(found[0])
+                continue
+            base, number, index = name.partition("#")
+            found = values.get(base)
+            if not number or found is None or int(index) >= len(found):
+                return None
+            operands.append(found[int(index)])
+        return operands
+
+    def learn(self, line: Line, op: Operation) -> None:
+        """Keep the form of a line that the general parser has just read as `op`."""
+        if op.regions or op.successors or not line.values and not line.signature_text:
+            return
+        if len(line.head) > _MAX_LEARNED_LENGTH or line.op_name in _CONSTANTS:
+            return
+        parser = self.parser
+        if not _BLANK.fullmatch(self.text, line.end, max(line.end, parser.pos)) or parser.pos < line.end:
+            return
+        operands = self._operands(line.values)
+        if operands is None or operands != list(op.operands) or len(set(operands)) != len(operands):
+            return
+        form = self._context(line.op_name) + line.head
+        signature = self._signature(line.signature_text)
+        inputs, outputs = tuple(op.operand_types), tuple(op.result_types)
+        if signature is not None and op.dialect_name() in _ABSTRACT_DIALECTS:
+            wanted = signature.inputs if signature.functional else signature.inputs * len(operands)
+            if wanted == inputs and signature.outputs == outputs:
+                key = (form, signature.form)
+                self.learned[key] = Learned(type(op), dict(op.properties), dict(op.attributes), None, None)
+                return
+        key = (form, line.signature_text)
+        self.learned[key] = Learned(type(op), dict(op.properties), dict(op.attributes), inputs, outputs)
+
+    # Constants -------------------------------------------------------------------------------------------------
+
+    def _constant(self, line: Line, location: LocationAttr) -> Operation | None:
+        """`stablehlo.constant dense<..> : tensor<..>`"""
+        head = line.head
+        if line.name is None or not head.startswith(" dense<") or head[-1] != ">" or head.find(">") != len(head) - 1:
+            return None
+        if line.result_count != 1:
+            return None
+        type_ = tensor_of_text(line.signature_text)
+        if type_ is None:
+            return None
+        key = (head, line.signature_text)
+        value = self.constants.get(key)
+        if value is None:
+            try:
+                value = decode_literal(head[7:-1], type_)
+            except LiteralError:
+                return None
+            if len(head) < 200:
+                self.constants[key] = value
+        if self.constant_type is None:
+            self.constant_type = self.parser._op_type(line.op_name, self.parser._current_token.span)
+        return self.constant_type.create(result_types=(type_,), properties={"value": value}, location=location)
+
+
+def _read_signature(text: str) -> Signature | None:
+    """A signature of plain tensor types; None for any other."""
+    form = _SIZES.sub("?x", text)
+    if not text.startswith("("):
+        type_ = tensor_of_text(text)
+        return None if type_ is None else Signature(form, False, (type_,), (type_,))
+    inputs_text, arrow, outputs_text = text[1:].partition(") -> ")
+    if not arrow:
+        return None
+    if outputs_text.startswith("(") and outputs_text.endswith(")"):
+        outputs_text = outputs_text[1:-1]
+    inputs, outputs = _read_types(inputs_text), _read_types(outputs_text)
+    return None if inputs is None or outputs is None else Signature(form, True, inputs, outputs)
+
+
+def _read_types(text: str) -> Types | None:
+    types: list[Attribute] = []
+    for piece in text.split(", ") if text else ():
+        type_ = tensor_of_text(piece)
+        if type_ is None:
+            return None
+        types.append(type_)
+    return tuple(types)

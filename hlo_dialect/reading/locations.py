@@ -1,0 +1,74 @@
+"""
+Locations: positions in the text for operations without one of their own, and MLIR's `loc(...)` in all its forms.
+
+Location aliases (`#loc3 = loc(...)`) usually stand behind their uses, at the end of the file. They are found by a
+scan over the text when the first one is asked for, and parsed in the order in which they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+
+from xdsl.dialects.builtin import BuiltinAttribute, FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.printer import Printer
+
+_ALIAS = re.compile(r"^(#[a-zA-Z$._-][\w$.-]*)[ \t]*=[ \t]*(?=loc\b)", re.MULTILINE | re.ASCII)
+_NEWLINE = re.compile("\n")
+
+
+@irdl_attr_definition
+class DistinctAttr(ParametrizedAttribute, BuiltinAttribute):
+    """`distinct[3]<attribute>`: an attribute that equals no other; debug information in `fused<..>` uses it."""
+
+    name = "builtin.distinct"
+    identity: IntAttr
+    attribute: Attribute
+
+    def print_builtin(self, printer: Printer) -> None:
+        printer.print_string(f"distinct[{self.identity.data}]<")
+        printer.print_attribute(self.attribute)
+        printer.print_string(">")
+
+
+@lru_cache(maxsize=1 << 16)
+def _int_attr(value: int) -> IntAttr:
+    return IntAttr(value)
+
+
+class SourcePositions:
+    """Line and column of any offset in a text, and the location attributes made of them."""
+
+    def __init__(self, text: str, filename: str):
+        self.filename = StringAttr(filename)
+        self.starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Both counted from one."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def location(self, offset: int) -> FileLineColLoc:
+        line = bisect_right(self.starts, offset)
+        return make_file_location(self.filename, line, offset - self.starts[line - 1] + 1)
+
+
+def make_file_location(filename: StringAttr, line: int, column: int) -> FileLineColLoc:
+    """`FileLineColLoc(..)` without the checks of its constructor, which take longer than the rest of an operation."""
+    location = FileLineColLoc.__new__(FileLineColLoc)
+    assign = object.__setattr__
+    assign(location, "filename", filename)
+    assign(location, "line", _int_attr(line))
+    assign(location, "column", _int_attr(column))
+    return location
+
+
+def location_alias_positions(text: str) -> dict[str, int]:
+    """Where each location alias of the text (`#loc3`) has its value, in the order of the text."""
+    positions: dict[str, int] = {}
+    for match in _ALIAS.finditer(text):
+        positions.setdefault(match[1], match.end())
+    return positions

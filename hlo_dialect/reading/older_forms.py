@@ -1,0 +1,46 @@
+"""
+Older generic forms of StableHLO: `dense<[0, 1]> : tensor<2xi64>` where the dialect now has `array<i64: 0, 1>`.
+
+A property that its operation takes as it stands is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, IRDLOperation
+from xdsl.irdl.constraints import VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import constant_array, numpy_dtype
+
+
+def normalize_properties(op: IRDLOperation) -> None:
+    """Turn dense integer lists into arrays where the operation wants arrays."""
+    definitions = op.get_irdl_definition().properties
+    for name, value in list(op.properties.items()):
+        definition = definitions.get(name)
+        if definition is None or not isinstance(value, DenseIntOrFPElementsAttr):
+            continue
+        array = _as_array(value)
+        if array is not None and not _takes(definition.constr, value) and _takes(definition.constr, array):
+            op.properties[name] = array
+
+
+def _as_array(value: DenseIntOrFPElementsAttr[Any]) -> DenseArrayBase[IntegerType] | None:
+    element_type = value.get_element_type()
+    if not isinstance(element_type, IntegerType) or numpy_dtype(element_type) is None:
+        return None
+    if len(value.get_shape()) != 1 or value.get_shape()[0] > 1 << 16:
+        return None
+    return DenseArrayBase.from_list(element_type, [int(element) for element in constant_array(value)])
+
+
+def _takes(constraint: AttrConstraint, value: Attribute) -> bool:
+    try:
+        constraint.verify(value, VerificationContext())
+    except VerifyException:
+        return False
+    return True
