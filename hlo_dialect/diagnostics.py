@@ -33,7 +33,14 @@ class DiagnosticError(Exception):
 
     def __init__(self, diagnostics: Sequence[Diagnostic] | Diagnostic):
         self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
-        super().__init__("\n".join(d.message for d in self.diagnostics))
+        super().__init__("\n".join(one_line(d) for d in self.diagnostics))
+
+
+def one_line(diagnostic: Diagnostic) -> str:
+    """`file:line:col: error: message`, without the place where it is unknown."""
+    place = file_location(diagnostic.location)
+    text = f"{diagnostic.severity}: {diagnostic.message}"
+    return text if place is None else f"{place.filename.data}:{place.line.data}:{place.column.data}: {text}"
 
 
 @dataclass

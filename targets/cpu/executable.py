@@ -84,8 +84,9 @@ class Executable:
         self._inputs = program.inputs
         self._expected = tuple((t.dtype, t.shape) for t in program.inputs)
         self._outputs = tuple((t.shape, t.dtype, t.nbytes) for t in program.outputs)
-        count = len(program.inputs) + len(program.outputs) + (program.arena_bytes > 0) + program.profiled
-        self._pointers = ctypes.c_void_p * max(1, count)
+        # Inputs, outputs, the profile where there is one, the arena (null where it is empty).
+        count = len(program.inputs) + len(program.outputs) + program.profiled + 1
+        self._pointers = ctypes.c_void_p * count
         self._profile = np.zeros((max(1, len(program.kernels)), 2), np.int64)
 
     @property
