@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ...hlo_dialect.hlo_pass import HloPass
 from .elementwise import emit_elementwise
+from .fills import absorbed_fills
 from .loop_builder import LoopBuilder
-from .nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic, place_of
+from .nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
 
@@ -32,43 +33,24 @@ def nest_of(op: Structured) -> Nest:
             return nest_of_copy(op)
 
 
-def absorbed_fills(ops: Sequence[Operation]) -> dict[SSAValue, FillOp]:
-    """
-    By buffer: the fill whose value a later reduction into the same buffer starts from.
-
-    The reduction stores every element itself, so that the fill need not run.
-    """
-    pending: dict[SSAValue, FillOp] = {}
-    absorbed: dict[SSAValue, FillOp] = {}
-    for op in ops:
-        if isinstance(op, FillOp):
-            pending[op.outputs[0]] = op
-            continue
-        reads = {place_of(x).root for x in op.operands if isinstance(x.type, MemRefType)}
-        if isinstance(op, GenericOp) and "reduction" in [t.data.value for t in op.iterator_types.data]:
-            for out in op.outputs:
-                fill = pending.get(out)
-                if fill is not None and 0 not in nest_of_generic(op).sizes and out not in absorbed:
-                    absorbed[out] = fill
-        for buffer in [b for b in pending if place_of(b).root in reads]:
-            del pending[buffer]
-    return absorbed
+Absorbed = Mapping[GenericOp, tuple[FillOp | None, ...]]
+"""For each reduction, by output, the fill whose value it starts from."""
 
 
-def initial_values(op: Structured, absorbed: dict[SSAValue, FillOp]) -> tuple[SSAValue | None, ...]:
+def initial_values(op: Structured, absorbed: Absorbed) -> tuple[SSAValue | None, ...]:
     """For each output of a reduction: the scalar that it starts from, or None for what the buffer holds."""
     if not isinstance(op, GenericOp):
         return ()
-    fills = [absorbed.get(out) for out in op.outputs]
+    fills = absorbed.get(op, (None,) * len(op.outputs))
     return tuple(None if fill is None else fill.inputs[0] for fill in fills)
 
 
-def without_fills(ops: Sequence[Structured], absorbed: dict[SSAValue, FillOp]) -> list[Structured]:
-    skipped = set(absorbed.values())
+def without_fills(ops: Sequence[Structured], absorbed: Absorbed) -> list[Structured]:
+    skipped = {fill for fills in absorbed.values() for fill in fills}
     return [op for op in ops if op not in skipped]
 
 
-def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: dict[SSAValue, FillOp]) -> None:
+def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Absorbed) -> None:
     """Each operation becomes loops of its own, in order, where it stands."""
     for op in ops:
         builder.insert_at(op)
@@ -80,7 +62,7 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: dic
 
 
 def convert_rows(
-    builder: LoopBuilder, structured: Sequence[Structured], absorbed: dict[SSAValue, FillOp], rows: int
+    builder: LoopBuilder, structured: Sequence[Structured], absorbed: Absorbed, rows: int
 ) -> bool:
     """All operations become one loop over rows; whether they could."""
     ops = without_fills(structured, absorbed)

@@ -1,0 +1,138 @@
+"""
+Recognizes matrix products among linalg generics and brings them to one form.
+
+Every contraction is `C[b, m, n] += A[b, m, k] * B[b, k, n]` with any strides. Of each kind of loop that is left
+after collapsing, one is the matrix dimension; the others are loops around the product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.linalg.ops import GenericOp, YieldOp
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+
+from ..convert_linalg_to_scf.loop_builder import buffer_of
+from ..convert_linalg_to_scf.nest import Access, Nest, nest_of_generic
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of the contraction: its size and how many elements it moves each operand."""
+
+    size: int
+    a: int
+    b: int
+    c: int
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A matrix product in canonical form."""
+
+    a: Access
+    b: Access
+    c: Access
+    m: Loop
+    n: Loop
+    k: Loop
+    outer: tuple[Loop, ...]
+    """Loops around the product that move the output: batches, and what of M and N does not collapse."""
+    outer_k: tuple[Loop, ...]
+    """Further contracted loops."""
+    element: Attribute
+    """The type that products are summed in, and that of the output."""
+
+    def transposed(self) -> Contraction:
+        """The same product as `C^T = B^T A^T`."""
+
+        def swap(loop: Loop) -> Loop:
+            return Loop(loop.size, loop.b, loop.a, loop.c)
+
+        outer, outer_k = tuple(map(swap, self.outer)), tuple(map(swap, self.outer_k))
+        return Contraction(
+            self.b, self.a, self.c, swap(self.n), swap(self.m), swap(self.k), outer, outer_k, self.element
+        )
+
+    @property
+    def multiplications(self) -> int:
+        total = self.m.size * self.n.size * self.k.size
+        for loop in (*self.outer, *self.outer_k):
+            total *= loop.size
+        return total
+
+
+def contraction_of(op: GenericOp) -> Contraction | None:
+    """The contraction that a generic computes; None where it is no floating-point matrix product."""
+    if len(op.inputs) != 2 or len(op.outputs) != 1:
+        return None
+    element = buffer_of(op.outputs[0]).element_type
+    if not isinstance(element, (Float32Type, Float64Type)):
+        return None
+    if not _sums_products(op.body.block):
+        return None
+    nest = nest_of_generic(op)
+    inputs = nest.inputs
+    if 0 in nest.sizes or not isinstance(inputs[0], Access) or not isinstance(inputs[1], Access):
+        return None
+    return _canonical(nest, element)
+
+
+def _sums_products(block: Block) -> bool:
+    """Whether the body is `yield(out + lhs * rhs)`, the factors possibly extended first."""
+    terminator = block.last_op
+    if not isinstance(terminator, YieldOp) or len(terminator.operands) != 1:
+        return False
+    total = terminator.operands[0].owner
+    if not isinstance(total, arith.AddfOp):
+        return False
+    for accumulated, product in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+        if accumulated is block.args[2] and isinstance(product.owner, arith.MulfOp):
+            return {_source(product.owner.lhs), _source(product.owner.rhs)} == {0, 1}
+    return False
+
+
+def _source(value: SSAValue) -> int | None:
+    while isinstance(value.owner, arith.ExtFOp):
+        value = value.owner.input
+    return value.index if isinstance(value, BlockArgument) else None
+
+
+def _canonical(nest: Nest, element: Attribute) -> Contraction | None:
+    nest = nest.without_unit_loops()
+    kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
+    if "?" in kinds:
+        return None
+    c = nest.outputs[0].strides
+    a = nest.accesses[0].strides
+
+    def order(loop: int) -> tuple[int, int]:
+        kind = "bmnk".index(kinds[loop])
+        return kind, -abs(a[loop] if kinds[loop] == "k" else c[loop])
+
+    nest = nest.permuted(sorted(range(len(nest.sizes)), key=order)).collapsed()
+    lhs, rhs, out = nest.accesses
+    found: dict[str, list[Loop]] = {"b": [], "m": [], "n": [], "k": []}
+    for loop, size in enumerate(nest.sizes):
+        found[_kind(nest, loop)].append(Loop(size, lhs.strides[loop], rhs.strides[loop], out.strides[loop]))
+    if not found["m"] or not found["n"] or not found["k"]:
+        return None
+    m = max(found["m"], key=lambda x: x.size)
+    n = max(found["n"], key=lambda x: (x.c == 1, x.size))
+    k = max(found["k"], key=lambda x: x.size)
+    outer = tuple(x for kind in "bmn" for x in found[kind] if x is not m and x is not n)
+    outer_k = tuple(x for x in found["k"] if x is not k)
+    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element)
+    return product.transposed() if n.c != 1 and m.c == 1 else product
+
+
+def _kind(nest: Nest, loop: int) -> str:
+    """b(atch), m, n or k, by the operands that a loop moves; ? for anything else."""
+    lhs, rhs, out = (x.strides[loop] != 0 for x in nest.accesses)
+    if nest.reduction[loop]:
+        return "k" if lhs and rhs and not out else "?"
+    if not out:
+        return "?"
+    return "b" if lhs and rhs else "m" if lhs else "n" if rhs else "?"

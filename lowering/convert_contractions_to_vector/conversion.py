@@ -1,0 +1,72 @@
+"""Large matrix products become packed, register-blocked loops of vector multiply-adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import FloatAttr, ModuleOp
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+
+from ...hlo_dialect.hlo_pass import HloPass
+from ..convert_linalg_to_scf.fills import absorbed_fills
+from ..convert_linalg_to_scf.loop_builder import LoopBuilder
+from .blocking import Machine, block, is_worth_blocking
+from .contraction import contraction_of
+from .kernel import ProductEmitter
+
+
+def _is_zero(fill: FillOp | None) -> bool:
+    if fill is None or not isinstance(fill.inputs[0].owner, arith.ConstantOp):
+        return False
+    value = fill.inputs[0].owner.value
+    return isinstance(value, FloatAttr) and cast("FloatAttr[Any]", value).value.data == 0.0
+
+
+def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
+    """Lower the marked products of one kernel that are large enough."""
+    structured = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
+    marked = [op for op in structured if isinstance(op, GenericOp) and "xhlo.contraction" in op.attributes]
+    if not marked:
+        return
+    absorbed = absorbed_fills(structured)
+    builder = LoopBuilder(kernel)
+    for op in marked:
+        product = contraction_of(op)
+        if product is None or not is_worth_blocking(product):
+            continue
+        fill = absorbed[op][0]
+        overwrite = _is_zero(fill)
+        builder.insert_at(op)
+        ProductEmitter(builder, product, block(product, machine), overwrite).emit()
+        for dead in (op, fill if overwrite else None):
+            if dead is not None:
+                dead.detach()
+                dead.erase()
+
+
+@dataclass(frozen=True)
+class ConvertContractionsToVectorPass(HloPass):
+    """
+    Matrix products marked xhlo.contraction become packed and register-blocked loops of the vector dialect.
+
+    Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel
+    After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around a
+            micro-kernel of vector.fma
+    Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing.
+    Leaves: small products, integer products and products of few rows or columns to convert-linalg-to-scf.
+    """
+
+    name = "convert-contractions-to-vector"
+
+    vector_bits: int = 512
+    l1_bytes: int = 32 * 1024
+    l2_bytes: int = 1024 * 1024
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        machine = Machine(self.vector_bits, self.l1_bytes, self.l2_bytes)
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
+                convert_contractions(function, machine)

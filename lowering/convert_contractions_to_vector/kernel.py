@@ -1,0 +1,412 @@
+"""
+The loops of a blocked matrix product.
+
+A and B are packed into panels first: `mr` rows of A (`nr` columns of B) interleaved along k, zeros beyond the edge.
+Then each tile of C is a task: for each pass over k, for each panel of B, for each panel of A, the micro-kernel adds
+the product of two panels, held in registers, to a block of C.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import arith, scf, vector
+from xdsl.dialects.builtin import FloatAttr, VectorType
+from xdsl.ir import Block, Region, SSAValue
+
+from ..convert_linalg_to_scf.cost import task_count, task_size
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, memref_type
+from ..convert_linalg_to_scf.nest import Access
+from .blocking import Blocking
+from .contraction import Contraction, Loop
+
+MULTIPLICATIONS_PER_OPERATION = 4
+"""Multiply-adds of the micro-kernel that take as long as one element operation of cost.py."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One factor and its packed form: `[outer..][panel][k][width]`."""
+
+    access: Access
+    packed: SSAValue
+    outer: tuple[tuple[int, int, int], ...]
+    """For each loop around the product: its size, the operand's stride, the stride in outer panels sets."""
+    along: tuple[int, int]
+    """Size and stride of the dimension that panels cut (m or n)."""
+    k: tuple[int, int]
+    """Size and stride of the contracted dimension."""
+    width: int
+    panels: int
+
+    @property
+    def panel_size(self) -> int:
+        return self.k[0] * self.width
+
+    @property
+    def sets(self) -> int:
+        """How many matrices are packed."""
+        return math.prod(size for size, stride, _ in self.outer if stride)
+
+
+def outer_strides(loops: Sequence[Loop], strides: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+    """Number the matrices that an operand has over the loops around the product; loops that keep it count none."""
+    result: list[tuple[int, int, int]] = []
+    count = 1
+    for loop, stride in zip(reversed(loops), reversed(strides), strict=True):
+        result.append((loop.size, stride, count if stride else 0))
+        if stride:
+            count *= loop.size
+    return tuple(reversed(result))
+
+
+class ProductEmitter:
+    """Emits one contraction at the builder's insertion point."""
+
+    def __init__(self, builder: LoopBuilder, product: Contraction, blocking: Blocking, overwrite: bool):
+        self.builder = builder
+        self.product = product
+        self.blocking = blocking
+        self.overwrite = overwrite
+        """Whether C starts from zero; else from what its buffer holds."""
+        around = (*product.outer, *product.outer_k)
+        self.a = self._operand(product.a, [(x.a) for x in around], product.m, True)
+        self.b = self._operand(product.b, [(x.b) for x in around], product.n, False)
+        self.vector_type: VectorType[Any] = VectorType(product.element, [blocking.lanes])
+
+    def _operand(self, access: Access, strides: list[int], along: Loop, is_a: bool) -> Operand:
+        product, blocking = self.product, self.blocking
+        outer = outer_strides((*product.outer, *product.outer_k), strides)
+        width, panels = (blocking.mr, blocking.m_panels) if is_a else (blocking.nr, blocking.n_panels)
+        sets = math.prod(size for size, stride, _ in outer if stride)
+        size = sets * panels * product.k.size * width
+        packed = self.builder.alloc(memref_type((size,), product.element))
+        along_stride, k_stride = (along.a, product.k.a) if is_a else (along.b, product.k.b)
+        return Operand(
+            access, packed, outer, (along.size, along_stride), (product.k.size, k_stride), width, panels
+        )
+
+    def emit(self) -> None:
+        self._pack(self.a)
+        self._pack(self.b)
+        self._multiply()
+
+    def _tasks(self, count: int, work: int, body: Callable[[SSAValue], None]) -> None:
+        """Run `body` for 0..count-1, in parallel where the work is worth it."""
+        tasks = task_count(count, work, count)
+        if tasks == 1:
+            self.builder.loop(0, count, lambda i, _: (body(i), ())[1])
+            return
+        size = task_size(count, tasks)
+
+        def task(index: SSAValue) -> None:
+            lower = self.builder.mul(index, size)
+            upper = self.builder.add(lower, size)
+            upper = upper if count % size == 0 else self.builder.min(upper, count)
+            self.builder.loop(lower, upper, lambda i, _: (body(i), ())[1])
+
+        self.builder.parallel(-(-count // size), task)
+
+    def _constant(self, value: float) -> SSAValue:
+        return self.builder.scalar(FloatAttr(value, self.product.element))  # pyright: ignore
+
+    def _base(self, access: Access) -> Index:
+        """The operand's offset in its buffer."""
+        offset: Index = access.offset
+        for value, factor in access.dynamic:
+            offset = self.builder.add(offset, self.builder.mul(value, factor))
+        return offset
+
+    # Packing.
+
+    def _pack(self, operand: Operand) -> None:
+        """Copy a factor into panels, one (matrix, panel) an iteration."""
+        builder = self.builder
+        count = operand.sets * operand.panels
+
+        def panel(number: SSAValue) -> None:
+            matrix, which = builder.div(number, operand.panels), builder.rem(number, operand.panels)
+            source = self._base(operand.access)
+            for size, stride, step in operand.outer:
+                if stride:
+                    position = builder.rem(builder.div(matrix, step), size)
+                    source = builder.add(source, builder.mul(position, stride))
+            first = builder.mul(which, operand.width)
+            source = builder.add(source, builder.mul(first, operand.along[1]))
+            shape, strides = (operand.k[0], operand.width), (operand.k[1], operand.along[1])
+            values = builder.strided_view(operand.access.root, source, shape, strides)
+            target = builder.strided_view(
+                operand.packed, builder.mul(number, operand.panel_size), shape, (operand.width, 1)
+            )
+            self._fill_panel(operand, values, target, first)
+
+        self._tasks(count, count * operand.panel_size * 3, panel)
+
+    def _fill_panel(self, operand: Operand, values: SSAValue, target: SSAValue, first: Index) -> None:
+        builder = self.builder
+        size, width = operand.along[0], operand.width
+        filled = width if size % width == 0 else builder.min(builder.sub(size, first), width)
+
+        def element(k: SSAValue, i: SSAValue) -> Sequence[SSAValue]:
+            builder.store(self._extended(builder.load(values, [k, i])), target, [k, i])
+            return ()
+
+        def zero(k: SSAValue, i: SSAValue) -> Sequence[SSAValue]:
+            builder.store(self._constant(0.0), target, [k, i])
+            return ()
+
+        def nest(lower: Index, upper: Index, body: Callable[[SSAValue, SSAValue], Sequence[SSAValue]]) -> None:
+            # The loop along which the source is contiguous is the inner one.
+            if abs(operand.along[1]) == 1:
+                builder.loop(
+                    0,
+                    operand.k[0],
+                    lambda k, _: builder.loop(lower, upper, lambda i, _: body(k, i), attributes=PARALLEL),
+                )
+            else:
+                builder.loop(
+                    lower,
+                    upper,
+                    lambda i, _: builder.loop(0, operand.k[0], lambda k, _: body(k, i), attributes=PARALLEL),
+                )
+
+        nest(0, filled, element)
+        if size % width:
+            nest(filled, width, zero)
+
+    def _extended(self, value: SSAValue) -> SSAValue:
+        if value.type == self.product.element:
+            return value
+        return self.builder.insert(arith.ExtFOp.create(operands=[value], result_types=[self.product.element])).result
+
+    # Tiles of C.
+
+    def _multiply(self) -> None:
+        """One iteration for each tile of each C."""
+        builder, product, blocking = self.builder, self.product, self.blocking
+        across = -(-blocking.n_panels // blocking.tile_n)
+        down = -(-blocking.m_panels // blocking.tile_m)
+        around = math.prod(loop.size for loop in product.outer)
+
+        def tile(number: SSAValue) -> None:
+            column = builder.mul(builder.rem(number, across), blocking.tile_n)
+            rest = builder.div(number, across)
+            row = builder.mul(builder.rem(rest, down), blocking.tile_m)
+            matrix = 0 if around == 1 else builder.div(rest, down)
+            position = self._positions(matrix)
+            rows = (row, self._limit(row, blocking.tile_m, blocking.m_panels))
+            columns = (column, self._limit(column, blocking.tile_n, blocking.n_panels))
+            self._emit_tile(position, rows, columns)
+
+        work = product.multiplications // MULTIPLICATIONS_PER_OPERATION
+        self._tasks(around * down * across, work, tile)
+
+    def _positions(self, matrix: Index) -> list[Index]:
+        """The indices of the loops around the product, for the matrix of this number."""
+        sizes = [loop.size for loop in self.product.outer]
+        found: list[Index] = []
+        for depth, size in enumerate(sizes):
+            index = self.builder.div(matrix, math.prod(sizes[depth + 1 :]))
+            found.append(index if depth == 0 else self.builder.rem(index, size))
+        return found
+
+    def _limit(self, first: Index, count: int, total: int) -> Index:
+        end = self.builder.add(first, count)
+        return end if total % count == 0 else self.builder.min(end, total)
+
+    def _emit_tile(
+        self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> None:
+        builder, product, blocking = self.builder, self.product, self.blocking
+        passes = -(-product.k.size // blocking.kc)
+        output = self._base(product.c)
+        for loop, index in zip(product.outer, position, strict=True):
+            output = builder.add(output, builder.mul(index, loop.c))
+        once = passes == 1 and not product.outer_k
+        if self.overwrite and not once:
+            self._clear(output, rows, columns)
+
+        def one_pass(number: SSAValue, at: Sequence[Index]) -> None:
+            lower = builder.mul(number, blocking.kc)
+            upper = self._limit(lower, blocking.kc, product.k.size)
+            lhs, rhs = self._matrix(self.a, at), self._matrix(self.b, at)
+
+            def panel_of_b(j: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+                b_at = builder.mul(builder.add(rhs, j), self.b.panel_size)
+
+                def panel_of_a(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+                    a_at = builder.mul(builder.add(lhs, i), self.a.panel_size)
+                    sums = self._micro_kernel(a_at, b_at, lower, upper)
+                    self._write(sums, output, i, j, self.overwrite and once)
+                    return ()
+
+                builder.loop(*rows, panel_of_a)
+                return ()
+
+            builder.loop(*columns, panel_of_b)
+
+        def around(loops: Sequence[Loop], at: Sequence[Index]) -> None:
+            if not loops:
+                builder.loop(0, passes, lambda p, _: (one_pass(p, at), ())[1])
+                return
+            builder.loop(0, loops[0].size, lambda x, _: (around(loops[1:], [*at, x]), ())[1])
+
+        around(product.outer_k, position)
+
+    def _matrix(self, operand: Operand, at: Sequence[Index]) -> Index:
+        """The number of the operand's first panel for these indices of the loops around the product."""
+        number: Index = 0
+        for (_, _, step), index in zip(operand.outer, at, strict=True):
+            number = self.builder.add(number, self.builder.mul(index, step))
+        return self.builder.mul(number, operand.panels)
+
+    def _clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
+        """Set the tile of C to zero."""
+        builder, product, blocking = self.builder, self.product, self.blocking
+        view = builder.strided_view(
+            product.c.root, output, (product.m.size, product.n.size), (product.m.c, product.n.c)
+        )
+        top, left = builder.mul(rows[0], blocking.mr), builder.mul(columns[0], blocking.nr)
+        bottom = builder.min(builder.mul(rows[1], blocking.mr), product.m.size)
+        right = builder.min(builder.mul(columns[1], blocking.nr), product.n.size)
+
+        def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
+            builder.store(self._constant(0.0), view, [i, j])
+            return ()
+
+        builder.loop(
+            top, bottom, lambda i, _: builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL)
+        )
+
+    # The micro-kernel.
+
+    def _micro_kernel(self, a_at: Index, b_at: Index, lower: Index, upper: Index) -> list[SSAValue]:
+        """The `mr` x `nr` sums of products of two panels over k in [lower, upper), row by row."""
+        builder, blocking = self.builder, self.blocking
+        mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
+        vectors = nr // lanes
+        zero = self._splat(self._constant(0.0))
+
+        def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            a_view = builder.strided_view(self.a.packed, builder.add(a_at, builder.mul(k, mr)), (mr,), (1,))
+            b_view = builder.strided_view(self.b.packed, builder.add(b_at, builder.mul(k, nr)), (nr,), (1,))
+            b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
+            result: list[SSAValue] = []
+            for i in range(mr):
+                a_element = self._splat(builder.load(a_view, [i]))
+                for v in range(vectors):
+                    fma = vector.FMAOp.create(
+                        operands=[a_element, b_row[v], sums[i * vectors + v]], result_types=[self.vector_type]
+                    )
+                    result.append(builder.insert(fma).res)
+            return result
+
+        return builder.loop(lower, upper, step, inits=[zero] * (mr * vectors))
+
+    def _splat(self, value: SSAValue) -> SSAValue:
+        op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
+        return self.builder.insert(op).vector
+
+    def _load_vector(self, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        operands = [source, *(self.builder.index(i) for i in indices)]
+        op = vector.LoadOp.create(operands=operands, result_types=[self.vector_type])
+        return self.builder.insert(op).result
+
+    def _store_vector(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
+        operands = [value, target, *(self.builder.index(i) for i in indices)]
+        self.builder.insert(vector.StoreOp.create(operands=operands))
+
+    # Writing back.
+
+    def _write(self, sums: list[SSAValue], output: Index, i: SSAValue, j: SSAValue, first: bool) -> None:
+        """Store the sums of block (i, j), or add them to what is there; blocks over the edge go through a buffer."""
+        builder, product, blocking = self.builder, self.product, self.blocking
+        row, column = builder.mul(i, blocking.mr), builder.mul(j, blocking.nr)
+        offset = builder.add(output, builder.mul(row, product.m.c))
+        offset = builder.add(offset, builder.mul(column, product.n.c))
+        shape = (blocking.mr, blocking.nr)
+        target = builder.strided_view(product.c.root, offset, shape, (product.m.c, product.n.c))
+        even_m, even_n = product.m.size % blocking.mr == 0, product.n.size % blocking.nr == 0
+
+        def whole() -> None:
+            self._write_whole(sums, target, first)
+
+        def part() -> None:
+            self._write_part(sums, target, row, column, first)
+
+        if product.n.c != 1:
+            part()
+        elif even_m and even_n:
+            whole()
+        elif product.m.size < blocking.mr or product.n.size < blocking.nr:
+            part()
+        else:
+            fits: list[SSAValue] = []
+            if not even_m:
+                fits.append(self._less(i, product.m.size // blocking.mr))
+            if not even_n:
+                fits.append(self._less(j, product.n.size // blocking.nr))
+            condition = fits[0] if len(fits) == 1 else self._and(fits[0], fits[1])
+            self._branch(condition, whole, part)
+
+    def _less(self, lhs: SSAValue, rhs: int) -> SSAValue:
+        return self.builder.insert(arith.CmpiOp(lhs, self.builder.index(rhs), "slt")).result
+
+    def _and(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.builder.insert(arith.AndIOp(lhs, rhs)).result
+
+    def _branch(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        outer = self.builder.block
+        regions: list[Region] = []
+        for body in (then, otherwise):
+            self.builder.block = block = Block()
+            body()
+            self.builder.insert(scf.YieldOp.create())
+            regions.append(Region(block))
+        self.builder.block = outer
+        self.builder.insert(scf.IfOp.create(operands=[condition], regions=regions))
+
+    def _write_whole(self, sums: list[SSAValue], target: SSAValue, first: bool) -> None:
+        builder, lanes = self.builder, self.blocking.lanes
+        vectors = self.blocking.nr // lanes
+        for number, value in enumerate(sums):
+            at = [number // vectors, number % vectors * lanes]
+            if not first:
+                total = arith.AddfOp.create(
+                    operands=[self._load_vector(target, at), value],
+                    result_types=[self.vector_type],
+                    properties={"fastmath": arith.FastMathFlagsAttr("none")},
+                )
+                value = builder.insert(total).result
+            self._store_vector(value, target, at)
+
+    def _write_part(
+        self, sums: list[SSAValue], target: SSAValue, row: Index, column: Index, first: bool
+    ) -> None:
+        builder, product, blocking = self.builder, self.product, self.blocking
+        buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), product.element))
+        vectors = blocking.nr // blocking.lanes
+        for number, value in enumerate(sums):
+            self._store_vector(value, buffer, [number // vectors, number % vectors * blocking.lanes])
+        rows = builder.min(builder.sub(product.m.size, row), blocking.mr)
+        columns = builder.min(builder.sub(product.n.size, column), blocking.nr)
+
+        def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
+            value = builder.load(buffer, [i, j])
+            if not first:
+                total = arith.AddfOp.create(
+                    operands=[builder.load(target, [i, j]), value],
+                    result_types=[value.type],
+                    properties={"fastmath": arith.FastMathFlagsAttr("none")},
+                )
+                value = builder.insert(total).result
+            builder.store(value, target, [i, j])
+            return ()
+
+        builder.loop(
+            0, rows, lambda i, _: builder.loop(0, columns, lambda j, _: element(i, j), attributes=PARALLEL)
+        )
+

@@ -1,0 +1,37 @@
+"""Fills that need not run, because the reduction that follows starts from their value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Operation, SSAValue
+
+from .nest import nest_of_generic, place_of
+
+
+def is_reduction(op: Operation) -> bool:
+    return isinstance(op, GenericOp) and any(t.data is IteratorType.REDUCTION for t in op.iterator_types.data)
+
+
+def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | None, ...]]:
+    """
+    For each reduction of a kernel: by output, the fill whose value it starts from.
+
+    The reduction stores every element itself, so that such a fill need not run. A reduction over nothing stores
+    nothing, and absorbs nothing.
+    """
+    pending: dict[SSAValue, FillOp] = {}
+    absorbed: dict[GenericOp, tuple[FillOp | None, ...]] = {}
+    for op in ops:
+        if isinstance(op, FillOp):
+            pending[op.outputs[0]] = op
+            continue
+        if isinstance(op, GenericOp) and is_reduction(op) and 0 not in nest_of_generic(op).sizes:
+            absorbed[op] = tuple(None if out in op.inputs else pending.get(out) for out in op.outputs)
+        touched = {place_of(x).root for x in op.operands if isinstance(x.type, MemRefType)}
+        for buffer in [b for b in pending if place_of(b).root in touched]:
+            del pending[buffer]
+    return absorbed
