@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from .registry import Target, get_target
+from ..passes.pipelines import FRONT, FUSE
+from ..passes.timing import Timing
+from .registry import Target, UnknownTargetError, get_target
 from .source import Source, read_source
 
 if TYPE_CHECKING:
@@ -25,21 +24,6 @@ CACHED = 256
 """Executables that the process keeps for equal programs."""
 
 
-@dataclass
-class Stages:
-    """Seconds by stage, in order."""
-
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    @contextmanager
-    def time(self, stage: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-
-
 def parse_source(source: Source, ctx: Context) -> ModuleOp:
     """The verified module of a source. Raises DiagnosticError."""
     from ..hlo_dialect.reading import parse_module
@@ -47,12 +31,16 @@ def parse_source(source: Source, ctx: Context) -> ModuleOp:
     return parse_module(source.text, source.filename, ctx)
 
 
-def run_passes(ctx: Context, module: ModuleOp, specs: Sequence[str]) -> None:
-    """Run the passes named by `specs`, one after the other."""
+def run_passes(ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Timing | None = None) -> None:
+    """
+    Run the passes named by `specs`, one after the other.
+
+    Raises DiagnosticError for what the program does wrong, PassFailure for a bug of a pass.
+    """
+    from ..passes.pass_manager import PassManager
     from ..passes.pipelines import build_passes
 
-    for one in build_passes(specs):
-        one.apply(ctx, module)
+    PassManager(ctx, build_passes(specs), verify_end=False, timing=timing or Timing()).run(module)
 
 
 @contextmanager
@@ -68,21 +56,25 @@ def paused_gc() -> Iterator[None]:
 
 
 def text_at(source: Source, target: Target, stage: str) -> str:
-    """The program as text at a stage: "hlo", or one of the target's. Raises ValueError for an unknown stage."""
+    """
+    The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the target's lowering,
+    or what the target emits (the LLVM text for "llvm"). Raises ValueError for an unknown stage.
+    """
     from ..hlo_dialect.dialect import make_context
     from ..hlo_dialect.printing import print_module
 
-    stages = ("hlo", *target.stages)
+    emitters = {name: emit for name, emit in target.emitters.items() if name != "obj"}
+    stages = {"hlo": (), "fused": (*FRONT, FUSE[0])}
+    stages |= {name: (*FRONT, *FUSE, *target.passes_between(None, name)) for name in target.lowering}
+    stages |= dict.fromkeys(emitters, stages[target.last_stage])
     if stage not in stages:
         raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")
     ctx = make_context()
     with paused_gc():
         module = parse_source(source, ctx)
-        if stage == "hlo":
-            return print_module(module)
-        run_passes(ctx, module, target.passes_to(stage))
-        emit = target.text_emitters.get(stage)
-        return print_module(module) if emit is None else emit(module)
+        run_passes(ctx, module, stages[stage])
+        emit = emitters.get(stage, print_module)
+        return str(emit(module))
 
 
 class _Cache:
@@ -125,7 +117,10 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
     Raises DiagnosticError for a program that is wrong or uses something the target does not support, ValueError for an
     unknown target, TypeError for a `program` of another kind. Equal programs are compiled once in a process.
     """
-    backend = get_target(target)
+    try:
+        backend = get_target(target)
+    except UnknownTargetError as error:
+        raise ValueError(str(error)) from None
     source = read_source(program)
     key = (source.text, target, profile)
     with _CACHE.lock(key):
@@ -137,13 +132,11 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
 
 
 def _compile(source: Source, target: Target, profile: bool) -> Executable:
-    if target.build is None:
-        raise DiagnosticError(Diagnostic("error", f"target '{target.name}' emits code but does not run it"))
     from ..hlo_dialect.dialect import make_context
 
-    stages = Stages()
+    timing = Timing()
     with paused_gc():
         ctx = make_context()
-        with stages.time("read"):
+        with timing.stage("read"):
             module = parse_source(source, ctx)
-        return target.build(ctx, module, stages, profile, lambda stage: text_at(source, target, stage))
+        return target.build(ctx, module, timing, profile, lambda stage: text_at(source, target, stage))

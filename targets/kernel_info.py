@@ -1,4 +1,4 @@
-"""What a program's kernels are: read off the module after outline-kernels, for `exe.kernels` and `hlo-run --profile`."""
+"""What a program has of kernels, read off the module after outline-kernels: for `exe.kernels` and profiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def flops_of(op: Operation) -> int:
     if not op.results or not is_float(element_of(op.results[0])):
         return 0
     if isinstance(op, DotGeneralOp):
-        contracted = op.dot_dimension_numbers.lhs_contracting_dimensions
+        contracted = op.dot_dimension_numbers.lhs_contracting
         lhs = shape_of(op.lhs)
         return 2 * math.prod(shape_of(op.results[0])) * math.prod(lhs[d] for d in contracted)
     if getattr(op, "elementwise", False):

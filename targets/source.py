@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -38,7 +38,7 @@ def read_source(program: Any) -> Source:
     if isinstance(program, str) and ("\n" in program or "{" in program):
         return Source(program, "<text>")
     if isinstance(program, (str, os.PathLike)):
-        return _read_file(Path(program))
+        return _read_file(Path(os.fspath(cast("str | os.PathLike[str]", program))))
     as_text = getattr(program, "as_text", None)
     if callable(as_text):
         return Source(str(as_text()), f"<{type(program).__name__}>")

@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 
 from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
-from ...hlo_dialect.types import Array, element_of, is_complex, numpy_dtype, shape_of
+from ...hlo_dialect.types import Array, is_complex, numpy_dtype, tensor_type
 from ...passes import pipelines
-from ..compile import Stages, run_passes
+from ...passes.timing import Timing
+from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from .executable import ArrayType, Checker, Executable, Program
 
@@ -35,12 +36,13 @@ def array_type(function: func.FuncOp, type_: Attribute, what: str) -> ArrayType:
     """The array that an argument or result is. Raises DiagnosticError where NumPy has none or the shape is open."""
     if not isinstance(type_, TensorType):
         fail(function, f"has {what} of type {type_}; the CPU target takes tensors at the entry")
-    dtype, shape = numpy_dtype(element_of(type_)), shape_of(type_)
-    if dtype is None or is_complex(element_of(type_)):
+    tensor = tensor_type(type_)
+    dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
+    if dtype is None or is_complex(tensor.element_type):
         fail(function, f"has {what} of type {type_}, whose element type the CPU target does not support at the entry")
     if any(size < 0 for size in shape):
         fail(function, f"has {what} of type {type_}; the CPU target needs static shapes")
-    return ArrayType(shape, dtype, str(type_))
+    return ArrayType(shape, dtype, str(tensor))
 
 
 def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
@@ -56,7 +58,7 @@ def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayTyp
 def checker_of(module: ModuleOp) -> Checker | None:
     """What tests the extra results that extract-checks made of the program's checks."""
     checks = module.attributes.get("xhlo.checks")
-    if not isinstance(checks, ArrayAttr) or not checks.data:
+    if not isinstance(checks, ArrayAttr) or not len(checks):  # pyright: ignore[reportUnknownArgumentType]
         return None
     parsed: list[tuple[str, list[int], dict[str, Any], Any]] = []
     for entry in cast("ArrayAttr[DictionaryAttr]", checks).data:
@@ -70,7 +72,9 @@ def checker_of(module: ModuleOp) -> Checker | None:
             message = run_check(kind, results[places[0]], results[places[1]], attributes)
             if message is not None:
                 text = f"check.{kind} failed: {message}"
-                raise CheckFailure(Diagnostic("error", text) if location is None else Diagnostic("error", text, location))
+                raise CheckFailure(
+                    Diagnostic("error", text) if location is None else Diagnostic("error", text, location)
+                )
 
     return check
 
@@ -81,44 +85,38 @@ def result_count(module: ModuleOp, outputs: int) -> int:
     return count.value.data if isinstance(count, IntegerAttr) else outputs
 
 
-def build(
-    ctx: Context, module: ModuleOp, stages: Stages, profile: bool, text_at: Callable[[str], str]
-) -> Executable:
+def build(ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]) -> Executable:
     """Run the pipeline on `module`, which is consumed, and compile what it becomes."""
     from ..llvm_ir import emit_llvm_ir
     from .jit import load
 
     entry_types(module)
-    with stages.time("simplify"):
-        run_passes(ctx, module, pipelines.FRONT)
+    run_passes(ctx, module, pipelines.FRONT, timing)
     inputs, outputs = entry_types(module)
     check, count = checker_of(module), result_count(module, len(outputs))
-    with stages.time("fuse"):
-        run_passes(ctx, module, pipelines.FUSE)
+    run_passes(ctx, module, pipelines.FUSE, timing)
     kernels = describe_kernels(module)
-    with stages.time("linalg"):
-        run_passes(ctx, module, pipelines.LOWER_LINALG)
-    with stages.time("loops"):
-        first, *rest = pipelines.LOWER_LOOPS
-        run_passes(ctx, module, (first, "instrument-kernels", *rest) if profile else pipelines.LOWER_LOOPS)
+    run_passes(ctx, module, pipelines.LOWER_LINALG, timing)
+    bufferize, *loops = pipelines.LOWER_LOOPS
+    instrument = ("instrument-kernels",) if profile else ()
+    run_passes(ctx, module, (bufferize, *instrument, *loops), timing)
     arena = module.attributes.get("xhlo.arena_size")
-    arena_bytes: int = arena.value.data if isinstance(arena, IntegerAttr) else 0
-    with stages.time("llvm dialect"):
-        run_passes(ctx, module, pipelines.LOWER_LLVM)
-    with stages.time("emit"):
+    run_passes(ctx, module, pipelines.LOWER_LLVM, timing)
+    with timing.stage("emit LLVM IR"):
         text = emit_llvm_ir(module)
     code = load(text)
-    stages.seconds.update(code.timings)
+    for name, seconds in code.timings.items():
+        timing.seconds[f"LLVM {name}"] = seconds
     program = Program(
         entry=code.address("xhlo_entry"),
         inputs=inputs,
         outputs=outputs,
         result_count=count,
-        arena_bytes=arena_bytes,
+        arena_bytes=arena.value.data if isinstance(arena, IntegerAttr) else 0,
         kernels=kernels,
         keep_alive=code,
         check=check,
         profiled=profile,
-        stages=stages.seconds,
+        stages=timing.seconds,
     )
     return Executable(program, text_at)

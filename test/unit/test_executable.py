@@ -144,7 +144,7 @@ def test_jax_lowered() -> None:
 
 
 def test_unknown_target() -> None:
-    with pytest.raises(ValueError, match="no target 'abacus'.*cpu"):
+    with pytest.raises(ValueError, match="no target is named 'abacus'.*cpu"):
         xhlo.compile(AXPY, target="abacus")
 
 

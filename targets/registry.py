@@ -1,0 +1,101 @@
+"""
+The targets: for each its name, its lowering by stages, and what it can emit.
+
+A target is one entry of `TARGETS`; nothing of it is imported before it emits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..passes.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..passes.timing import Timing
+    from .cpu.executable import Executable
+
+Emitter = Callable[["ModuleOp"], "str | bytes"]
+
+Builder = Callable[["Context", "ModuleOp", "Timing", bool, Callable[[str], str]], "Executable"]
+"""(context, module, timing, profile, text at a stage) to an executable; the module is consumed."""
+
+
+class UnknownTargetError(LookupError):
+    """No target has the name."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to compile for."""
+
+    name: str
+    summary: str
+    lowering: Mapping[str, tuple[str, ...]]
+    """Passes of each stage of `--lower`, in order; they start from hlo with fusions."""
+    emitters: Mapping[str, Emitter]
+    """What `--emit` can make of a module of the last stage."""
+    build: Builder
+    """Compiles a module into something that runs."""
+
+    @property
+    def last_stage(self) -> str:
+        return tuple(self.lowering)[-1]
+
+    def passes_between(self, done: str | None, wanted: str) -> tuple[str, ...]:
+        """The passes from the end of stage `done` (None: from fusions) to the end of `wanted`."""
+        stages = list(self.lowering)
+        first = 0 if done is None else stages.index(done) + 1
+        specs: list[str] = []
+        for stage in stages[first : stages.index(wanted) + 1]:
+            specs += self.lowering[stage]
+        return tuple(specs)
+
+
+def _llvm_text(module: ModuleOp) -> str:
+    from .llvm_ir import emit_llvm_ir
+
+    return emit_llvm_ir(module)
+
+
+def _cpu_assembly(module: ModuleOp) -> str:
+    from .cpu.jit import compile_to_assembly
+
+    return compile_to_assembly(_llvm_text(module))
+
+
+def _cpu_object(module: ModuleOp) -> bytes:
+    from .cpu.jit import compile_to_object
+
+    return compile_to_object(_llvm_text(module))
+
+
+def _cpu_executable(
+    ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
+) -> Executable:
+    from .cpu.build import build
+
+    return build(ctx, module, timing, profile, text_at)
+
+
+CPU = Target(
+    name="cpu",
+    summary="machine code of this computer through LLVM, on all its cores",
+    lowering={"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM},
+    emitters={"llvm": _llvm_text, "asm": _cpu_assembly, "obj": _cpu_object},
+    build=_cpu_executable,
+)
+
+TARGETS = {target.name: target for target in (CPU,)}
+
+
+def get_target(name: str) -> Target:
+    """Raises UnknownTargetError."""
+    try:
+        return TARGETS[name]
+    except KeyError:
+        raise UnknownTargetError(f"no target is named '{name}'; there are: {', '.join(TARGETS)}") from None
