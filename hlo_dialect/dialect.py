@@ -18,7 +18,7 @@ from typing import Any
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, UnregisteredAttr
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -46,6 +46,9 @@ UPSTREAM_DIALECTS = (
     "ub",
 )
 """The dialects of xDSL that the compiler's levels use."""
+
+ANNOTATION_DIALECTS = frozenset(("sdy",))
+"""Dialects whose attributes only annotate programs (how arrays are sharded); they are kept as text."""
 
 ENTRY_POINT_GROUP = "xhlo.ops"
 """Entry points of other packages; each loads as a `Dialect` or a sequence of operation classes."""
@@ -122,7 +125,8 @@ def _collect(modules: Sequence[str]) -> tuple[list[type[Operation]], list[type[A
 def hlo_dialect() -> Dialect:
     """The hlo dialect: the `OPS` of every family file, and the attributes of attributes.py."""
     package = __package__ or "hlo_dialect"
-    operations, attributes = _collect([module for _, module in _modules_with_ops(_FOLDER, package)])
+    modules = _modules_with_ops(_FOLDER, package)
+    operations, attributes = _collect([module for dialect, module in modules if dialect == "hlo"])
     shared: Any = importlib.import_module(f"{package}.attributes")
     attributes = [*attributes, *shared.ATTRIBUTES, TokenType]
     return Dialect("hlo", operations, attributes, [HloConstantMaterialization()])
@@ -147,7 +151,9 @@ def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
     upstream = get_all_dialects()
     ours: dict[str, tuple[str, ...]] = {}
     package = (__package__ or "hlo_dialect").rpartition(".")[0]
-    for dialect, module in _modules_with_ops(_FOLDER.parent / "dialects", f"{package}.dialects".lstrip(".")):
+    modules = _modules_with_ops(_FOLDER.parent / "dialects", f"{package}.dialects".lstrip("."))
+    modules += _modules_with_ops(_FOLDER, __package__ or "hlo_dialect")
+    for dialect, module in modules:
         ours[dialect] = (*ours.get(dialect, ()), module)
     factories: dict[str, Callable[[], Dialect]] = {
         "hlo": hlo_dialect,
@@ -179,7 +185,11 @@ class ProgramContext(HloContext):
         return super().get_optional_type(_respell(name))
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        return super().get_optional_attr(_respell(name))
+        found = super().get_optional_attr(_respell(name))
+        if found is None and name.partition(".")[0] in ANNOTATION_DIALECTS:
+            found = UnregisteredAttr.with_name_and_type(name, False)
+            self._loaded_attrs[name] = found
+        return found
 
     def _load_entry_points(self) -> bool:
         """Load the operations of installed packages, once. True when there was something to load."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
@@ -23,6 +24,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from ..dialect import SPELLINGS
 from .attributes import MAX_NESTING, HloAttributeParser
 from .fast_path import FastReader
 from .lexer import HloLexer
@@ -118,10 +120,18 @@ class HloParser(HloAttributeParser):
         if found is None:
             found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
             if found is None:
-                self.raise_error(f"unknown operation '{name}'", span)
+                self.raise_error(f"unknown operation '{name}'{self._suggestion(name)}", span)
             if "." in name:
                 self._op_types[name] = found
         return found
+
+    def _suggestion(self, name: str) -> str:
+        """`; did you mean 'stablehlo.add'?` where a loaded operation is spelled nearly so."""
+        prefix, dot, rest = name.rpartition(".")
+        dialect = SPELLINGS.get(prefix, prefix) or self._parser_state.dialect_stack[-1]
+        known = [op.name.partition(".")[2] for op in self.ctx.loaded_ops if op.dialect_name() == dialect]
+        near = get_close_matches(rest, known, n=1, cutoff=0.8)
+        return f"; did you mean '{prefix}{dot}{near[0]}'?" if near else ""
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         return self._op_type(name, self._current_token.span)
@@ -210,7 +220,8 @@ class HloParser(HloAttributeParser):
         block = Block(arg_types=[argument.type for argument in arguments])
         for value, argument in zip(block.args, arguments, strict=True):
             self._register_ssa_definition(argument.name.text[1:], (value,), argument.name)
-            value.location = argument.location or self.positions.location(argument.name.start)
+            if argument.location is not None:
+                value.location = argument.location
         self._parse_block_body(block)
         return block
 
@@ -269,12 +280,3 @@ class HloParser(HloAttributeParser):
         if Block.is_valid_name(name) and not Block.is_default_block_name(name):
             block.name_hint = name
         return block
-
-
-def attribute_of_text(parser: HloParser, offset: int) -> Attribute:
-    """The attribute that stands at `offset`; the parser stays where it is."""
-    back = parser.pos
-    parser._resume_from(offset)
-    found = parser.parse_attribute()
-    parser._resume_from(back)
-    return found
