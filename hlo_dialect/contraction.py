@@ -34,6 +34,9 @@ from .structural_syntax import (
 )
 from .types import Array, element_of, make_tensor, numpy_dtype, shape_of
 
+_IN_ORDER = 1 << 20
+"""Multiplications up to which the reference sums a dot in index order."""
+
 _NARROW_FLOATS = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
@@ -241,11 +244,25 @@ class DotGeneralOp(HloOp):
         depth = math.prod(lhs.shape[dim] for dim in numbers.lhs_contracting)
         left = lhs.transpose(numbers.lhs_batching + self.lhs_free + numbers.lhs_contracting)
         right = rhs.transpose(numbers.rhs_batching + numbers.rhs_contracting + self.rhs_free)
-        product = np.matmul(
+        product = _matrix_products(
             left.reshape(*batch, math.prod(rows), depth).astype(compute),
             right.reshape(*batch, depth, math.prod(columns)).astype(compute),
         )
         return product.reshape((*batch, *rows, *columns)).astype(result)
+
+
+def _matrix_products(left: Array, right: Array) -> Array:
+    """
+    `left @ right` for each batch index. Small products are summed in the order of the contracted indices, so that
+    their rounding is that of the spec's formula; large ones as BLAS likes it.
+    """
+    depth = left.shape[-1]
+    if left.dtype.kind not in "fc" or left.size * right.shape[-1] > _IN_ORDER:
+        return np.matmul(left, right)
+    total = np.zeros((*left.shape[:-1], right.shape[-1]), dtype=left.dtype)
+    for k in range(depth):
+        total += left[..., :, k : k + 1] * right[..., k : k + 1, :]
+    return total
 
 
 def _accumulator(operand: np.dtype[np.generic], result: np.dtype[np.generic]) -> np.dtype[np.generic]:

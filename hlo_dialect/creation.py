@@ -23,6 +23,7 @@ from .elementwise import Kind, check_kind
 from .movement import BroadcastInDimOp
 from .number_semantics import convert
 from .op import HloOp, check
+from .shapes import is_static
 from .syntax import build, print_attr_dict
 from .types import (
     Array,
@@ -170,7 +171,7 @@ def is_splat_of(value: SSAValue, number: complex) -> bool:
 def splat_like(value: SSAValue, number: complex) -> Sequence[Attribute] | None:
     """What `fold` returns for a result of the static type of `value` that is `number` everywhere."""
     dtype, type_ = numpy_dtype(element_of(value)), tensor_type(value)
-    if dtype is None or -1 in type_.get_shape():
+    if dtype is None or not is_static(type_.get_shape()):
         return None
     return (dense_constant(np.full((1,), number, dtype=dtype), type_),)
 

@@ -173,8 +173,8 @@ class Interpreter:
         return outputs
 
     def _run_op(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
-        assert isinstance(op, HloOp)
-        return self._results(op, lambda: op.reference(*operands))
+        # An operation of hlo, or of another dialect (chlo) that states its meaning in the same way.
+        return self._results(op, lambda: cast(HloOp, op).reference(*operands))
 
     def _run_region_op(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
         assert isinstance(op, RegionOp)
@@ -233,7 +233,7 @@ class Interpreter:
                 refuse(op, why)
         if isinstance(op, RegionOp):
             return self._run_region_op
-        if isinstance(op, HloOp):
+        if callable(getattr(op, "reference", None)):
             return self._run_op
         refuse(op, "it has no reference semantics")
 

@@ -1,5 +1,5 @@
 """
-Arithmetic and comparison of shapes in which a dimension may be unknown (`?`, -1 here).
+Arithmetic and comparison of shapes in which a dimension may be unknown (`?`, `DYNAMIC` here).
 
 Two shapes agree when they have one rank and each pair of dimensions is equal or holds an unknown one: what StableHLO's
 constraints demand of programs whose shapes are not all static.
@@ -11,14 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from .op import HloOp
 from .types import tensor_type
 
-DYNAMIC = -1
+DYNAMIC = DYNAMIC_INDEX
 Shape = tuple[int, ...]
 
 

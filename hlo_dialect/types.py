@@ -108,7 +108,7 @@ def tensor_type(value: SSAValue | Attribute) -> HloTensor:
 
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
-    """The shape of a tensor value or type; a dynamic dimension is -1."""
+    """The shape of a tensor value or type; an unknown dimension is `shapes.DYNAMIC`."""
     return tensor_type(value).get_shape()
 
 

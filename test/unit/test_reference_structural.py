@@ -31,6 +31,7 @@ from xhlo.hlo_dialect.movement import (
     TransposeOp,
 )
 from xhlo.hlo_dialect.reduction import ReduceOp, is_promotable, single_combiner
+from xhlo.hlo_dialect.shapes import DYNAMIC
 from xhlo.hlo_dialect.tuples import GetTupleElementOp, TupleOp
 from xhlo.hlo_dialect.types import HloTensor, bf16, f32, f64, i1, i32, i64, make_tensor, shape_of
 
@@ -171,13 +172,13 @@ class TestMovement:
         assert concatenate.reference(iota(2, 3), iota(2, 1))[1].tolist() == [3, 4, 5, 1]
 
     def test_dynamic_dimensions_pass(self) -> None:
-        broadcast(t(-1), (1,), t(2, 3)).verify()
-        concatenated = ConcatenateOp.infer(values(t(2, -1), t(2, 3)), {"dimension": int_attr(1)})
-        assert shape_of(concatenated.results[0]) == (2, -1)
+        broadcast(t(DYNAMIC), (1,), t(2, 3)).verify()
+        concatenated = ConcatenateOp.infer(values(t(2, DYNAMIC), t(2, 3)), {"dimension": int_attr(1)})
+        assert shape_of(concatenated.results[0]) == (2, DYNAMIC)
         TransposeOp.create(
-            operands=values(t(-1, 3)), result_types=[t(3, 5)], properties={"permutation": int_array((1, 0))}
+            operands=values(t(DYNAMIC, 3)), result_types=[t(3, 5)], properties={"permutation": int_array((1, 0))}
         ).verify()
-        ReshapeOp.create(operands=values(t(-1, 3)), result_types=[t(7)]).verify()
+        ReshapeOp.create(operands=values(t(DYNAMIC, 3)), result_types=[t(7)]).verify()
 
     def test_folds(self) -> None:
         assert broadcast(t(2, 3), (0, 1), t(2, 3)).fold() is not None
