@@ -1,0 +1,103 @@
+"""
+The named pipelines: which passes a program walks through, in order.
+
+Each is a tuple of pass specs as `hlo-opt --pass-pipeline` takes them. The targets (`targets/registry.py`) put the lowering ones together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from .registry import UnknownPassError, get_pass
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+    from xdsl.utils.arg_spec import ArgSpec
+
+FRONT = (
+    "inline",
+    "extract-checks",
+    "flatten-tuples",
+    "convert-chlo-to-hlo",
+    "split-complex",
+    "simplify-hlo",
+    "cse",
+)
+"""Any program to the hlo operations that fusion and lowering know."""
+
+FUSE = ("fuse-hlo",)
+"""Into fusions, as few as the cost model finds good."""
+
+FUSE_NONE = ("fuse-hlo{strategy=none}",)
+"""Into fusions, one for each operation."""
+
+LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg")
+"""Fusions to kernels, private functions of linalg on tensors."""
+
+LOWER_LOOPS = (
+    "bufferize",
+    "convert-contractions-to-vector",
+    "convert-linalg-to-scf",
+    "plan-buffers",
+    "outline-parallel-loops",
+)
+"""linalg on tensors to loops on memrefs of one arena, with bodies for the threads of the CPU."""
+
+LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
+"""Loops to the llvm dialect."""
+
+
+class PipelineError(ValueError):
+    """A pipeline that cannot be built: its syntax, an unknown pass, options that the pass does not take."""
+
+
+def parse_specs(pipeline: str) -> list[ArgSpec]:
+    """
+    `a,b{x=1 y=true}` as pass specs; `builtin.module(a,b)`, as mlir-opt writes it, is the same as `a,b`.
+
+    Raises PipelineError.
+    """
+    from xdsl.utils.arg_spec import parse_pipeline
+    from xdsl.utils.exceptions import ArgSpecParseError
+
+    text = pipeline.strip()
+    if text.startswith("builtin.module(") and text.endswith(")"):
+        text = text[len("builtin.module(") : -1]
+    try:
+        return list(parse_pipeline(text))
+    except ArgSpecParseError as error:
+        # Its first line says that a pipeline was parsed, its second names no file.
+        picture = "\n".join(str(error).rstrip().splitlines()[2:])
+        raise PipelineError(f"syntax of the pass pipeline:\n{picture}") from None
+
+
+def build_pass(spec: ArgSpec) -> ModulePass:
+    """The pass that a spec stands for. Raises PipelineError."""
+    try:
+        pass_type = get_pass(spec.name)
+    except UnknownPassError as error:
+        raise PipelineError(str(error)) from None
+    try:
+        return pass_type.from_pass_spec(spec)
+    except (ValueError, TypeError) as error:
+        raise PipelineError(f"pass '{spec.name}': {error}; {_options_of(pass_type)}") from None
+
+
+def _options_of(pass_type: type[ModulePass]) -> str:
+    from xdsl.passes import get_pass_option_infos
+
+    infos = get_pass_option_infos(pass_type)
+    options = [f"{info.name.replace('_', '-')}: {info.expected_type}" for info in infos if info.name != "name"]
+    return f"its options are {', '.join(options)}" if options else "it takes no options"
+
+
+def build_passes(specs: str | Iterable[str]) -> list[ModulePass]:
+    """The passes of a pipeline given as text or as a sequence of specs. Raises PipelineError."""
+    text = specs if isinstance(specs, str) else ",".join(specs)
+    return [build_pass(spec) for spec in parse_specs(text)]
+
+
+def pipeline_text(passes: Sequence[ModulePass]) -> str:
+    """The text from which `build_passes` makes the same passes."""
+    return ",".join(str(one.pipeline_pass_spec()) for one in passes)

@@ -1,0 +1,122 @@
+"""
+`--verify-diagnostics`: the diagnostics of a run against the comments of its input that expect them.
+
+    // expected-error@+1 {{part of the message}}     one line below; @-2, @above, @below, @unknown; none: this line
+    // expected-note@above 2 {{..}}                  two of them
+    // expected-error-re@below {{size {{[0-9]+}}}}   regular expressions inside double braces
+
+`@above` and `@below` skip lines that only expect diagnostics.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+
+from ..hlo_dialect.diagnostics import Diagnostic, file_location
+
+_EXPECTED = re.compile(
+    r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?"
+    r"(?:@(?P<where>[+-]\d+|above|below|unknown))?[ \t]*(?P<count>\d+)?[ \t]*\{\{(?P<text>.*)\}\}[ \t]*$"
+)
+_INNER = re.compile(r"\{\{(.*?)\}\}")
+
+
+@dataclass
+class Expectation:
+    """One diagnostic that must come."""
+
+    severity: str
+    text: str
+    pattern: re.Pattern[str] | None
+    """For `-re`; the plain text must be contained otherwise."""
+    line: int | None
+    """Where it must be; None for a diagnostic without a place in the file."""
+    comment_line: int
+    column: int
+    met: bool = False
+
+    def fits(self, diagnostic: Diagnostic, line: int | None) -> bool:
+        if self.met or self.severity != diagnostic.severity or self.line != line:
+            return False
+        if self.pattern is not None:
+            return self.pattern.search(diagnostic.message) is not None
+        return self.text in diagnostic.message
+
+
+def expectations(text: str) -> list[Expectation]:
+    """The expectations of a file's comments, in order."""
+    found: list[Expectation] = []
+    lines = text.split("\n")
+    if "expected-" not in text:
+        return found
+    for number, line in enumerate(lines, start=1):
+        match = _EXPECTED.search(line.rstrip("\r")) if "expected-" in line else None
+        if match is None:
+            continue
+        wanted = match["text"]
+        pattern = re.compile(_regex(wanted)) if match["regex"] else None
+        target = _target_line(match["where"], number, lines)
+        for _ in range(int(match["count"] or 1)):
+            found.append(Expectation(match["severity"], wanted, pattern, target, number, match.start() + 1))
+    return found
+
+
+def _regex(text: str) -> str:
+    """Plain text with regular expressions in double braces, as one expression."""
+    parts = _INNER.split(text)
+    return "".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts))
+
+
+def _target_line(where: str | None, number: int, lines: Sequence[str]) -> int | None:
+    match where:
+        case None:
+            return number
+        case "unknown":
+            return None
+        case "above" | "below":
+            step = 1 if where == "below" else -1
+            line = number + step
+            while 1 <= line <= len(lines) and _only_expects(lines[line - 1]):
+                line += step
+            return line
+        case _:
+            return number + int(where)
+
+
+def _only_expects(line: str) -> bool:
+    return line.lstrip().startswith("//") and _EXPECTED.search(line) is not None
+
+
+def check_diagnostics(text: str, filename: str, emitted: Sequence[Diagnostic], strict: bool) -> list[Diagnostic]:
+    """
+    What does not fit: emitted but not expected (only when `strict`), expected but not emitted. Empty when all is well.
+
+    Notes count as diagnostics of their own.
+    """
+    wanted = expectations(text)
+    wrong: list[Diagnostic] = []
+    flat = [one for diagnostic in emitted for one in (diagnostic, *diagnostic.notes)]
+    for diagnostic in flat:
+        line = _line_in(diagnostic.location, filename)
+        match = next((expected for expected in wanted if expected.fits(diagnostic, line)), None)
+        if match is not None:
+            match.met = True
+        elif strict:
+            message = f"unexpected {diagnostic.severity}: {diagnostic.message}"
+            wrong.append(Diagnostic("error", message, diagnostic.location))
+    for expected in wanted:
+        if not expected.met:
+            message = f'expected {expected.severity} "{expected.text}" was not produced'
+            place = FileLineColLoc(StringAttr(filename), IntAttr(expected.comment_line), IntAttr(expected.column))
+            wrong.append(Diagnostic("error", message, place))
+    return wrong
+
+
+def _line_in(location: LocationAttr, filename: str) -> int | None:
+    """The line of a location in the file; None when it has none there."""
+    found = None if location == UNKNOWN_LOC else file_location(location)
+    return found.line.data if found is not None and found.filename.data == filename else None

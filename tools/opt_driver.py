@@ -1,0 +1,235 @@
+"""What hlo-opt does with a command line: read, run passes, print or emit; report errors where they are."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
+from ..hlo_dialect.dialect import make_context
+from ..hlo_dialect.printing import print_module
+from ..hlo_dialect.reading import parse_module
+from ..hlo_dialect.rendering import render
+from ..passes.pass_manager import PassFailure, PassManager, PrintIR
+from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError, build_passes
+from ..passes.reproducer import pipeline_of
+from ..passes.timing import Timing
+from .expected_diagnostics import check_diagnostics
+from .hlo_opt import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, Settings
+from .streams import StreamError, read_text, write_bytes, write_text
+
+SEPARATOR = "// -----\n"
+_SPLIT = re.compile(r"^// -----+[ \t]*(?:\n|$)", re.MULTILINE)
+
+
+@dataclass
+class Part:
+    """One module's text, padded in front so that its lines have their numbers in the file."""
+
+    filename: str
+    text: str
+    source: str
+    """The whole file."""
+
+
+@dataclass
+class Outcome:
+    """What the parts came to."""
+
+    status: int = 0
+    texts: list[str] = field(default_factory=list[str])
+    binary: bytes | None = None
+
+    def fail(self, status: int) -> None:
+        self.status = max(self.status, status)
+
+
+def run(settings: Settings) -> int:
+    """The exit status; everything is printed."""
+    collecting = gc.isenabled()
+    gc.disable()  # the process is short, and most of what it makes lives until it ends
+    try:
+        return _run(settings)
+    except (StreamError, PipelineError) as error:
+        print(f"hlo-opt: error: {error}", file=sys.stderr)
+        return EXIT_INPUT if isinstance(error, StreamError) else EXIT_USAGE
+    except KeyboardInterrupt:
+        print("hlo-opt: interrupted", file=sys.stderr)
+        return 130
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _run(settings: Settings) -> int:
+    timing = Timing()
+    build_passes(settings.pipeline)  # a wrong pipeline is said before anything is read
+    outcome = Outcome()
+    parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
+    if settings.emit == "obj" and len(parts) != 1:
+        raise StreamError("--emit=obj makes one object file of one module")
+    for part in parts:
+        _Session(settings, part, timing, outcome).run()
+    if not (settings.output and outcome.status):
+        with timing.stage("write"):
+            if outcome.binary is not None:
+                write_bytes(settings.output, outcome.binary)
+            else:
+                write_text(settings.output, SEPARATOR.join(outcome.texts))
+    if settings.timing:
+        print(timing.table(), file=sys.stderr)
+    return outcome.status
+
+
+def _parts(settings: Settings, filename: str, text: str) -> Iterator[Part]:
+    if not settings.split:
+        yield Part(filename, text, text)
+        return
+    start = 0
+    for end, following in [*((m.start(), m.end()) for m in _SPLIT.finditer(text)), (len(text), len(text))]:
+        yield Part(filename, "\n" * text.count("\n", 0, start) + text[start:end], text)
+        start = following
+
+
+@dataclass
+class _Session:
+    """One module on its way through hlo-opt."""
+
+    settings: Settings
+    part: Part
+    timing: Timing
+    outcome: Outcome
+    emitted: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+    def run(self) -> None:
+        try:
+            self._transform()
+        except DiagnosticError as error:
+            for diagnostic in error.diagnostics:
+                self._report(diagnostic)
+            if self.settings.verify_diagnostics is None:
+                self.outcome.fail(EXIT_INPUT)
+        except PassFailure as failure:
+            _print_internal_error(failure)
+            self.outcome.fail(EXIT_INTERNAL)
+        if self.settings.verify_diagnostics is not None:
+            self._check_diagnostics()
+
+    def _transform(self) -> None:
+        ctx = make_context(self.settings.allow_unregistered)
+        ctx.diagnostics.handler = self._report
+        with self.timing.stage("read"):
+            module = self._read(ctx, verify=False)
+        with self.timing.stage("verify"):
+            _verify(module)
+        passes = self._passes(module)
+        manager = PassManager(
+            ctx,
+            passes,
+            verify_each=self.settings.verify_each,
+            print_ir=PrintIR(self.settings.print_before, self.settings.print_after, self.settings.print_changes),
+            to_text=self._text,
+            timing=self.timing,
+            restore=partial(self._read, self._silent_context(), True),
+            reproducer=Path(self.settings.reproducer) if self.settings.reproducer else None,
+        )
+        manager.run(module)
+        self._emit(module)
+
+    def _silent_context(self) -> HloContext:
+        return make_context(self.settings.allow_unregistered)
+
+    def _read(self, ctx: HloContext, verify: bool) -> ModuleOp:
+        return parse_module(self.part.text, self.part.filename, ctx, fast=self.settings.fast, verify=verify)
+
+    def _passes(self, module: ModuleOp) -> list[ModulePass]:
+        """The passes asked for, and for emission those that lower what is not lowered yet."""
+        settings = self.settings
+        if settings.run_reproducer:
+            pipeline = pipeline_of(self.part.text)
+            if pipeline is None:
+                raise StreamError(f"{self.part.filename} is no reproducer: it has no line `// xhlo-pipeline: ..`")
+            return build_passes(pipeline)
+        specs = list(settings.pipeline)
+        if settings.emit != "mlir" and not settings.lowered and not _is_llvm(module):
+            if not any(spec.startswith("fuse-hlo") for spec in specs):
+                specs += [*FRONT, *FUSE_NONE]
+            specs += settings.target.passes_between(None, settings.target.last_stage)
+        return build_passes(specs)
+
+    # Output ----------------------------------------------------------------------------------------------------
+
+    def _text(self, module: ModuleOp) -> str:
+        settings = self.settings
+        return print_module(
+            module,
+            generic=settings.generic,
+            locations=settings.locations,
+            elide_larger_than=settings.elide_larger_than,
+            spelling="stablehlo" if settings.stablehlo else "hlo",
+        )
+
+    def _emit(self, module: ModuleOp) -> None:
+        if self.settings.emit == "mlir":
+            with self.timing.stage("print"):
+                self.outcome.texts.append(self._text(module))
+            return
+        with self.timing.stage(f"emit {self.settings.emit}"):
+            emitted = self.settings.target.emitters[self.settings.emit](module)
+        if isinstance(emitted, bytes):
+            self.outcome.binary = emitted
+        else:
+            self.outcome.texts.append(emitted)
+
+    # Diagnostics -----------------------------------------------------------------------------------------------
+
+    def _report(self, diagnostic: Diagnostic) -> None:
+        """Print a diagnostic, or keep it for the comparison with the expected ones."""
+        if diagnostic.severity == "remark" and not self.settings.fuse_remarks:
+            return
+        if self.settings.verify_diagnostics is not None:
+            self.emitted.append(diagnostic)
+        else:
+            print(self._render(diagnostic), file=sys.stderr)
+
+    def _render(self, diagnostic: Diagnostic) -> str:
+        sources = {} if diagnostic.severity == "remark" else {self.part.filename: self.part.source}
+        return render(diagnostic, sources)
+
+    def _check_diagnostics(self) -> None:
+        strict = self.settings.verify_diagnostics == "all"
+        wrong = check_diagnostics(self.part.text, self.part.filename, self.emitted, strict)
+        for diagnostic in wrong:
+            print(self._render(diagnostic), file=sys.stderr)
+        if wrong:
+            self.outcome.fail(EXIT_INPUT)
+
+
+def _verify(module: ModuleOp) -> None:
+    from ..hlo_dialect.verification import verify_module
+
+    verify_module(module)
+
+
+def _is_llvm(module: ModuleOp) -> bool:
+    return (
+        bool(module.body.blocks)
+        and all(op.name.startswith("llvm.") for op in module.ops)
+        and any(True for _ in module.ops)
+    )
+
+
+def _print_internal_error(failure: PassFailure) -> None:
+    cause = failure.__cause__
+    if cause is not None and not isinstance(cause, DiagnosticError):
+        traceback.print_exception(cause, limit=-4, file=sys.stderr)
+    print(f"hlo-opt: internal error: {failure}", file=sys.stderr)
