@@ -1,8 +1,8 @@
 """
 Runs passes on a module: times them, prints the IR between them, verifies, and turns a failure into a report.
 
-A DiagnosticError of a pass is the user's: it passes through. Anything else is a bug of the compiler: `PassFailure` names
-the pass and the operation, and holds the path of a reproducer.
+A DiagnosticError of a pass is the user's: it passes through. Anything else is a bug of the compiler: `PassFailure`
+names the pass and the operation, and holds the path of a reproducer.
 """
 
 from __future__ import annotations
@@ -101,9 +101,8 @@ class PassManager:
             raise self._failure(index, error, where=operation_in(error.__traceback__)) from error
         if self.verify_each:
             self._verify_after(index, module)
-        if show.wants(show.after, one.name):
-            self._dump(f"IR Dump After {one.name}", module)
-        elif show.only_changes and self.to_text(module) != before:
+        changed = show.only_changes and self.to_text(module) != before
+        if changed or show.wants(show.after, one.name):
             self._dump(f"IR Dump After {one.name}", module)
 
     def _dump(self, title: str, module: ModuleOp) -> None:

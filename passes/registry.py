@@ -16,7 +16,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -141,7 +141,7 @@ def _plugin_passes() -> Iterator[PassEntry]:
             yield PassEntry(name, "plugin", "", f"{point.name} ({point.value})", load)
 
 
-@lru_cache(maxsize=None)
+@cache
 def builtin_registry() -> PassRegistry:
     """Our passes and xDSL's. Raises DuplicatePassError."""
     registry = PassRegistry()
@@ -150,7 +150,7 @@ def builtin_registry() -> PassRegistry:
     return registry
 
 
-@lru_cache(maxsize=None)
+@cache
 def full_registry() -> PassRegistry:
     """The same with the passes of installed packages. Raises DuplicatePassError."""
     registry = PassRegistry()

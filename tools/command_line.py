@@ -15,6 +15,10 @@ from typing import Literal
 Takes = Literal["nothing", "optional", "required"]
 
 
+_COLUMN = 34
+"""Where the explanations of options begin."""
+
+
 class UsageError(Exception):
     """The command line is wrong; the message is one line."""
 
@@ -34,6 +38,8 @@ class Option:
 
     @property
     def usage(self) -> str:
+        if self.short == self.name:
+            return f"-{self.short} {self.metavar}"
         value = {"nothing": "", "optional": f"[={self.metavar}]", "required": f"={self.metavar}"}[self.takes]
         return (f"-{self.short}, " if self.short else "") + f"--{self.name}{value}"
 
@@ -128,16 +134,10 @@ class CommandLine:
 
 
 def _help_line(option: Option, width: int) -> str:
-    indent = " " * 34
-    first = f"  {option.usage:<31} "
-    if len(first) > 34:
-        first += "\n" + indent
-        return (
-            first.rstrip(" ") + _shorten(option.help, width - 34)
-            if first.endswith("\n")
-            else (first + _shorten(option.help, width - 34))
-        )
-    return first + _shorten(option.help, width - 34)
+    """`  --flag=VALUE    what it does`; the text stands on a second line when the flag is long."""
+    usage = f"  {option.usage}"
+    gap = "\n" + " " * _COLUMN if len(usage) >= _COLUMN else " " * (_COLUMN - len(usage))
+    return usage + gap + _shorten(option.help, width - _COLUMN)
 
 
 def _shorten(text: str, width: int) -> str:

@@ -18,8 +18,9 @@ from ..targets.registry import TARGETS, Target, UnknownTargetError, get_target
 from .command_line import Arguments, CommandLine, Option, UsageError
 
 OVERVIEW = (
-    "Reads MLIR text of the hlo or StableHLO dialect from the files (or standard input), runs the passes whose flags are given, in that order, "
-    "and prints the module. Exit status: 0, 1 for errors in the input, 2 for a wrong command line, 3 for a failure of a pass."
+    "Reads MLIR text of the hlo or StableHLO dialect from the files (or standard input), runs the passes whose flags "
+    "are given, in that order, and prints the module. Exit status: 0, 1 for errors in the input, 2 for a wrong command "
+    "line, 3 for a failure of a pass."
 )
 
 EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL = 1, 2, 3
@@ -74,7 +75,7 @@ OPTIONS = (
     Option("print-ir-after-change", "Print after passes that changed the module", DEBUGGING,
            aliases=("mlir-print-ir-after-change",)),
     Option("timing", "Print the time of each stage on standard error", DEBUGGING, aliases=("mlir-timing",)),
-    Option("reproducer", "Write a reproducer there when a pass fails or refuses the program", DEBUGGING, "required", "FILE"),
+    Option("reproducer", "Write the reproducer of a failing or refusing pass there", DEBUGGING, "required", "FILE"),
     Option("run-reproducer", "Run the passes that the reproducer given as input names", DEBUGGING),
 )  # fmt: skip
 

@@ -20,7 +20,7 @@ from ..hlo_dialect.printing import print_module
 from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.rendering import render
 from ..passes.pass_manager import PassFailure, PassManager, PrintIR
-from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError, build_passes
+from ..passes.pipelines import FRONT, FUSE_NONE, PipelineError, build_passes
 from ..passes.reproducer import pipeline_of
 from ..passes.timing import Timing
 from .expected_diagnostics import check_diagnostics

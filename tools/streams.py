@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 STDIN = "<stdin>"
@@ -73,10 +74,8 @@ def _write_stdout(text: str) -> None:
 
 def _give_up_stdout(error: OSError) -> None:
     """Python would complain once more when it closes the stream at exit: give it one that takes everything."""
-    try:
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
     if isinstance(error, BrokenPipeError):
         raise StreamError("standard output was closed before everything was written") from None
     raise StreamError(f"cannot write standard output: {error.strerror or error}") from None
