@@ -230,7 +230,7 @@ class ReductionEmitter:
                 emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
                 emitter.loops([column], start, tile)
                 emitter.hoistable = saved
-        if self.plan.combiners is not None and self._is_small():
+        if self.plan.combiners is not None and self.plan.reduced and self._is_small():
             self._emit_unrolled(emitter, column, tile, bounds)
         else:
             emitter.loops([*self.plan.reduced, column], step, {**bounds, **tile})

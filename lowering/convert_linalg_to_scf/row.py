@@ -146,7 +146,7 @@ def plan_rows(
     `ops` are all structured operations of the kernel, also the fills that a reduction has absorbed.
     """
     shape = nests[0].sizes[:rows]
-    if len(shape) < rows or not all(has_rows(nest, shape) for nest in nests):
+    if not shape or len(shape) < rows or not all(has_rows(nest, shape) for nest in nests):
         return None
     if math.prod(shape) < FEW_ROWS and task_count(1, sum(_work(n) for n in nests), 2) > 1:
         return None
