@@ -14,11 +14,7 @@ from ..passes.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
 
 if TYPE_CHECKING:
     from xdsl.context import Context
-    from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-
-    from ..passes.timing import Timing
-    from .cpu.executable import Executable
 
     from ..passes.timing import Timing
     from .cpu.executable import Executable
@@ -27,10 +23,6 @@ Emitter = Callable[["ModuleOp"], "str | bytes"]
 
 Builder = Callable[["Context", "ModuleOp", "Timing", bool, Callable[[str], str]], "Executable"]
 """(context, module, timing, profile, text at a stage) to an executable; the module is consumed."""
-
-
-Builder = Callable[["Context", "ModuleOp", "Timing", bool, Callable[[str], str]], "Executable"]
-"""(context, module, timing, profile, text of the program at a stage) -> executable."""
 
 
 class UnknownTargetError(LookupError):
@@ -49,9 +41,6 @@ class Target:
     """What `--emit` can make of a module of the last stage."""
     build: Builder
     """Compiles a module into something that runs."""
-
-    build: Builder
-    """Makes the executable of a module as it was read."""
 
     @property
     def last_stage(self) -> str:
@@ -93,20 +82,11 @@ def _cpu_executable(
     return build(ctx, module, timing, profile, text_at)
 
 
-def _build_cpu(
-    ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
-) -> Executable:
-    from .cpu.build import build
-
-    return build(ctx, module, timing, profile, text_at)
-
-
 CPU = Target(
     name="cpu",
     summary="machine code of this computer through LLVM, on all its cores",
     lowering={"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM},
     emitters={"llvm": _llvm_text, "asm": _cpu_assembly, "obj": _cpu_object},
-    build=_build_cpu,
     build=_cpu_executable,
 )
 
