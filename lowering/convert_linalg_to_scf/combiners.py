@@ -65,15 +65,18 @@ class Combiner:
     def neutral(self, builder: LoopBuilder) -> SSAValue:
         return builder.scalar(NEUTRAL[type(self.op)](self.type))
 
-    def combine(self, builder: LoopBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        new = type(self.op).create(
+    def copy(self, lhs: SSAValue, rhs: SSAValue) -> Operation:
+        """The combining operation on other operands."""
+        return type(self.op).create(
             operands=[lhs, rhs],
             result_types=[self.type],
             properties=self.op.properties,
             attributes=self.op.attributes,
             location=self.op.location,
         )
-        return builder.insert(new).results[0]
+
+    def combine(self, builder: LoopBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return builder.insert(self.copy(lhs, rhs)).results[0]
 
 
 def known_combiners(nest: Nest) -> list[Combiner] | None:

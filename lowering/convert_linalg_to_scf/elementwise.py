@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
 from .cost import body_cost, task_count, task_size
 from .emission import Bounds, NestEmitter
-from .loop_builder import LoopBuilder
+from .loop_builder import Index, LoopBuilder
 from .nest import Access, Nest
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
+
+
+TILE = 32
+"""Elements: side of the square tiles of a transposition, two of which fit into the first-level cache."""
 
 
 def contiguity(nest: Nest, loop: int) -> float:
@@ -70,7 +74,7 @@ def emit_elementwise(
         return
     cut = loop_to_cut(nest, free, wanted)
     total = nest.sizes[cut]
-    size = task_size(total, task_count(work, work, total), LINE if cut == free[-1] else 1)
+    size = task_size(total, task_count(work, work, total), _granularity(nest, free, cut))
 
     def task(index: SSAValue) -> None:
         with emitter.scope():
@@ -80,14 +84,67 @@ def emit_elementwise(
     builder.parallel(-(-total // size), task)
 
 
+def _granularity(nest: Nest, free: list[int], cut: int) -> int:
+    """Of how many iterations a task's share is to be a multiple."""
+    other = transposed_loop(nest, free)
+    if other is not None and cut in (other, free[-1]):
+        return TILE
+    return LINE if cut == free[-1] else 1
+
+
+def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
+    """
+    The loop to tile together with the innermost one; None where the operands agree on the innermost loop.
+
+    It is a loop along which an input is contiguous that the innermost loop strides through.
+    """
+    inner = free[-1]
+    if nest.sizes[inner] <= TILE:
+        return None
+    for access in nest.inputs:
+        if isinstance(access, Access) and abs(access.strides[inner]) > 1:
+            for loop in free[:-1]:
+                if abs(access.strides[loop]) == 1 and nest.sizes[loop] > TILE:
+                    return loop
+    return None
+
+
 def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bound: Sequence[SSAValue]) -> None:
+    """Emit the free loops within `bounds`, serially."""
+
+    def inner() -> None:
+        for k, value in enumerate(emitter.body()):
+            emitter.store_output(k, value)
+
     with emitter.scope():
         for loop, index in enumerate(bound):
             emitter.indices[loop] = index
         emitter.load_ready()
+        other = transposed_loop(emitter.nest, free) if free else None
+        if other is None:
+            emitter.loops(free, inner, bounds)
+        else:
+            _emit_tiled(emitter, free, other, bounds or {}, inner)
 
-        def inner() -> None:
-            for k, value in enumerate(emitter.body()):
-                emitter.store_output(k, value)
 
-        emitter.loops(free, inner, bounds)
+def _emit_tiled(
+    emitter: NestEmitter, free: list[int], other: int, bounds: Bounds, inner: Callable[[], None]
+) -> None:
+    """Square tiles of `other` and the innermost loop: all operands' lines of a tile stay in the cache."""
+    builder, last = emitter.builder, free[-1]
+    whole = {loop: bounds.get(loop, (0, emitter.nest.sizes[loop])) for loop in (other, last)}
+
+    def tile_of(loop: int, start: SSAValue) -> tuple[Index, Index]:
+        return start, builder.min(builder.add(start, TILE), whole[loop][1])
+
+    def down(row: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        def across(column: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            emitter.loops([other, last], inner, {other: tile_of(other, row), last: tile_of(last, column)})
+            return ()
+
+        return builder.loop(*whole[last], across, step=TILE)
+
+    def tiles() -> None:
+        builder.loop(*whole[other], down, step=TILE)
+
+    emitter.loops([loop for loop in free if loop not in (other, last)], tiles, bounds)

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import Block, SSAValue
 
 from .combiners import Combiner, known_combiners
 from .cost import body_cost, task_count, task_size
@@ -29,6 +30,12 @@ BLOCK = 4096
 
 TILE = 2048
 """Columns that are accumulated together: the tile of the output stays in the first-level cache."""
+
+COLUMNS = 256
+"""Neighbouring outputs that one task should take at least when it accumulates in memory."""
+
+CHUNK_ROWS = 32
+"""Reduced elements that a chunk should have at least for each of several outputs."""
 
 FEW_OUTPUTS = 32
 """An output loop shorter than this does not occupy a machine; its reduction is worth cutting."""
@@ -97,29 +104,48 @@ class ReductionEmitter:
         self.inits = inits
         self.roots = roots
 
-    def emit(self, bound: Sequence[SSAValue]) -> None:
+    def emit(self, bound: Sequence[SSAValue], may_split: bool = True) -> None:
+        """Emit the nest; `may_split`: a reduction with few outputs may be cut into chunks."""
         plan, nest = self.plan, self.plan.nest
         wanted = task_count(plan.work, plan.work, plan.work)
-        longest = max((nest.sizes[l] for l in plan.kept), default=1)
+        splittable = [self._splittable(l) for l in plan.kept]
+        few = max(splittable, default=1) < min(wanted, FEW_OUTPUTS)
         if self.builder.parallel_body is not None or bound or wanted == 1:
             self._emit_part(nest, self.inits, {}, bound)
-        elif plan.combiners is not None and plan.reduced and longest < min(wanted, FEW_OUTPUTS):
-            self._emit_in_two_stages(plan.combiners, wanted)
+        elif few and may_split and plan.combiners is not None and self._chunks(wanted) > 1:
+            self._emit_in_two_stages(plan.combiners, self._chunks(wanted))
         elif plan.kept:
             cut = loop_to_cut(nest, plan.kept, min(wanted, FEW_OUTPUTS))
             total = nest.sizes[cut]
-            inner = not plan.in_registers and cut == plan.kept[-1]
-            size = task_size(total, task_count(plan.work, plan.work, total), 16 if inner else 1)
-
-            def task(index: SSAValue) -> None:
-                lower = self.builder.mul(index, size)
-                upper = self.builder.add(lower, size)
-                upper = upper if total % size == 0 else self.builder.min(upper, total)
-                self._emit_part(nest, self.inits, {cut: (lower, upper)}, ())
-
-            self.builder.parallel(-(-total // size), task)
+            tasks = task_count(plan.work, plan.work, self._splittable(cut))
+            size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else 1)
+            self.builder.parallel(
+                -(-total // size),
+                lambda index: self._emit_part(nest, self.inits, {cut: self._task_bounds(index, size, total)}, ()),
+            )
         else:
             self._emit_part(nest, self.inits, {}, bound)
+
+    def _is_column(self, loop: int) -> bool:
+        """Whether the loop is the innermost one, over neighbouring outputs."""
+        return not self.plan.in_registers and loop == self.plan.kept[-1]
+
+    def _splittable(self, loop: int) -> int:
+        """Into how many tasks a kept loop can be cut: columns stay together in runs that memory likes."""
+        size = self.plan.nest.sizes[loop]
+        return -(-size // COLUMNS) if self._is_column(loop) else size
+
+    def _chunks(self, wanted: int) -> int:
+        """Chunks of a reduction in two stages; their partial results must stay small beside the input."""
+        nest = self.plan.nest
+        longest = max((nest.sizes[l] for l in self.plan.reduced), default=1)
+        row = nest.size_of(self.plan.kept)
+        return min(wanted, longest if row == 1 else longest // CHUNK_ROWS)
+
+    def _task_bounds(self, task: SSAValue, size: int, total: int) -> tuple[Index, Index]:
+        lower = self.builder.mul(task, size)
+        upper = self.builder.add(lower, size)
+        return lower, upper if total % size == 0 else self.builder.min(upper, total)
 
     def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[SSAValue]) -> None:
         """Emit the iterations within `bounds`, serially."""
@@ -275,15 +301,15 @@ class ReductionEmitter:
     # In two stages.
 
     def _emit_in_two_stages(self, combiners: list[Combiner], wanted: int) -> None:
+        """Reduce chunks of the longest reduced loop into rows of a scratch buffer, then reduce these rows."""
         plan, nest, builder = self.plan, self.plan.nest, self.builder
-        cut = loop_to_cut(nest, plan.reduced, wanted)
+        cut = max(plan.reduced, key=lambda l: nest.sizes[l])
         total = nest.sizes[cut]
-        size = task_size(total, min(wanted, total), UNROLL if total > 4 * UNROLL else 1)
+        size = task_size(total, wanted, UNROLL if total > UNROLL * wanted else 1)
         chunks = -(-total // size)
-        shape = tuple(nest.sizes[l] for l in plan.kept)
         row = nest.size_of(plan.kept)
         strides = [0] * len(nest.sizes)
-        for loop, stride in zip(plan.kept, row_major(shape), strict=True):
+        for loop, stride in zip(plan.kept, row_major(tuple(nest.sizes[l] for l in plan.kept)), strict=True):
             strides[loop] = stride
         scratch = [
             builder.alloc(memref_type((chunks * row,), buffer_of(access.root).element_type)) for access in nest.outputs
@@ -291,36 +317,27 @@ class ReductionEmitter:
 
         def task(index: SSAValue) -> None:
             outputs = tuple(Access(buffer, 0, ((index, row),), tuple(strides)) for buffer in scratch)
-            lower = builder.mul(index, size)
-            upper = builder.add(lower, size)
-            upper = upper if total % size == 0 else builder.min(upper, total)
-            self._emit_part(replace(nest, outputs=outputs), self._neutral(), {cut: (lower, upper)}, ())
+            bounds = {cut: self._task_bounds(index, size, total)}
+            self._emit_part(replace(nest, outputs=outputs), self._neutral(), bounds, ())
 
         builder.parallel(chunks, task)
-        self._combine_chunks(combiners, scratch, chunks, row)
+        second = self._second_stage(combiners, scratch, chunks, row, strides)
+        ReductionEmitter(builder, plan_reduction(second), self.inits, self.roots).emit((), may_split=False)
 
-    def _combine_chunks(self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int) -> None:
-        """Combine the chunks' results in order, for each output element."""
-        nest, builder = self.plan.nest, self.builder
-        strides = row_major(tuple(nest.sizes[l] for l in self.plan.kept))
-        emitter = NestEmitter(builder, replace(nest, inputs=()), self.roots)
-
-        def element() -> None:
-            offset: Index = 0
-            for loop, stride in zip(self.plan.kept, strides, strict=True):
-                offset = builder.add(offset, builder.mul(emitter.indices[loop] or 0, stride))
-            start = [emitter.load_output(k) if init is None else init for k, init in enumerate(self.inits)]
-
-            def chunk(index: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-                where = builder.add(builder.mul(index, row), offset)
-                parts = [builder.load(buffer, [where]) for buffer in scratch]
-                return [c.combine(builder, a, b) for c, a, b in zip(combiners, carried, parts, strict=True)]
-
-            for k, value in enumerate(builder.loop(0, chunks, chunk, inits=start, attributes=PARALLEL)):
-                emitter.store_output(k, value)
-
-        emitter.make_views()
-        emitter.loops(self.plan.kept, element)
+    def _second_stage(
+        self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int, strides: list[int]
+    ) -> Nest:
+        """The reduction of the chunks' results to the outputs."""
+        kept, nest = self.plan.kept, self.plan.nest
+        types = [combiner.type for combiner in combiners]
+        body = Block(arg_types=[*types, *types])
+        count = len(combiners)
+        results = [c.copy(body.args[count + k], body.args[k]) for k, c in enumerate(combiners)]
+        body.add_ops([*results, YieldOp(*(op.results[0] for op in results))])
+        inputs = tuple(Access(buffer, 0, (), (*(strides[l] for l in kept), row)) for buffer in scratch)
+        outputs = tuple(replace(x, strides=(*(x.strides[l] for l in kept), 0)) for x in nest.outputs)
+        sizes = (*(nest.sizes[l] for l in kept), chunks)
+        return Nest(nest.op, sizes, (*(False for _ in kept), True), inputs, outputs, body)
 
 
 def emit_reduction(

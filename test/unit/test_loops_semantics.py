@@ -21,7 +21,7 @@ from xdsl.parser import Parser
 from xhlo.dialects.cpu import ParallelForOp
 from xhlo.lowering.convert_contractions_to_vector import blocking
 from xhlo.lowering.convert_contractions_to_vector.conversion import ConvertContractionsToVectorPass
-from xhlo.lowering.convert_linalg_to_scf import cost, reduction
+from xhlo.lowering.convert_linalg_to_scf import cost, elementwise, reduction
 from xhlo.lowering.convert_linalg_to_scf.conversion import ConvertLinalgToScfPass
 from xhlo.passes.outline_parallel_loops import OutlineParallelLoopsPass
 
@@ -248,7 +248,9 @@ def thresholds(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(cost, "MAX_TASKS", 5)
         monkeypatch.setattr(reduction, "BLOCK", 8)
         monkeypatch.setattr(reduction, "TILE", 8)
-        monkeypatch.setattr(reduction, "FEW_OUTPUTS", 4)
+        monkeypatch.setattr(reduction, "COLUMNS", 6)
+        monkeypatch.setattr(reduction, "CHUNK_ROWS", 3)
+        monkeypatch.setattr(elementwise, "TILE", 3)
     return request.param
 
 
