@@ -22,9 +22,9 @@ class _CallsABody(SymbolUserOpInterface):
         found = SymbolTable.lookup_symbol(op, op.callee)
         if not isinstance(found, FuncOp):
             raise VerifyException(f"'{op.callee.string_value()}' does not name a function")
-        inputs = [type_ for type_ in found.function_type.inputs.data]
-        if [value.type for value in op.captures] != inputs[:-2] or len(inputs) < 2 or found.function_type.outputs.data:
-            raise VerifyException(f"'@{op.callee.string_value()}' does not take the captures, a lower and an upper bound")
+        inputs, captures = list(found.function_type.inputs.data), [value.type for value in op.captures]
+        if len(inputs) != len(captures) + 2 or inputs[:-2] != captures or found.function_type.outputs.data:
+            raise VerifyException(f"'@{op.callee.string_value()}' does not take the captures and two bounds")
 
 
 @irdl_op_definition

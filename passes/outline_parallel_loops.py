@@ -143,9 +143,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     for alloca in allocas:
         alloca.detach()
     loop_block.add_op(scf.YieldOp())
-    loop = scf.ForOp.create(
-        operands=[lower, upper, step.result], regions=[region], location=op.location
-    )
+    loop = scf.ForOp.create(operands=[lower, upper, step.result], regions=[region], location=op.location)
     body.add_ops([*captures.repeated, step, *allocas, loop, func.ReturnOp()])
     function = func.FuncOp(
         name,

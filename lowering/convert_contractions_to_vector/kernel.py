@@ -85,9 +85,7 @@ class ProductEmitter:
         size = sets * panels * product.k.size * width
         packed = self.builder.alloc(memref_type((size,), product.element))
         along_stride, k_stride = (along.a, product.k.a) if is_a else (along.b, product.k.b)
-        return Operand(
-            access, packed, outer, (along.size, along_stride), (product.k.size, k_stride), width, panels
-        )
+        return Operand(access, packed, outer, (along.size, along_stride), (product.k.size, k_stride), width, panels)
 
     def emit(self) -> None:
         self._pack(self.a)
@@ -217,9 +215,7 @@ class ProductEmitter:
         end = self.builder.add(first, count)
         return end if total % count == 0 else self.builder.min(end, total)
 
-    def _emit_tile(
-        self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
-    ) -> None:
+    def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
         passes = -(-product.k.size // blocking.kc)
         output = self._base(product.c)
@@ -383,9 +379,7 @@ class ProductEmitter:
                 value = builder.insert(total).result
             self._store_vector(value, target, at)
 
-    def _write_part(
-        self, sums: list[SSAValue], target: SSAValue, row: Index, column: Index, first: bool
-    ) -> None:
+    def _write_part(self, sums: list[SSAValue], target: SSAValue, row: Index, column: Index, first: bool) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
         buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), product.element))
         vectors = blocking.nr // blocking.lanes
@@ -406,7 +400,4 @@ class ProductEmitter:
             builder.store(value, target, [i, j])
             return ()
 
-        builder.loop(
-            0, rows, lambda i, _: builder.loop(0, columns, lambda j, _: element(i, j), attributes=PARALLEL)
-        )
-
+        builder.loop(0, rows, lambda i, _: builder.loop(0, columns, lambda j, _: element(i, j), attributes=PARALLEL))

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.hlo_pass import HloPass
 from .elementwise import emit_elementwise
@@ -20,7 +20,6 @@ from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
 
 DEAD_WHEN_UNUSED = (memref.AllocOp, memref.SubviewOp, memref.ReinterpretCastOp, arith.ConstantOp)
-
 
 
 def nest_of(op: Structured) -> Nest:
@@ -61,9 +60,7 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
             emit_elementwise(builder, nest)
 
 
-def convert_rows(
-    builder: LoopBuilder, structured: Sequence[Structured], absorbed: Absorbed, rows: int
-) -> bool:
+def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbed: Absorbed, rows: int) -> bool:
     """All operations become one loop over rows; whether they could."""
     ops = without_fills(structured, absorbed)
     plan = plan_rows(structured, [nest_of(op) for op in ops], [initial_values(op, absorbed) for op in ops], rows)
@@ -94,10 +91,10 @@ def erase_all(structured: Sequence[Structured]) -> None:
         op.detach()
         op.erase()
     for owner in reversed(operands):
-        if isinstance(owner, DEAD_WHEN_UNUSED) and owner.parent is not None:
-            if all(result.uses.get_length() == 0 for result in owner.results):
-                owner.detach()
-                owner.erase()
+        unused = isinstance(owner, DEAD_WHEN_UNUSED) and all(not any(True for _ in x.uses) for x in owner.results)
+        if unused and isinstance(owner, Operation) and owner.parent is not None:
+            owner.detach()
+            owner.erase()
 
 
 @dataclass(frozen=True)

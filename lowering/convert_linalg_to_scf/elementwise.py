@@ -127,9 +127,7 @@ def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bo
             _emit_tiled(emitter, free, other, bounds or {}, inner)
 
 
-def _emit_tiled(
-    emitter: NestEmitter, free: list[int], other: int, bounds: Bounds, inner: Callable[[], None]
-) -> None:
+def _emit_tiled(emitter: NestEmitter, free: list[int], other: int, bounds: Bounds, inner: Callable[[], None]) -> None:
     """Square tiles of `other` and the innermost loop: all operands' lines of a tile stay in the cache."""
     builder, last = emitter.builder, free[-1]
     whole = {loop: bounds.get(loop, (0, emitter.nest.sizes[loop])) for loop in (other, last)}

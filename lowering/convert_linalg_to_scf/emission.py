@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -34,7 +34,7 @@ class NestEmitter:
         self.hoistable = [isinstance(x, Access) and x.root not in written for x in nest.inputs]
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> Generator[None]:
         """What is bound, viewed and loaded inside is forgotten at the end."""
         saved = list(self.indices), dict(self.loaded), dict(self.views)
         yield

@@ -172,9 +172,7 @@ class LoopBuilder:
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
         operands = [source, *(self.index(i) for i in indices)]
-        return self.insert(
-            memref.LoadOp.create(operands=operands, result_types=[buffer_of(source).element_type])
-        ).res
+        return self.insert(memref.LoadOp.create(operands=operands, result_types=[buffer_of(source).element_type])).res
 
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index] = ()) -> None:
         operands = [value, target, *(self.index(i) for i in indices)]

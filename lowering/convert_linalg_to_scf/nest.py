@@ -178,8 +178,10 @@ def _kept_dims(op: memref.SubviewOp, sizes: list[int]) -> list[int]:
     shape = list(buffer_of(op.result).get_shape())
     kept: list[int] = []
     for dim, size in enumerate(sizes):
-        if len(kept) < len(shape) and shape[len(kept)] == size and (
-            size != 1 or len(sizes) - dim >= len(shape) - len(kept)
+        if (
+            len(kept) < len(shape)
+            and shape[len(kept)] == size
+            and (size != 1 or len(sizes) - dim >= len(shape) - len(kept))
         ):
             kept.append(dim)
     return kept
@@ -234,7 +236,7 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
 
 
 def nest_of_generic(op: GenericOp) -> Nest:
-    maps = [cast(AffineMap, attr.data) for attr in op.indexing_maps.data]
+    maps = [attr.data for attr in op.indexing_maps.data]
     count = len(op.inputs)
     inputs = [
         access_of(x, m, op) if isinstance(x.type, MemRefType) else x

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
@@ -58,7 +57,7 @@ class RowPlan:
 def _maps_of(op: Structured) -> list[tuple[SSAValue, AffineMap]]:
     """Each memref operand with its indexing map."""
     if isinstance(op, GenericOp):
-        maps = [cast(AffineMap, attr.data) for attr in op.indexing_maps.data]
+        maps = [attr.data for attr in op.indexing_maps.data]
         return list(zip((*op.inputs, *op.outputs), maps, strict=True))
     buffers = [x for x in op.operands if isinstance(x.type, MemRefType)]
     return [(x, AffineMap.identity(len(buffer_of(x).get_shape()))) for x in buffers]

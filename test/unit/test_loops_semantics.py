@@ -39,7 +39,7 @@ class View:
         last = [i + (lanes - 1 if d == len(indices) - 1 else 0) for d, i in enumerate(indices)]
         assert all(0 <= i <= j < n for i, j, n in zip(indices, last, self.shape, strict=True)), (indices, self.shape)
         at = self.offset + sum(i * s for i, s in zip(indices, self.strides, strict=True))
-        assert 0 <= at and at + (lanes - 1 if lanes > 1 else 0) < max(len(self.data), 1)
+        assert at >= 0 and at + (lanes - 1 if lanes > 1 else 0) < max(len(self.data), 1)
         return at
 
 
@@ -180,7 +180,10 @@ class Interpreter:
                     sizes[expr.position] = view.shape[d]
         count = len(op.inputs)
         for index in itertools.product(*(range(sizes[d]) for d in range(len(op.iterator_types.data)))):
-            at = [v.address(list(m.eval(index, []))) if isinstance(v, View) else None for v, m in zip(args, maps)]
+            at = [
+                v.address(list(m.eval(index, []))) if isinstance(v, View) else None
+                for v, m in zip(args, maps, strict=True)
+            ]
             values = [v if a is None else v.data[a] for v, a in zip(args, at, strict=True)]
             env.update(zip(op.body.block.args, values, strict=True))
             for inner in op.body.walk():
