@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from ..dialects.scalar import Scalar
 from ..hlo_dialect.hlo_pass import HloPass
 from .math_functions import exponential, trigonometric
-from .math_functions.scalar import Scalar
 
 Body = Callable[..., Scalar]
 

@@ -24,7 +24,18 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13, "uno": 14}
-_INT_PREDICATES = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5, "ult": 6, "uge": 9}
+_INT_PREDICATES = {
+    "eq": 0,
+    "ne": 1,
+    "lt": 2,
+    "le": 3,
+    "gt": 4,
+    "ge": 5,
+    "ult": 6,
+    "ule": 7,
+    "ugt": 8,
+    "uge": 9,
+}
 
 
 @lru_cache(maxsize=1024)
@@ -135,6 +146,13 @@ class Scalar:
     def shift_right_logical(self, other: int) -> Scalar:
         return self._emit(arith.ShRUIOp, (self.value, self.lift(other).value), self.type)
 
+    def apply(self, cls: type[Operation], *others: Scalar | float | int) -> Scalar:
+        """An operation on values of this type with a result of this type; float ones without fast-math."""
+        operands = (self.value, *(self.lift(other).value for other in others))
+        if self.is_float:
+            return self._emit(cls, operands, self.type, fastmath=NO_FASTMATH)
+        return self._emit(cls, operands, self.type)
+
     def fma(self, multiplier: Scalar | float, addend: Scalar | float) -> Scalar:
         """self * multiplier + addend, rounded once."""
         operands = (self.value, self.lift(multiplier).value, self.lift(addend).value)
@@ -178,7 +196,12 @@ class Scalar:
         return self.bitcast(IntegerType(width_of(self.type)))
 
     def to_float(self, type_: Attribute) -> Scalar:
+        """A signed integer as a float, rounded to nearest even."""
         return self._emit(arith.SIToFPOp, (self.value,), type_)
+
+    def cast(self, cls: type[Operation], type_: Attribute) -> Scalar:
+        """A conversion operation to `type_`."""
+        return self._emit(cls, (self.value,), type_)
 
     def extend(self, type_: Attribute) -> Scalar:
         """To a wider float, or sign-extended to a wider integer."""
