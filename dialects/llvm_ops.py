@@ -1,0 +1,330 @@
+"""
+Operations of the llvm dialect that xDSL lacks or defines too narrowly, and the dialect that joins both.
+
+`LLVM` takes the place of xDSL's dialect of that name: its operations, minus those that refuse vectors, plus the ones
+here. Facts that LLVM keeps as metadata travel as plain attributes:
+
+- `access_groups = array<i64: 0>` on llvm.load, llvm.store and intrinsic calls: the parallel loops they belong to;
+- `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, VectorType, i32, i64
+from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    successor_def,
+    traits_def,
+    var_operand_def,
+    var_successor_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+ACCESS_GROUPS = "access_groups"
+LOOP = "loop"
+
+
+@irdl_op_definition
+class FPToSIOp(llvm.GenericCastOp):
+    """Float to signed integer, toward zero; poison where the value does not fit."""
+
+    name = "llvm.fptosi"
+
+
+@irdl_op_definition
+class FPToUIOp(llvm.GenericCastOp):
+    """Float to unsigned integer, toward zero; poison where the value does not fit."""
+
+    name = "llvm.fptoui"
+
+
+@irdl_op_definition
+class UIToFPOp(llvm.GenericCastOp):
+    """Unsigned integer to float, to nearest even."""
+
+    name = "llvm.uitofp"
+
+
+@irdl_op_definition
+class PoisonOp(IRDLOperation):
+    """The value that insertions start from: reading an element that nobody wrote is undefined."""
+
+    name = "llvm.mlir.poison"
+
+    res = result_def()
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "attr-dict `:` type($res)"
+
+
+@irdl_op_definition
+class ExtractElementOp(IRDLOperation):
+    """One element of a vector: `%e = llvm.extractelement %v[%i : i64] : vector<4xf32>`."""
+
+    name = "llvm.extractelement"
+
+    vector = operand_def(VectorType)
+    index = operand_def(IntegerType)
+    res = result_def()
+    traits = traits_def(NoMemoryEffect())
+
+    def verify_(self) -> None:
+        if isinstance(self.vector.type, VectorType) and self.res.type != self.vector.type.element_type:  # pyright: ignore[reportUnknownMemberType]
+            raise VerifyException("the result has the vector's element type")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ExtractElementOp:
+        vector = parser.parse_unresolved_operand()
+        with parser.in_square_brackets():
+            index = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            index_type = parser.parse_type()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        if not isinstance(type_, VectorType):
+            parser.raise_error("expected a vector type")
+        vector_type = cast("VectorType[Any]", type_)
+        operands: list[SSAValue] = [
+            parser.resolve_operand(vector, vector_type),
+            parser.resolve_operand(index, index_type),
+        ]
+        return cls.create(operands=operands, result_types=[vector_type.element_type], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.vector)
+        printer.print_string("[")
+        printer.print_ssa_value(self.index)
+        printer.print_string(" : ")
+        printer.print_attribute(self.index.type)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.vector.type)
+
+
+@irdl_op_definition
+class FCmpOp(IRDLOperation):
+    """Compare floats, element by element for vectors; the predicate is numbered as in `llvm.FCmpPredicateFlag`."""
+
+    name = "llvm.fcmp"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    predicate = prop_def(IntegerAttr)
+    fastmathFlags = prop_def(llvm.FastMathAttr, default_value=llvm.FastMathAttr(None))
+    res = result_def()
+    traits = traits_def(NoMemoryEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FCmpOp:
+        flag = llvm.FCmpPredicateFlag(parser.parse_str_literal())
+        lhs = parser.parse_unresolved_operand()
+        parser.parse_characters(",")
+        rhs = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_characters(":")
+        type_ = parser.parse_type()
+        operands = parser.resolve_operands([lhs, rhs], [type_, type_], parser.pos)
+        fastmath = attributes.pop("fastmathFlags", llvm.FastMathAttr(None))
+        return cls.create(
+            operands=operands,
+            result_types=[mask_type(type_)],
+            properties={"predicate": IntegerAttr(flag.to_int(), i64), "fastmathFlags": fastmath},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        flag = llvm.FCmpPredicateFlag.from_int(self.predicate.value.data)
+        printer.print_string(f' "{flag}" ')
+        printer.print_ssa_value(self.lhs)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.rhs)
+        flags = {"fastmathFlags": self.fastmathFlags} if self.fastmathFlags.data else {}
+        printer.print_op_attributes(self.attributes | flags)
+        printer.print_string(" : ")
+        printer.print_attribute(self.lhs.type)
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """One of two values by a bit, or element by element by a vector of bits."""
+
+    name = "llvm.select"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    cond = operand_def()
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    res = result_def(T)
+    fastmathFlags = prop_def(llvm.FastMathAttr, default_value=llvm.FastMathAttr(None))
+
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(NoMemoryEffect())
+    assembly_format = "$cond `,` $lhs `,` $rhs attr-dict `:` type($cond) `,` type($res)"
+
+
+@irdl_op_definition
+class SwitchOp(IRDLOperation):
+    """
+    Branch by the value of an integer.
+
+    `llvm.switch %flag : i64, ^default, [0: ^a(%x : i64), 1: ^b] ` : the first successor is taken when no case matches.
+    """
+
+    name = "llvm.switch"
+
+    flag = operand_def(IntegerType)
+    default_operands = var_operand_def()
+    case_operands = var_operand_def()
+    case_values = prop_def(DenseArrayBase.constr(i64))
+    case_segments = prop_def(DenseArrayBase.constr(i32))
+    default_block = successor_def()
+    case_blocks = var_successor_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(IsTerminator())
+
+    def verify_(self) -> None:
+        if not len(self.case_values) == len(self.case_segments) == len(self.case_blocks):
+            raise VerifyException("each case has a value, a block and its operands")
+
+    def edges(self) -> list[tuple[int | None, Block, Sequence[SSAValue]]]:
+        """The successors in order, each with its case value (None for the default) and its operands."""
+        found: list[tuple[int | None, Block, Sequence[SSAValue]]] = [(None, self.default_block, self.default_operands)]
+        start = 0
+        values, sizes = self.case_values.get_values(), self.case_segments.get_values()
+        for value, size, block in zip(values, sizes, self.case_blocks, strict=True):
+            found.append((int(value), block, self.case_operands[start : start + int(size)]))
+            start += int(size)
+        return found
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SwitchOp:
+        flag = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        flag_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        default, default_operands = _parse_edge(parser)
+        parser.parse_punctuation(",")
+
+        def parse_case() -> tuple[int, Block, list[SSAValue]]:
+            value = parser.parse_integer()
+            parser.parse_punctuation(":")
+            return (value, *_parse_edge(parser))
+
+        cases = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_case)
+        attributes = parser.parse_optional_attr_dict()
+        return make_switch(
+            parser.resolve_operand(flag, flag_type),
+            (default, default_operands),
+            [value for value, _, _ in cases],
+            [(block, operands) for _, block, operands in cases],
+            attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.flag)
+        printer.print_string(" : ")
+        printer.print_attribute(self.flag.type)
+        printer.print_string(", ")
+        (_, default, operands), *cases = self.edges()
+        _print_edge(printer, default, operands)
+        printer.print_string(", [")
+
+        def print_case(case: tuple[int | None, Block, Sequence[SSAValue]]) -> None:
+            printer.print_string(f"{case[0]}: ")
+            _print_edge(printer, case[1], case[2])
+
+        printer.print_list(cases, print_case)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+
+
+def make_switch(
+    flag: SSAValue,
+    default: tuple[Block, Sequence[SSAValue]],
+    values: Sequence[int],
+    cases: Sequence[tuple[Block, Sequence[SSAValue]]],
+    attributes: dict[str, Attribute] | None = None,
+) -> SwitchOp:
+    """An llvm.switch from its edges."""
+    flat = [operand for _, operands in cases for operand in operands]
+    return SwitchOp.create(
+        operands=[flag, *default[1], *flat],
+        properties={
+            "case_values": DenseArrayBase.from_list(i64, values),
+            "case_segments": DenseArrayBase.from_list(i32, [len(operands) for _, operands in cases]),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, len(default[1]), len(flat)]),
+        },
+        attributes=attributes or {},
+        successors=[default[0], *(block for block, _ in cases)],
+    )
+
+
+def _parse_edge(parser: Parser) -> tuple[Block, list[SSAValue]]:
+    """A successor and its operands: `^bb1(%x, %y : i64, f32)`."""
+    block = parser.parse_successor()
+    if parser.parse_optional_punctuation("(") is None:
+        return block, []
+    names: list[UnresolvedOperand] = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return block, list(parser.resolve_operands(names, types, parser.pos))
+
+
+def _print_edge(printer: Printer, block: Block, operands: Sequence[SSAValue]) -> None:
+    printer.print_block_name(block)
+    if operands:
+        with printer.in_parens():
+            printer.print_list(operands, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list([operand.type for operand in operands], printer.print_attribute)
+
+
+def mask_type(compared: Attribute) -> Attribute:
+    """i1, or the vector of i1 of a vector's shape: what a comparison of such values gives."""
+    if isinstance(compared, VectorType):
+        return VectorType(IntegerType(1), compared.get_shape())  # pyright: ignore[reportUnknownMemberType]
+    return IntegerType(1)
+
+
+REPLACED = frozenset({"llvm.fcmp", "llvm.select"})
+OPS: tuple[type[Operation], ...] = (
+    FPToSIOp,
+    FPToUIOp,
+    UIToFPOp,
+    PoisonOp,
+    ExtractElementOp,
+    FCmpOp,
+    SelectOp,
+    SwitchOp,
+)
+
+LLVM = Dialect(
+    "llvm",
+    [*(op for op in llvm.LLVM.operations if op.name not in REPLACED), *OPS],
+    list(llvm.LLVM.attributes),
+)
+"""The llvm dialect that the project's tools load."""

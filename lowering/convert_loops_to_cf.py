@@ -1,0 +1,284 @@
+"""Loops and conditionals to blocks and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, cf, func, scf
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.hlo_pass import HloPass
+
+LOOP_ATTRIBUTES = ("xhlo.parallel", "xhlo.vectorize", "xhlo.unroll")
+"""Facts about a loop that its closing branch keeps."""
+
+_I1 = IntegerType(1)
+_SIGNED_LESS = IntegerAttr(2, i64)
+_NO_SIGNED_WRAP = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW,))
+
+Lowering: TypeAlias = Callable[[Any, Block, Block], None]
+"""Replaces an operation: it ends the first block, and control goes on in the second, whose arguments are its results."""
+
+
+@dataclass(frozen=True)
+class ConvertLoopsToCfPass(HloPass):
+    """
+    Turns scf.for, while, if, index_switch, execute_region and parallel (run serially) into blocks of cf.
+
+    Before: `scf.for %i = %lo to %hi step %s iter_args(%a = %init) { .. yield %b } {xhlo.parallel}`
+    After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)     ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
+    Leaves: no scf. What a loop says of itself (xhlo.parallel, xhlo.unroll, xhlo.vectorize) stands on the branch that
+    closes it.
+    """
+
+    name = "convert-loops-to-cf"
+    illegal = ("scf.*",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for op in module.body.block.ops:
+            if isinstance(op, func.FuncOp):
+                for block in list(op.body.blocks):
+                    lower_block(block)
+
+
+def lower_block(block: Block) -> Block:
+    """
+    Lower every structured operation of a block, innermost last, and return the block that now ends with its terminator.
+
+    The operations are taken from the end, so that each is moved once however many there are.
+    """
+    structured = [op for op in block.ops if type(op) in _LOWERINGS]
+    exit_ = block
+    for op in reversed(structured):
+        if isinstance(op, scf.ParallelOp):
+            op = _serial(op)
+        following = op.next_op
+        if following is None:
+            fail(op, "ends its block: a terminator must follow")
+        after = block.split_before(following)
+        if exit_ is block:
+            exit_ = after
+        for result in op.results:
+            argument = after.insert_arg(result.type, len(after.args))
+            argument.name_hint = result.name_hint
+            result.replace_all_uses_with(argument)
+        op.detach()
+        _LOWERINGS[type(op)](op, block, after)
+        op.erase(safe_erase=False)
+    return exit_
+
+
+def _inline(region: Region, after: Block) -> tuple[Block, Block, Operation]:
+    """Lower a region of one block and put its blocks before `after`: first block, last block, and terminator, detached."""
+    first = region.block
+    last = lower_block(first)
+    terminator = last.last_op
+    assert terminator is not None
+    terminator.detach()
+    region.move_blocks_before(after)
+    return first, last, terminator
+
+
+def _branch(
+    block: Block, target: Block, operands: Sequence[SSAValue], like: Operation, attributes: Mapping[str, Attribute] = {}
+) -> None:
+    block.add_op(
+        cf.BranchOp.create(operands=operands, successors=(target,), attributes=attributes, location=like.location)
+    )
+
+
+def _conditional_branch(
+    block: Block,
+    condition: SSAValue,
+    then: tuple[Block, Sequence[SSAValue]],
+    otherwise: tuple[Block, Sequence[SSAValue]],
+    like: Operation,
+) -> None:
+    segments = DenseArrayBase.from_list(i32, (1, len(then[1]), len(otherwise[1])))
+    block.add_op(
+        cf.ConditionalBranchOp.create(
+            operands=(condition, *then[1], *otherwise[1]),
+            successors=(then[0], otherwise[0]),
+            properties={"operandSegmentSizes": segments},
+            location=like.location,
+        )
+    )
+
+
+def _loop_facts(op: Operation) -> dict[str, Attribute]:
+    return {name: op.attributes[name] for name in LOOP_ATTRIBUTES if name in op.attributes}
+
+
+def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
+    """The header compares; the body's last block adds the step and closes the loop."""
+    first, last, terminator = _inline(op.body, after)
+    region = cast(Region, after.parent)
+    header = Block(arg_types=[arg.type for arg in first.args])
+    region.insert_block_before(header, first)
+    for old, new in zip(tuple(first.args), header.args, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+        first.erase_arg(old)
+    _branch(before, header, (op.lb, *op.iter_args), op)
+
+    index, *carried = header.args
+    compare = arith.CmpiOp.create(
+        operands=(index, op.ub),
+        result_types=(_I1,),
+        properties={"predicate": _SIGNED_LESS},
+        location=op.location,
+    )
+    header.add_op(compare)
+    _conditional_branch(header, compare.result, (first, ()), (after, carried), op)
+
+    step = arith.AddiOp.create(
+        operands=(index, op.step),
+        result_types=(index.type,),
+        properties={"overflowFlags": _NO_SIGNED_WRAP},
+        location=op.location,
+    )
+    last.add_op(step)
+    _branch(last, header, (step.result, *terminator.operands), op, _loop_facts(op))
+    terminator.erase()
+
+
+def _lower_while(op: scf.WhileOp, before: Block, after: Block) -> None:
+    """The region before the condition is the header; the one after it is the body."""
+    header, decision, condition = _inline(op.before_region, after)
+    body, latch, terminator = _inline(op.after_region, after)
+    test, *values = condition.operands
+    _branch(before, header, op.arguments, op)
+    _conditional_branch(decision, test, (body, values), (after, values), op)
+    _branch(latch, header, terminator.operands, op, _loop_facts(op))
+    condition.erase()
+    terminator.erase()
+
+
+def _lower_region(region: Region, after: Block, like: Operation) -> Block:
+    """Inline a branch of a conditional; its values go on to `after`. Returns its first block."""
+    first, last, terminator = _inline(region, after)
+    _branch(last, after, terminator.operands, like)
+    terminator.erase()
+    return first
+
+
+def _lower_if(op: scf.IfOp, before: Block, after: Block) -> None:
+    then = _lower_region(op.true_region, after, op)
+    otherwise = _lower_region(op.false_region, after, op) if op.false_region.blocks else after
+    _conditional_branch(before, op.cond, (then, ()), (otherwise, ()), op)
+
+
+def _lower_index_switch(op: scf.IndexSwitchOp, before: Block, after: Block) -> None:
+    values = [int(value) for value in op.cases.get_values()]
+    cases = [_lower_region(region, after, op) for region in op.case_regions]
+    default = _lower_region(op.default_region, after, op)
+    flag = arith.IndexCastOp(op.arg, i64)
+    flag.location = op.location
+    before.add_op(flag)
+    attr = DenseIntOrFPElementsAttr.from_list(TensorType(i64, [len(values)]), values) if values else None
+    switch = cf.SwitchOp(flag.result, default, (), cast(Any, attr), cases, [()] * len(cases))
+    switch.location = op.location
+    before.add_op(switch)
+
+
+def _lower_execute_region(op: scf.ExecuteRegionOp, before: Block, after: Block) -> None:
+    blocks = list(op.region.blocks)
+    for block in blocks:
+        last = lower_block(block)
+        terminator = last.last_op
+        if isinstance(terminator, scf.YieldOp):
+            terminator.detach()
+            _branch(last, after, terminator.operands, op)
+            terminator.erase()
+    _branch(before, blocks[0], (), op)
+    op.region.move_blocks_before(after)
+
+
+def _serial(op: scf.ParallelOp) -> scf.ForOp:
+    """Replace scf.parallel by nested scf.for; reductions become values that the loops carry."""
+    bounds = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
+    facts = _loop_facts(op)
+    old = op.body.block
+    loops: list[scf.ForOp] = []
+    indices: list[SSAValue] = []
+    carried: Sequence[SSAValue] = op.initVals
+    types = [value.type for value in op.initVals]
+    for lower, upper, step in bounds:
+        body = Block(arg_types=[lower.type, *types])
+        loop = scf.ForOp.create(
+            operands=(lower, upper, step, *carried),
+            result_types=types,
+            regions=(Region(body),),
+            location=op.location,
+        )
+        if loops:
+            loops[-1].body.block.add_op(loop)
+        loops.append(loop)
+        indices.append(body.args[0])
+        carried = body.args[1:]
+    outer, inner = loops[0], loops[-1]
+    inner.attributes.update(facts)
+
+    for arg, index in zip(tuple(old.args), indices, strict=True):
+        index.name_hint = arg.name_hint
+        arg.replace_all_uses_with(index)
+    terminator = cast(scf.ReduceOp, old.last_op)
+    terminator.detach()
+    body = inner.body.block
+    for inside in list(old.ops):
+        inside.detach()
+        body.add_op(inside)
+    yielded = _combine(terminator, carried, body)
+    for loop in loops[:-1]:
+        nested = cast(Operation, loop.body.block.last_op)
+        loop.body.block.add_op(scf.YieldOp.create(operands=nested.results, location=op.location))
+    body.add_op(scf.YieldOp.create(operands=yielded, location=op.location))
+    parent = cast(Block, op.parent)
+    parent.insert_ops_before([outer], op)
+    for result, new in zip(op.results, outer.results, strict=True):
+        result.replace_all_uses_with(new)
+    op.detach()
+    terminator.erase(safe_erase=False)
+    op.erase(safe_erase=False)
+    return outer
+
+
+def _combine(reduce: scf.ReduceOp, carried: Sequence[SSAValue], body: Block) -> list[SSAValue]:
+    """Put each reduction's combiner at the end of the loop body; returns the new partial results."""
+    results: list[SSAValue] = []
+    for region, value, old in zip(reduce.reductions, reduce.args, carried, strict=True):
+        block = region.block
+        block.args[0].replace_all_uses_with(old)
+        block.args[1].replace_all_uses_with(value)
+        final = cast(scf.ReduceReturnOp, block.last_op)
+        results.append(final.result)
+        final.detach()
+        final.erase()
+        for inside in list(block.ops):
+            inside.detach()
+            body.add_op(inside)
+    return results
+
+
+_LOWERINGS: dict[type[Operation], Lowering] = {
+    scf.ForOp: _lower_for,
+    scf.WhileOp: _lower_while,
+    scf.IfOp: _lower_if,
+    scf.IndexSwitchOp: _lower_index_switch,
+    scf.ExecuteRegionOp: _lower_execute_region,
+    scf.ParallelOp: _lower_for,
+}

@@ -1,0 +1,226 @@
+"""arith to llvm: mostly one operation each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
+from .builder import I64, LlvmBuilder, Pattern, bit_width, flags_of, integer
+
+# Tables: one row for each operation that becomes one operation.
+
+_INTEGER: dict[type[Operation], type[Operation]] = {
+    arith.DivUIOp: llvm.UDivOp,
+    arith.DivSIOp: llvm.SDivOp,
+    arith.RemUIOp: llvm.URemOp,
+    arith.RemSIOp: llvm.SRemOp,
+    arith.AndIOp: llvm.AndOp,
+    arith.OrIOp: llvm.OrOp,
+    arith.XOrIOp: llvm.XOrOp,
+    arith.ShRUIOp: llvm.LShrOp,
+    arith.ShRSIOp: llvm.AShrOp,
+}
+_WRAPPING: dict[type[Operation], type[Operation]] = {
+    arith.AddiOp: llvm.AddOp,
+    arith.SubiOp: llvm.SubOp,
+    arith.MuliOp: llvm.MulOp,
+    arith.ShLIOp: llvm.ShlOp,
+}
+_FLOAT: dict[type[Operation], type[Operation]] = {
+    arith.AddfOp: llvm.FAddOp,
+    arith.SubfOp: llvm.FSubOp,
+    arith.MulfOp: llvm.FMulOp,
+    arith.DivfOp: llvm.FDivOp,
+    arith.NegfOp: llvm.FNegOp,
+}
+_INTEGER_INTRINSICS: dict[type[Operation], str] = {
+    arith.MaxSIOp: "smax",
+    arith.MaxUIOp: "umax",
+    arith.MinSIOp: "smin",
+    arith.MinUIOp: "umin",
+}
+_FLOAT_INTRINSICS: dict[type[Operation], str] = {
+    arith.MaximumfOp: "maximum",
+    arith.MinimumfOp: "minimum",
+    arith.MaxnumfOp: "maxnum",
+    arith.MinnumfOp: "minnum",
+}
+_CASTS: dict[type[Operation], type[Operation]] = {
+    arith.FPToSIOp: FPToSIOp,
+    arith.FPToUIOp: FPToUIOp,
+    arith.SIToFPOp: llvm.SIToFPOp,
+    arith.UIToFPOp: UIToFPOp,
+    arith.ExtFOp: llvm.FPExtOp,
+    arith.TruncFOp: llvm.FPTruncOp,
+    arith.TruncIOp: llvm.TruncOp,
+    arith.ExtSIOp: llvm.SExtOp,
+    arith.ExtUIOp: llvm.ZExtOp,
+}
+
+_OVERFLOW: dict[tuple[str, ...], IntegerAttr[Any]] = {
+    (): IntegerAttr(0, i32),
+    ("nsw",): IntegerAttr(1, i32),
+    ("nuw",): IntegerAttr(2, i32),
+    ("nsw", "nuw"): IntegerAttr(3, i32),
+}
+
+
+def _one_to_one(op_class: type[Operation]) -> Pattern:
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        to.define(op.results[0], to.emit(op_class, to.operands(op), to.type(op.results[0].type)))
+
+    return convert
+
+
+def _wrapping(op_class: type[Operation]) -> Pattern:
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        flags = op.properties.get("overflowFlags")
+        found = tuple(sorted(str(flag) for flag in flags.data)) if isinstance(flags, arith.IntegerOverflowAttr) else ()
+        properties = {"overflowFlags": _OVERFLOW[found]}
+        to.define(op.results[0], to.emit(op_class, to.operands(op), to.type(op.results[0].type), properties))
+
+    return convert
+
+
+def _float(op_class: type[Operation]) -> Pattern:
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        properties = {"fastmathFlags": flags_of(op)}
+        to.define(op.results[0], to.emit(op_class, to.operands(op), op.results[0].type, properties))
+
+    return convert
+
+
+def _intrinsic(name: str, flagged: bool) -> Pattern:
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        type_ = to.type(op.results[0].type)
+        flags = flags_of(op) if flagged else None
+        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,), flags))
+
+    return convert
+
+
+def _leave(op: Operation, to: LlvmBuilder) -> None:
+    """arith.constant: the builder converts constants where they are used."""
+
+
+def _compare_integers(op: arith.CmpiOp, to: LlvmBuilder) -> None:
+    properties = {"predicate": IntegerAttr(op.predicate.value.data, I64)}
+    to.define(op.result, to.emit(llvm.ICmpOp, to.operands(op), to.type(op.result.type), properties))
+
+
+def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
+    properties = {"predicate": IntegerAttr(op.predicate.value.data, I64), "fastmathFlags": flags_of(op)}
+    to.define(op.result, to.emit(FCmpOp, to.operands(op), op.result.type, properties))
+
+
+def _select(op: arith.SelectOp, to: LlvmBuilder) -> None:
+    properties = {"fastmathFlags": flags_of(op)}
+    to.define(op.result, to.emit(SelectOp, to.operands(op), to.type(op.result.type), properties))
+
+
+def _bitcast(op: arith.BitcastOp, to: LlvmBuilder) -> None:
+    """`arith.bitcast` between equal types is the value itself."""
+    source, type_ = to.operand(op.input), to.type(op.result.type)
+    to.define(op.result, source if source.type == type_ else to.emit(llvm.BitcastOp, (source,), type_))
+
+
+def _index_cast(op: arith.IndexCastOp, to: LlvmBuilder) -> None:
+    """index is i64: a narrower integer is sign-extended, a wider result truncated."""
+    source, type_ = to.operand(op.input), to.type(op.result.type)
+    have, want = bit_width(source.type), bit_width(type_)
+    if have == want:
+        to.define(op.result, source)
+    else:
+        to.define(op.result, to.emit(llvm.SExtOp if have < want else llvm.TruncOp, (source,), type_))
+
+
+def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    number = llvm.ICmpPredicateFlag(predicate).to_int()
+    return to.emit(llvm.ICmpOp, (lhs, rhs), to.mask(lhs.type), {"predicate": IntegerAttr(number, I64)})
+
+
+def _rounded_division(to: LlvmBuilder, op: Operation, up: bool) -> None:
+    """
+    Signed division rounded down or up: the truncated quotient, moved by one where a remainder is left and the signs
+    of remainder and divisor differ (down) or agree (up).
+    """
+    lhs, rhs = to.operands(op)
+    type_ = lhs.type
+    zero = to.zero(type_)
+    quotient = to.emit(llvm.SDivOp, (lhs, rhs), type_)
+    rest = to.emit(llvm.SRemOp, (lhs, rhs), type_)
+    signs = to.emit(llvm.XOrOp, (rest, rhs), type_)
+    inexact = _compare(to, "ne", rest, zero)
+    side = _compare(to, "sge" if up else "slt", signs, zero)
+    move = to.emit(llvm.AndOp, (inexact, side), inexact.type)
+    step = to.emit(llvm.ZExtOp, (move,), type_) if bit_width(type_) > 1 else move
+    to.define(op.results[0], to.emit(llvm.AddOp if up else llvm.SubOp, (quotient, step), type_))
+
+
+def _floor_divide(op: arith.FloorDivSIOp, to: LlvmBuilder) -> None:
+    _rounded_division(to, op, up=False)
+
+
+def _ceil_divide(op: arith.CeilDivSIOp, to: LlvmBuilder) -> None:
+    _rounded_division(to, op, up=True)
+
+
+def _ceil_divide_unsigned(op: arith.CeilDivUIOp, to: LlvmBuilder) -> None:
+    """The quotient, one more where a remainder is left."""
+    lhs, rhs = to.operands(op)
+    quotient = to.emit(llvm.UDivOp, (lhs, rhs), lhs.type)
+    rest = to.emit(llvm.URemOp, (lhs, rhs), lhs.type)
+    more = _compare(to, "ne", rest, to.zero(lhs.type))
+    step = to.emit(llvm.ZExtOp, (more,), lhs.type) if bit_width(lhs.type) > 1 else more
+    to.define(op.result, to.emit(llvm.AddOp, (quotient, step), lhs.type))
+
+
+def _add_extended(op: arith.AddUIExtendedOp, to: LlvmBuilder) -> None:
+    """The sum and its carry: a wrapped sum is less than its terms."""
+    lhs, rhs = to.operands(op)
+    total = to.emit(llvm.AddOp, (lhs, rhs), lhs.type)
+    to.define(op.sum, total)
+    to.define(op.overflow, _compare(to, "ult", total, lhs))
+
+
+def _multiply_extended(extend: type[Operation]) -> Callable[[Any, LlvmBuilder], None]:
+    """Low and high half of the product of twice the width."""
+
+    def convert(op: arith.MulExtendedBase, to: LlvmBuilder) -> None:
+        lhs, rhs = to.operands(op)
+        width = bit_width(lhs.type)
+        wide = to.like(lhs.type, integer(2 * width))
+        factors = [to.emit(extend, (value,), wide) for value in (lhs, rhs)]
+        product = to.emit(llvm.MulOp, factors, wide)
+        high = to.emit(llvm.LShrOp, (product, to.constant_like(width, wide)), wide)
+        to.define(op.low, to.emit(llvm.TruncOp, (product,), lhs.type))
+        to.define(op.high, to.emit(llvm.TruncOp, (high,), lhs.type))
+
+    return convert
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {
+    **{old: _one_to_one(new) for old, new in _INTEGER.items()},
+    **{old: _one_to_one(new) for old, new in _CASTS.items()},
+    **{old: _wrapping(new) for old, new in _WRAPPING.items()},
+    **{old: _float(new) for old, new in _FLOAT.items()},
+    **{old: _intrinsic(name, False) for old, name in _INTEGER_INTRINSICS.items()},
+    **{old: _intrinsic(name, True) for old, name in _FLOAT_INTRINSICS.items()},
+    arith.ConstantOp: _leave,
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.SelectOp: _select,
+    arith.BitcastOp: _bitcast,
+    arith.IndexCastOp: _index_cast,
+    arith.FloorDivSIOp: _floor_divide,
+    arith.CeilDivSIOp: _ceil_divide,
+    arith.CeilDivUIOp: _ceil_divide_unsigned,
+    arith.AddUIExtendedOp: _add_extended,
+    arith.MulUIExtendedOp: _multiply_extended(llvm.ZExtOp),
+    arith.MulSIExtendedOp: _multiply_extended(llvm.SExtOp),
+}

@@ -1,0 +1,565 @@
+"""Builds one llvm.func: the converted values, constants at the top, blocks, and the layout of memrefs."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar, cast
+
+from xdsl.dialects import arith, llvm, memref
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    NoneAttr,
+    Signedness,
+    StridedLayoutAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
+from ...hlo_dialect.diagnostics import fail
+
+Buffer: TypeAlias = MemRefType[Any]
+Vector: TypeAlias = VectorType[Any]
+Integer: TypeAlias = IntegerType[Any, Any]
+
+PTR = llvm.LLVMPointerType()
+I1 = IntegerType(1)
+I8 = IntegerType(8)
+I32 = IntegerType(32)
+I64 = IntegerType(64)
+UNIT = UnitAttr()
+NO_WRAP = IntegerAttr(3, i32)
+"""nsw and nuw: index arithmetic inside a buffer never wraps."""
+NO_PROPERTIES: Mapping[str, Attribute] = {}
+NO_BUNDLES: DenseArrayBase[Any] = DenseArrayBase.from_list(i32, ())
+PLAIN_CALL: Mapping[str, Attribute] = {
+    "fastmathFlags": llvm.FastMathAttr(None),
+    "CConv": llvm.CallingConventionAttr("ccc"),
+    "op_bundle_sizes": NO_BUNDLES,
+    "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
+}
+NO_ORDERING = IntegerAttr(0, I64)
+
+OpT = TypeVar("OpT", bound=Operation)
+Pattern: TypeAlias = "Callable[[Any, LlvmBuilder], None]"
+"""Converts one operation: reads its operands from the builder, emits, and defines its results."""
+
+
+@lru_cache(maxsize=1024)
+def i32_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(i32, values)
+
+
+@lru_cache(maxsize=1024)
+def vector_of(length: int, element: Attribute) -> Vector:
+    return VectorType(element, (length,))
+
+
+@lru_cache(maxsize=4096)
+def fast_math(flags: tuple[Any, ...]) -> llvm.FastMathAttr:
+    return llvm.FastMathAttr(flags)
+
+
+def flags_of(op: Operation) -> llvm.FastMathAttr:
+    """The llvm fast-math flags of an arith, math or vector operation."""
+    found = op.properties.get("fastmath")
+    return fast_math(tuple(found.data) if isinstance(found, arith.FastMathFlagsAttr) else ())
+
+
+_FLOAT_NAMES: dict[type, str] = {Float16Type: "f16", BFloat16Type: "bf16", Float32Type: "f32", Float64Type: "f64"}
+
+
+def integer(width: int) -> Integer:
+    return IntegerType(width)
+
+
+def bit_width(type_: Attribute) -> int:
+    """Bits of an integer, or of the elements of a vector of integers."""
+    if isinstance(type_, VectorType):
+        type_ = cast(Vector, type_).element_type
+    return cast(Integer, type_).width.data
+
+
+def mangled(type_: Attribute) -> str:
+    """A type as it stands in the name of an overloaded intrinsic: f32, i64, v16f32, p0."""
+    if isinstance(type_, IntegerType):
+        return f"i{cast(Integer, type_).width.data}"
+    if isinstance(type_, VectorType):
+        vector = cast(Vector, type_)
+        return f"v{vector.get_shape()[0]}{mangled(vector.element_type)}"
+    if isinstance(type_, llvm.LLVMPointerType):
+        return "p0"
+    return _FLOAT_NAMES[type(type_)]
+
+
+def byte_width(element: Attribute) -> int:
+    """Bytes of a float, integer or pointer in memory; an i1 takes one."""
+    if isinstance(element, IntegerType):
+        return max(1, cast(Integer, element).width.data // 8)
+    if isinstance(element, Float16Type | BFloat16Type):
+        return 2
+    return 4 if isinstance(element, Float32Type) else 8
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a memref lies in memory: the value is a pointer to element (0, .., 0)."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In elements."""
+    element: Attribute
+    """The element type as it stands in memory: i8 for i1, i64 for index."""
+    itemsize: int
+    """Bytes of an element."""
+    boolean: bool
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.itemsize
+
+    @property
+    def contiguous(self) -> bool:
+        expected = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != expected:
+                return False
+            expected *= size
+        return True
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * shape[dim + 1]
+    return tuple(strides)
+
+
+_VIEWS = (
+    memref.SubviewOp,
+    memref.CastOp,
+    memref.ReinterpretCastOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.ViewOp,
+    memref.AssumeAlignmentOp,
+)
+
+
+def root_buffer(value: SSAValue) -> SSAValue:
+    """The buffer that a memref is a view of: a block argument or the result of an operation that makes one."""
+    while isinstance(value.owner, _VIEWS):
+        value = value.owner.operands[0]
+    return value
+
+
+class LlvmBuilder:
+    """
+    The state of the conversion of one function.
+
+    Values of the old function are looked up with `operand`, which converts constants on first use and puts each once
+    at the top of the entry; results are bound with `define`. `block` is where the next operation goes.
+    """
+
+    def __init__(self, declare: Callable[[str, llvm.LLVMFunctionType], None]):
+        self.declare = declare
+        """Makes a function of that name and type known to the module: `declare("cbrt", ...)`."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.blocks: dict[Block, Block] = {}
+        self.block = Block()
+        self.new_blocks: list[Block] = []
+        self.location: LocationAttr | None = None
+        self.access_groups: Mapping[str, Attribute] = NO_PROPERTIES
+        """Attributes for accesses in the block under conversion: the parallel loops around it."""
+        self.loop_groups: dict[Operation, int] = {}
+        """The access group of each parallel loop, by the old branch that closes it."""
+        self.private_buffers: set[SSAValue] = set()
+        """Stack slots made anew by each iteration of a parallel loop: accesses to them are not independent."""
+        self.op: Operation
+        """The operation under conversion: where errors point."""
+        self._constants: dict[Any, SSAValue] = {}
+        self._prologue: list[Operation] = []
+        self._allocas: list[Operation] = []
+        self._layouts: dict[int, tuple[Attribute, Layout]] = {}
+        self._types: dict[int, tuple[Attribute, Attribute]] = {}
+
+    # Values
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        found = self.values.get(value)
+        if found is None:
+            owner = value.owner
+            if not isinstance(owner, arith.ConstantOp):
+                fail(self.op, f"uses a value of {owner} that is not converted")
+            found = self.values[value] = self.attribute_constant(owner.value, owner.result.type)
+        return found
+
+    def operands(self, op: Operation) -> list[SSAValue]:
+        return [self.operand(value) for value in op.operands]
+
+    def define(self, old: SSAValue, new: SSAValue) -> None:
+        if old.name_hint is not None and new.name_hint is None:
+            new.name_hint = old.name_hint
+        self.values[old] = new
+
+    def emit(
+        self,
+        op_class: type[Operation],
+        operands: Sequence[SSAValue],
+        result_type: Attribute,
+        properties: Mapping[str, Attribute] = NO_PROPERTIES,
+        attributes: Mapping[str, Attribute] = NO_PROPERTIES,
+    ) -> SSAValue:
+        """Append an operation of one result and return the result."""
+        op = op_class.create(
+            operands=operands,
+            result_types=(result_type,),
+            properties=properties,
+            attributes=attributes,
+            location=self.location,
+        )
+        self.block.add_op(op)
+        return op.results[0]
+
+    def add(self, op: OpT) -> OpT:
+        """Append a built operation."""
+        if self.location is not None:
+            op.location = self.location
+        self.block.add_op(op)
+        return op
+
+    # Constants
+
+    def constant(self, value: int, type_: Attribute = I64) -> SSAValue:
+        """An integer constant at the top of the function."""
+        key = (value, mangled(type_))
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = self._new_constant(IntegerAttr(value, cast(IntegerType, type_)), type_)
+        return found
+
+    def float_constant(self, value: float, type_: Attribute) -> SSAValue:
+        key = (struct.pack("<d", value), mangled(type_))
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = self._new_constant(FloatAttr(value, cast(Any, type_)), type_)
+        return found
+
+    def splat(self, scalar: SSAValue, length: int) -> SSAValue:
+        """A vector of one value; of a constant it is a constant."""
+        type_ = vector_of(length, scalar.type)
+        owner = scalar.owner
+        if isinstance(owner, llvm.ConstantOp) and isinstance(owner.value, IntegerAttr | FloatAttr):
+            key = (scalar, length)
+            if key not in self._constants:
+                element = cast(Any, owner.value).value.data
+                attr = DenseIntOrFPElementsAttr.from_list(cast(Any, type_), [element])
+                self._constants[key] = self._new_constant(attr, type_)
+            return self._constants[key]
+        poison = self.poison(type_)
+        one = self.emit(llvm.InsertElementOp, (poison, scalar, self.constant(0)), type_)
+        return self.emit(llvm.ShuffleVectorOp, (one, poison), type_, {"mask": i32_array((0,) * length)})
+
+    def poison(self, type_: Attribute) -> SSAValue:
+        """The undefined value that a vector or structure is built from."""
+        op = PoisonOp.create(result_types=(type_,))
+        self._prologue.append(op)
+        return op.results[0]
+
+    def zero(self, type_: Attribute) -> SSAValue:
+        """The integer 0, or the vector of them."""
+        return self.constant_like(0, type_)
+
+    def constant_like(self, value: int, type_: Attribute) -> SSAValue:
+        """An integer constant of an integer type, or a splat of a vector type."""
+        if isinstance(type_, VectorType):
+            vector = cast(Vector, type_)
+            return self.splat(self.constant(value, vector.element_type), vector.get_shape()[0])
+        return self.constant(value, type_)
+
+    def extract_element(self, vector: SSAValue, index: SSAValue) -> SSAValue:
+        return self.emit(ExtractElementOp, (vector, index), cast(Vector, vector.type).element_type)
+
+    def attribute_constant(self, attr: Attribute, type_: Attribute) -> SSAValue:
+        """The converted value of an arith.constant."""
+        if isinstance(attr, IntegerAttr):
+            return self.constant(attr.value.data, self.type(type_))
+        if isinstance(attr, FloatAttr):
+            return self.float_constant(attr.value.data, type_)
+        if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
+            new_type = self.type(cast(Vector, type_))
+            dense = cast("DenseIntOrFPElementsAttr[Any]", attr)
+            if dense.type != new_type:
+                dense = DenseIntOrFPElementsAttr(cast(Any, new_type), dense.data)
+            return self._new_constant(dense, new_type)
+        fail(self.op, f"uses a constant of type {type_}, which has no form in the llvm dialect")
+
+    def _new_constant(self, attr: Attribute, type_: Attribute) -> SSAValue:
+        op = llvm.ConstantOp.create(result_types=(type_,), properties={"value": attr})
+        self._prologue.append(op)
+        return op.results[0]
+
+    def known_int(self, value: SSAValue) -> int | None:
+        """The number of an old integer or index constant, or None."""
+        owner = value.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return owner.value.value.data
+        return None
+
+    # Types
+
+    def type(self, type_: Attribute) -> Attribute:
+        """The llvm type of a value. Raises DiagnosticError about the current operation when there is none."""
+        found = self._types.get(id(type_))
+        if found is None:
+            found = self._types[id(type_)] = (type_, self._convert_type(type_))
+        return found[1]
+
+    def like(self, type_: Attribute, element: Attribute) -> Attribute:
+        """`element`, or the vector of it as long as `type_` where that is a vector."""
+        return vector_of(cast(Vector, type_).get_shape()[0], element) if isinstance(type_, VectorType) else element
+
+    def mask(self, compared: Attribute) -> Attribute:
+        """i1, or the vector of i1 for a vector: the type of a comparison."""
+        return self.like(compared, I1)
+
+    def _convert_type(self, type_: Attribute) -> Attribute:
+        if isinstance(type_, IntegerType):
+            if cast(Integer, type_).signedness.data is Signedness.SIGNLESS:
+                return cast(Integer, type_)
+        elif isinstance(type_, IndexType):
+            return I64
+        elif isinstance(type_, MemRefType):
+            return PTR
+        elif isinstance(type_, VectorType):
+            vector = cast(Vector, type_)
+            if len(vector.get_shape()) == 1 and not vector.get_num_scalable_dims():
+                element = self.type(vector.element_type)
+                return vector if element is vector.element_type else vector_of(vector.get_shape()[0], element)
+        elif type(type_) in _FLOAT_NAMES or type_.name.startswith("llvm."):
+            return type_
+        fail(self.op, f"has a value of type {type_}, which has no llvm type")
+
+    def layout(self, type_: Attribute) -> Layout:
+        """The memory layout of a memref type. Raises DiagnosticError for dynamic shapes or strides."""
+        found = self._layouts.get(id(type_))
+        if found is None:
+            found = self._layouts[id(type_)] = (type_, self._read_layout(cast(Buffer, type_)))
+        return found[1]
+
+    def _read_layout(self, type_: Buffer) -> Layout:
+        shape = type_.get_shape()
+        if any(size < 0 for size in shape):
+            fail(self.op, f"has a memref of dynamic shape, {type_}: only static shapes are supported")
+        layout = type_.layout
+        if isinstance(layout, NoneAttr):
+            strides = row_major(shape)
+        elif isinstance(layout, StridedLayoutAttr):
+            found = [stride.data for stride in layout.strides.data if isinstance(stride, IntAttr)]
+            if len(found) != len(shape):
+                fail(self.op, f"has a memref of dynamic strides, {type_}")
+            strides = tuple(found)
+        else:
+            fail(self.op, f"has a memref of layout {layout}: only the identity and strided layouts are supported")
+        element = self.type(type_.element_type)
+        boolean = isinstance(element, IntegerType) and bit_width(cast(Integer, element)) == 1
+        memory = cast(Attribute, I8 if boolean else element)
+        return Layout(shape, strides, memory, byte_width(memory), boolean)
+
+    # Memory
+
+    def gep(self, pointer: SSAValue, index: SSAValue | int, element: Attribute, inbounds: bool = True) -> SSAValue:
+        """`pointer + index` elements."""
+        if isinstance(index, int) and index == 0:
+            return pointer
+        if isinstance(index, int):
+            index = self.constant(index)
+        properties: dict[str, Attribute] = {
+            "rawConstantIndices": i32_array((llvm.GEP_USE_SSA_VAL,)),
+            "elem_type": element,
+            "noWrapFlags": _NO_FLAGS,
+        }
+        if inbounds:
+            properties["inbounds"] = UNIT
+        return self.emit(llvm.GEPOp, (pointer, index), PTR, properties)
+
+    def field(self, pointer: SSAValue, struct: llvm.LLVMStructType, index: int) -> SSAValue:
+        """The address of a field of a structure."""
+        properties = {"rawConstantIndices": i32_array((0, index)), "elem_type": struct, "noWrapFlags": _NO_FLAGS}
+        return self.emit(llvm.GEPOp, (pointer,), PTR, {**properties, "inbounds": UNIT})
+
+    def linear_index(self, indices: Sequence[SSAValue], strides: Sequence[int], wrap: bool = False) -> SSAValue | int:
+        """`sum(index * stride)` with the known part added up now; indices are values of the old function."""
+        properties = NO_PROPERTIES if wrap else {"overflowFlags": NO_WRAP}
+        known, total = 0, None
+        for index, stride in zip(indices, strides, strict=True):
+            number = self.known_int(index)
+            if number is not None:
+                known += number * stride
+                continue
+            term = self.operand(index)
+            if stride != 1:
+                term = self.emit(llvm.MulOp, (term, self.constant(stride)), I64, properties)
+            total = term if total is None else self.emit(llvm.AddOp, (total, term), I64, properties)
+        if total is None:
+            return known
+        if known:
+            total = self.emit(llvm.AddOp, (total, self.constant(known)), I64, properties)
+        return total
+
+    def address(self, buffer: SSAValue, indices: Sequence[SSAValue], inbounds: bool = True) -> SSAValue:
+        """The address of `buffer[indices]`; both are values of the old function."""
+        layout = self.layout(buffer.type)
+        index = self.linear_index(indices, layout.strides, wrap=not inbounds)
+        return self.gep(self.operand(buffer), index, layout.element, inbounds)
+
+    def tag(self, buffer: SSAValue) -> bool:
+        """Whether accesses to an old memref belong to the parallel loops around them."""
+        return not self.private_buffers or root_buffer(buffer) not in self.private_buffers
+
+    def load(self, pointer: SSAValue, type_: Attribute, alignment: int, tagged: bool = True) -> SSAValue:
+        properties = {"alignment": _alignment(alignment), "ordering": NO_ORDERING}
+        attributes = self.access_groups if tagged else NO_PROPERTIES
+        return self.emit(llvm.LoadOp, (pointer,), type_, properties, attributes)
+
+    def store(
+        self, value: SSAValue, pointer: SSAValue, alignment: int, tagged: bool = True, nontemporal: bool = False
+    ) -> None:
+        properties: dict[str, Attribute] = {"alignment": _alignment(alignment), "ordering": NO_ORDERING}
+        if nontemporal:
+            properties["nontemporal"] = UNIT
+        attributes = self.access_groups if tagged else NO_PROPERTIES
+        self.add(llvm.StoreOp.create(operands=(value, pointer), properties=properties, attributes=attributes))
+
+    def alloca(self, element: Attribute, count: int, alignment: int) -> SSAValue:
+        """A stack slot, made once at the function's entry wherever the old allocation stood."""
+        op = llvm.AllocaOp.create(
+            operands=(self.constant(count),),
+            result_types=(PTR,),
+            properties={"elem_type": element, "alignment": _alignment(alignment)},
+            location=self.location,
+        )
+        self._allocas.append(op)
+        return op.results[0]
+
+    # Calls
+
+    def intrinsic(
+        self,
+        name: str,
+        operands: Sequence[SSAValue],
+        result_type: Attribute | None,
+        overloads: Sequence[Attribute],
+        flags: llvm.FastMathAttr | None = None,
+        tagged: bool = False,
+    ) -> SSAValue:
+        """Call `llvm.NAME.OVERLOADS`; the result, or the last operand where there is none."""
+        full = ".".join(("llvm", name, *(mangled(type_) for type_ in overloads)))
+        op = llvm.CallIntrinsicOp.create(
+            operands=operands,
+            result_types=() if result_type is None else (result_type,),
+            properties={
+                "intrin": _string(full),
+                "fastmathFlags": flags or fast_math(()),
+                "op_bundle_sizes": NO_BUNDLES,
+                "operandSegmentSizes": i32_array((len(operands), 0)),
+            },
+            attributes=self.access_groups if tagged else NO_PROPERTIES,
+            location=self.location,
+        )
+        self.block.add_op(op)
+        return op.results[0] if result_type is not None else operands[-1]
+
+    def call(self, name: str, operands: Sequence[SSAValue], result_type: Attribute | None) -> SSAValue | None:
+        """Call a function of the module by its name."""
+        op = llvm.CallOp.create(
+            operands=operands,
+            result_types=() if result_type is None else (result_type,),
+            properties={
+                **PLAIN_CALL,
+                "callee": SymbolRefAttr(name),
+                "operandSegmentSizes": i32_array((len(operands), 0)),
+            },
+            location=self.location,
+        )
+        self.block.add_op(op)
+        return op.results[0] if result_type is not None else None
+
+    # Blocks
+
+    def new_block(self, arg_types: Sequence[Attribute] = ()) -> Block:
+        """A block of the new function, after all that exist."""
+        block = Block(arg_types=arg_types)
+        self.new_blocks.append(block)
+        return block
+
+    def begin_loop(self, count: int) -> tuple[Block, Block]:
+        """
+        Open a loop of `count` > 0 iterations at the current place; operations that follow are its body.
+
+        Returns its block, whose argument is the iteration, and the block after the loop, both for `end_loop`.
+        """
+        header, exit_ = Block(arg_types=(I64,)), Block()
+        self.add(llvm.BrOp.create(operands=(self.constant(0),), successors=(header,)))
+        self.new_blocks.append(header)
+        self.block = header
+        return header, exit_
+
+    def end_loop(self, header: Block, exit_: Block, count: int) -> None:
+        """Close the innermost open loop and go on after it."""
+        after = self.emit(llvm.AddOp, (header.args[0], self.constant(1)), I64, {"overflowFlags": NO_WRAP})
+        properties = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
+        again = self.emit(llvm.ICmpOp, (after, self.constant(count)), I1, properties)
+        segments = {"operandSegmentSizes": i32_array((1, 1, 0))}
+        self.add(llvm.CondBrOp.create(operands=(again, after), successors=(header, exit_), properties=segments))
+        self.new_blocks.append(exit_)
+        self.block = exit_
+
+    def finish(self) -> list[Block]:
+        """The new function's blocks; constants and stack slots stand at the top of the first."""
+        entry = self.new_blocks[0]
+        prologue = [*self._prologue, *self._allocas]
+        if prologue:
+            first = entry.first_op
+            assert first is not None
+            entry.insert_ops_before(prologue, first)
+        return self.new_blocks
+
+
+_NO_FLAGS = IntegerAttr(0, i32)
+
+
+@lru_cache(maxsize=64)
+def _alignment(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, I64)
+
+
+@lru_cache(maxsize=1024)
+def _string(text: str) -> StringAttr:
+    return StringAttr(text)
+
+
+@lru_cache(maxsize=256)
+def access_group_attributes(groups: tuple[int, ...]) -> Mapping[str, Attribute]:
+    """The attribute of an access that belongs to these parallel loops."""
+    return {ACCESS_GROUPS: DenseArrayBase.from_list(I64, groups)} if groups else NO_PROPERTIES

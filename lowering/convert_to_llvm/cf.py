@@ -1,0 +1,70 @@
+"""cf to llvm: branches, with the facts about a loop that its closing branch carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from xdsl.dialects import cf, llvm
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.llvm_ops import LOOP, make_switch
+from .builder import I64, UNIT, LlvmBuilder, Pattern, i32_array
+
+PARALLEL = "xhlo.parallel"
+VECTORIZE = "xhlo.vectorize"
+UNROLL = "xhlo.unroll"
+
+
+def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]:
+    """What the branch that closes a loop says of it: `{loop = {parallel_accesses, vectorize, unroll}}`."""
+    found: dict[str, Attribute] = {}
+    if group is not None:
+        found["parallel_accesses"] = IntegerAttr(group, I64)
+    if PARALLEL in op.attributes or VECTORIZE in op.attributes:
+        found["vectorize"] = UNIT
+    unroll = op.attributes.get(UNROLL)
+    if isinstance(unroll, IntegerAttr):
+        found["unroll"] = IntegerAttr(unroll.value.data, I64)
+    return {LOOP: DictionaryAttr(found)} if found else {}
+
+
+def _branch(op: cf.BranchOp, to: LlvmBuilder) -> None:
+    to.add(
+        llvm.BrOp.create(
+            operands=to.operands(op),
+            successors=(to.blocks[op.successor],),
+            attributes=loop_annotation(op, to.loop_groups.get(op)),
+        )
+    )
+
+
+def _conditional_branch(op: cf.ConditionalBranchOp, to: LlvmBuilder) -> None:
+    to.add(
+        llvm.CondBrOp.create(
+            operands=to.operands(op),
+            successors=(to.blocks[op.then_block], to.blocks[op.else_block]),
+            properties={"operandSegmentSizes": i32_array((1, len(op.then_arguments), len(op.else_arguments)))},
+            attributes=loop_annotation(op, to.loop_groups.get(op)),
+        )
+    )
+
+
+def _switch(op: cf.SwitchOp, to: LlvmBuilder) -> None:
+    values: list[int] = []
+    if op.case_values is not None:
+        values = [int(value) for value in cast("DenseIntOrFPElementsAttr[Any]", op.case_values).get_values()]
+    cases = [
+        (to.blocks[block], [to.operand(value) for value in operands])
+        for block, operands in zip(op.case_blocks, op.case_operand, strict=True)
+    ]
+    default = to.blocks[op.default_block], [to.operand(value) for value in op.default_operands]
+    to.add(make_switch(to.operand(op.flag), default, values, cases))
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {
+    cf.BranchOp: _branch,
+    cf.ConditionalBranchOp: _conditional_branch,
+    cf.SwitchOp: _switch,
+}

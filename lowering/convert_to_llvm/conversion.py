@@ -1,0 +1,264 @@
+"""Conversion of everything below the loops to the llvm dialect: one walk, dispatched on the class of the operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import cf, func, llvm, memref
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from ...dialects.cpu import ParallelForOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.hlo_pass import HloPass
+from . import arith, cpu, math, vector
+from . import cf as cf_patterns
+from . import func as func_patterns
+from . import memref as memref_patterns
+from .builder import (
+    PTR,
+    UNIT,
+    LlvmBuilder,
+    Pattern,
+    access_group_attributes,
+    root_buffer,
+)
+
+KERNEL = "hlo.kernel"
+INLINE = "xhlo.inline"
+PARALLEL_BODY = "xhlo.parallel_body"
+MAIN = "main"
+ENTRY = "xhlo_entry"
+
+PATTERNS: Mapping[type[Operation], Pattern] = {
+    **arith.PATTERNS,
+    **math.PATTERNS,
+    **memref_patterns.PATTERNS,
+    **vector.PATTERNS,
+    **func_patterns.PATTERNS,
+    **cf_patterns.PATTERNS,
+    **cpu.PATTERNS,
+}
+
+
+@dataclass(frozen=True)
+class ConvertToLlvmPass(HloPass):
+    """
+    Converts func, cf, arith, math, memref, vector and cpu to the llvm dialect.
+
+    Before: `memref.load %m[%i, %j] : memref<4x8xf32>`
+    After:  `llvm.load (llvm.getelementptr inbounds %m[%i * 8 + %j] : f32)`
+    A memref is a pointer to its first element, index is i64, an i1 in memory takes a byte. Private functions become
+    internal ones; @xhlo_entry(ptr) loads the pointers of @main's parameters in order and calls it.
+    Assumes: static shapes and strides; no structured control flow (convert-loops-to-cf), no memref.alloc (plan-buffers).
+    Leaves: llvm only.
+    """
+
+    name = "convert-to-llvm"
+    illegal = ("func.*", "cf.*", "arith.*", "math.*", "memref.*", "vector.*", "scf.*", "cpu.*")
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        ModuleConversion(module).run()
+
+
+class ModuleConversion:
+    """Replaces a module's functions and globals one by one."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.declared: dict[str, llvm.LLVMFunctionType] = {}
+        self.groups = 0
+
+    def run(self) -> None:
+        block = self.module.body.block
+        old_ops = list(block.ops)
+        functions = {op.sym_name.data: op for op in old_ops if isinstance(op, func.FuncOp)}
+        independent = _independent_bodies(functions.values())
+        new_ops: list[Operation] = []
+        for op in old_ops:
+            if isinstance(op, func.FuncOp):
+                new_ops.append(self._function(op, independent))
+                if PARALLEL_BODY in op.attributes:
+                    new_ops.append(self._thunk(op))
+            elif isinstance(op, memref.GlobalOp):
+                new_ops.append(memref_patterns.convert_global(op, self._builder(op)))
+            elif op.name.startswith("llvm."):
+                new_ops.append(op)
+            else:
+                fail(op, "is not supported by convert-to-llvm at the top of a module")
+        if MAIN in functions:
+            new_ops.append(self._entry(functions[MAIN]))
+        present = {op.sym_name.data for op in new_ops if isinstance(op, llvm.FuncOp)}
+        new_ops += [
+            llvm.FuncOp(name, type_, llvm.LinkageAttr("external"))
+            for name, type_ in self.declared.items()
+            if name not in present
+        ]
+        for op in old_ops:
+            op.detach()
+        block.add_ops(new_ops)
+
+    def _builder(self, op: Operation) -> LlvmBuilder:
+        builder = LlvmBuilder(self._declare)
+        builder.op, builder.location = op, op.location
+        return builder
+
+    def _declare(self, name: str, type_: llvm.LLVMFunctionType) -> None:
+        self.declared[name] = type_
+
+    def _function(self, op: func.FuncOp, independent: frozenset[str]) -> llvm.FuncOp:
+        to = self._builder(op)
+        body = Region(self._blocks(op, to)) if op.body.blocks else Region()
+        external = op.sym_visibility is None or op.sym_visibility.data == "public" or not op.body.blocks
+        made = llvm.FuncOp(
+            op.sym_name,
+            self._type(op, to),
+            llvm.LinkageAttr("external" if external else "internal"),
+            body=body,
+        )
+        made.location = op.location
+        if KERNEL in op.attributes or op.sym_name.data in independent:
+            made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
+        traits = _function_traits(op)
+        if traits:
+            made.properties["passthrough"] = ArrayAttr([StringAttr(trait) for trait in traits])
+        return made
+
+    def _type(self, op: func.FuncOp, to: LlvmBuilder) -> llvm.LLVMFunctionType:
+        inputs = [to.type(type_) for type_ in op.function_type.inputs.data]
+        results = [to.type(type_) for type_ in op.function_type.outputs.data]
+        return llvm.LLVMFunctionType(inputs, func_patterns.result_type(results))
+
+    def _blocks(self, op: func.FuncOp, to: LlvmBuilder) -> list[Block]:
+        """Convert a body. Blocks are visited so that a value's definition comes before its uses."""
+        for old in op.body.blocks:
+            to.blocks[old] = new = Block(arg_types=[to.type(arg.type) for arg in old.args])
+            for old_arg, new_arg in zip(old.args, new.args, strict=True):
+                to.define(old_arg, new_arg)
+        groups = self._find_parallel_loops(op, to)
+        converted: dict[Block, list[Block]] = {}
+        for old in _from_entry(op.body):
+            to.block = to.blocks[old]
+            to.new_blocks = [to.block]
+            to.access_groups = access_group_attributes(tuple(groups.get(old, ())))
+            for inner in old.ops:
+                pattern = PATTERNS.get(type(inner))
+                if pattern is None:
+                    fail(inner, "is not supported by convert-to-llvm: it has no lowering there")
+                to.op, to.location = inner, inner.location
+                pattern(inner, to)
+            converted[old] = to.new_blocks
+        to.new_blocks = [new for old in op.body.blocks if old in converted for new in converted[old]]
+        return to.finish()
+
+    def _find_parallel_loops(self, op: func.FuncOp, to: LlvmBuilder) -> dict[Block, list[int]]:
+        """
+        The access groups of each block: one group for each loop whose closing branch carries xhlo.parallel.
+
+        Stack slots that such a loop makes anew in each iteration are one slot after the conversion; accesses to them
+        stay outside of the groups.
+        """
+        groups: dict[Block, list[int]] = {}
+        for block in op.body.blocks:
+            last = block.last_op
+            if not isinstance(last, cf.BranchOp) or cf_patterns.PARALLEL not in last.attributes:
+                continue
+            to.loop_groups[last] = self.groups
+            for inside in _natural_loop(block, last.successor):
+                groups.setdefault(inside, []).append(self.groups)
+                to.private_buffers.update(
+                    inner.memref for inner in inside.ops if isinstance(inner, memref.AllocaOp)
+                )
+            self.groups += 1
+        return groups
+
+    def _thunk(self, op: func.FuncOp) -> llvm.FuncOp:
+        to = self._builder(op)
+        captures = [to.type(type_) for type_ in op.function_type.inputs.data[:-2]]
+        made = cpu.make_thunk(op.sym_name.data, captures, to)
+        made.location = op.location
+        return made
+
+    def _entry(self, main: func.FuncOp) -> llvm.FuncOp:
+        """`void @xhlo_entry(ptr buffers)`: buffers[i] is the address of @main's parameter i."""
+        inputs = main.function_type.inputs.data
+        if main.function_type.outputs.data or not all(isinstance(type_, MemRefType) for type_ in inputs):
+            fail(main, "takes or returns values: the entry takes memrefs only (bufferize first)")
+        to = self._builder(main)
+        to.block = to.new_block([PTR])
+        buffers = to.block.args[0]
+        pointers = [to.load(to.gep(buffers, index, PTR), PTR, 8, tagged=False) for index in range(len(inputs))]
+        to.call(main.sym_name.data, pointers, None)
+        to.add(llvm.ReturnOp.create())
+        made = llvm.FuncOp(ENTRY, llvm.LLVMFunctionType([PTR]), llvm.LinkageAttr("external"), body=Region(to.finish()))
+        made.location = main.location
+        return made
+
+
+def _function_traits(op: func.FuncOp) -> list[str]:
+    """LLVM's attributes of a function: kernels and parallel bodies stay functions, so that their noalias is kept."""
+    if INLINE in op.attributes:
+        return ["alwaysinline", "nounwind"]
+    if KERNEL in op.attributes or PARALLEL_BODY in op.attributes:
+        return ["noinline", "nounwind"]
+    return ["nounwind"] if op.body.blocks else []
+
+
+def _no_alias(types: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr]:
+    marked = DictionaryAttr({"llvm.noalias": UNIT})
+    plain = DictionaryAttr({})
+    return ArrayAttr([marked if isinstance(type_, MemRefType) else plain for type_ in types])
+
+
+def _independent_bodies(functions: Iterable[func.FuncOp]) -> frozenset[str]:
+    """
+    The parallel bodies whose memref parameters never alias: at each place that starts one, the captured memrefs are
+    views of different buffers, each a parameter of a kernel or a stack slot.
+    """
+    independent: dict[str, bool] = {}
+    for function in functions:
+        for op in function.walk():
+            if isinstance(op, ParallelForOp):
+                name = op.callee.root_reference.data
+                independent[name] = independent.get(name, True) and _captures_differ(op, function)
+    return frozenset(name for name, holds in independent.items() if holds)
+
+
+def _captures_differ(op: ParallelForOp, function: func.FuncOp) -> bool:
+    roots: list[SSAValue] = [root_buffer(value) for value in op.captures if isinstance(value.type, MemRefType)]
+    for root in roots:
+        parameter = isinstance(root, BlockArgument) and root.owner is function.body.first_block
+        if not (parameter and KERNEL in function.attributes) and not isinstance(root.owner, memref.AllocaOp):
+            return False
+    return len(set(roots)) == len(roots)
+
+
+def _from_entry(region: Region) -> list[Block]:
+    """The reachable blocks in depth-first order from the entry: a block comes after those that dominate it."""
+    first = region.first_block
+    assert first is not None
+    found: dict[Block, None] = {}
+    waiting = [first]
+    while waiting:
+        block = waiting.pop()
+        if block in found:
+            continue
+        found[block] = None
+        last = block.last_op
+        if last is not None:
+            waiting += reversed(last.successors)
+    return list(found)
+
+
+def _natural_loop(latch: Block, header: Block) -> list[Block]:
+    """The blocks of the loop that `latch` closes: those that reach it without passing the header."""
+    found: dict[Block, None] = {header: None}
+    waiting = [latch]
+    while waiting:
+        block = waiting.pop()
+        if block not in found:
+            found[block] = None
+            waiting += block.predecessors()
+    return list(found)

@@ -1,0 +1,58 @@
+"""cpu.parallel_for to llvm: a structure of the captures, and a thunk that unpacks it on each thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute, Operation, Region
+
+from ...dialects.cpu import ParallelForOp
+from .builder import I64, PTR, LlvmBuilder, Pattern, byte_width
+
+PARALLEL_FOR = "xhlo_parallel_for"
+"""Of the runtime: `void xhlo_parallel_for(void (*share)(void *context, i64 lo, i64 hi), void *context, i64 count)`."""
+
+PARALLEL_FOR_TYPE = llvm.LLVMFunctionType([PTR, PTR, I64])
+THUNK_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])
+
+
+def thunk_name(body: str) -> str:
+    return f"{body}.thunk"
+
+
+def _parallel_for(op: ParallelForOp, to: LlvmBuilder) -> None:
+    """
+    `cpu.parallel_for @body(%a, %b) {count = N}` becomes
+
+        store a, b in a structure on the stack;   call @xhlo_parallel_for(@body.thunk, structure, N)
+    """
+    body = op.callee.root_reference.data
+    captures = [to.operand(value) for value in op.captures]
+    struct = llvm.LLVMStructType.from_type_list([value.type for value in captures])
+    context = to.alloca(struct, 1, 8) if captures else to.emit(llvm.ZeroOp, (), PTR)
+    for index, value in enumerate(captures):
+        to.store(value, to.field(context, struct, index), byte_width(value.type), tagged=False)
+    thunk = to.emit(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(thunk_name(body))})
+    to.declare(PARALLEL_FOR, PARALLEL_FOR_TYPE)
+    to.call(PARALLEL_FOR, (thunk, context, to.constant(op.count.value.data)), None)
+
+
+def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder) -> llvm.FuncOp:
+    """`void @body.thunk(ptr context, i64 lo, i64 hi)`: loads the captures and calls the body."""
+    entry = to.block = to.new_block(THUNK_TYPE.inputs.data)
+    context, low, high = entry.args
+    struct = llvm.LLVMStructType.from_type_list(captures)
+    values = [
+        to.load(to.field(context, struct, index), type_, byte_width(type_), tagged=False)
+        for index, type_ in enumerate(captures)
+    ]
+    to.call(body, (*values, low, high), None)
+    to.add(llvm.ReturnOp.create())
+    return llvm.FuncOp(
+        thunk_name(body), THUNK_TYPE, llvm.LinkageAttr("internal"), body=Region(to.finish())
+    )
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {ParallelForOp: _parallel_for}

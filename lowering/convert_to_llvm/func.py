@@ -1,0 +1,46 @@
+"""func to llvm: calls and returns; several results travel as one struct."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Attribute, Operation
+
+from .builder import I64, LlvmBuilder, Pattern
+
+
+def result_type(types: Sequence[Attribute]) -> Attribute | None:
+    """The one type that a function returns: None without results, a struct for several."""
+    if len(types) < 2:
+        return types[0] if types else None
+    return llvm.LLVMStructType.from_type_list(list(types))
+
+
+def _call(op: func.CallOp, to: LlvmBuilder) -> None:
+    types = [to.type(result.type) for result in op.results]
+    returned = to.call(op.callee.root_reference.data, to.operands(op), result_type(types))
+    if returned is None:
+        return
+    if len(types) == 1:
+        to.define(op.results[0], returned)
+        return
+    for index, (result, type_) in enumerate(zip(op.results, types, strict=True)):
+        position = {"position": DenseArrayBase.from_list(I64, [index])}
+        to.define(result, to.emit(llvm.ExtractValueOp, (returned,), type_, position))
+
+
+def _return(op: func.ReturnOp, to: LlvmBuilder) -> None:
+    values = to.operands(op)
+    if len(values) > 1:
+        type_ = llvm.LLVMStructType.from_type_list([value.type for value in values])
+        packed = to.poison(type_)
+        for index, value in enumerate(values):
+            position = {"position": DenseArrayBase.from_list(I64, [index])}
+            packed = to.emit(llvm.InsertValueOp, (packed, value), type_, position)
+        values = [packed]
+    to.add(llvm.ReturnOp.create(operands=values))
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {func.CallOp: _call, func.ReturnOp: _return}

@@ -1,0 +1,128 @@
+"""math to llvm: intrinsics where the hardware has them, calls of the C library for what expand-math leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import llvm, math
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from .builder import I1, LlvmBuilder, Pattern, flags_of
+
+_F32, _F64 = Float32Type(), Float64Type()
+
+_INTRINSICS: dict[type[Operation], str] = {
+    math.SqrtOp: "sqrt",
+    math.AbsFOp: "fabs",
+    math.FmaOp: "fma",
+    math.FloorOp: "floor",
+    math.CeilOp: "ceil",
+    math.RoundEvenOp: "roundeven",
+    math.RoundOp: "round",
+    math.TruncOp: "trunc",
+    math.CopySignOp: "copysign",
+}
+_COUNTS: dict[type[Operation], str] = {math.CtPopOp: "ctpop"}
+_WITH_POISON_FLAG: dict[type[Operation], str] = {
+    math.CountLeadingZerosOp: "ctlz",
+    math.CountTrailingZerosOp: "cttz",
+    math.AbsIOp: "abs",
+}
+_LIBRARY: dict[type[Operation], str] = {
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.AtanOp: "atan",
+    math.AtanhOp: "atanh",
+    math.Atan2Op: "atan2",
+    math.CbrtOp: "cbrt",
+    math.CosOp: "cos",
+    math.CoshOp: "cosh",
+    math.ErfOp: "erf",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.ExpOp: "exp",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.Log2Op: "log2",
+    math.LogOp: "log",
+    math.PowFOp: "pow",
+    math.SinOp: "sin",
+    math.SinhOp: "sinh",
+    math.TanOp: "tan",
+    math.TanhOp: "tanh",
+}
+
+
+def _intrinsic(name: str, flagged: bool) -> Pattern:
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        type_ = to.type(op.results[0].type)
+        flags = flags_of(op) if flagged else None
+        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,), flags))
+
+    return convert
+
+
+def _with_poison_flag(name: str) -> Pattern:
+    """Intrinsics whose second operand says whether the odd input (zero, the smallest integer) is undefined: it is not."""
+
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        type_ = to.type(op.results[0].type)
+        operands = (to.operand(op.operands[0]), to.constant(0, I1))
+        to.define(op.results[0], to.intrinsic(name, operands, type_, (type_,)))
+
+    return convert
+
+
+def _reciprocal_root(op: math.RsqrtOp, to: LlvmBuilder) -> None:
+    """`1 / sqrt(x)`, both correctly rounded."""
+    type_ = op.result.type
+    root = to.intrinsic("sqrt", to.operands(op), type_, (type_,), flags_of(op))
+    element = cast("VectorType[Any]", type_).element_type if isinstance(type_, VectorType) else type_
+    one = to.float_constant(1.0, element)
+    if isinstance(type_, VectorType):
+        one = to.splat(one, cast("VectorType[Any]", type_).get_shape()[0])
+    to.define(op.result, to.emit(llvm.FDivOp, (one, root), type_, {"fastmathFlags": flags_of(op)}))
+
+
+def _library_call(name: str) -> Pattern:
+    """`call double @tan(double)`; float by the function ending in f; narrower floats by way of float; vectors by element."""
+
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        operands, type_ = to.operands(op), op.results[0].type
+        if not isinstance(type_, VectorType):
+            to.define(op.results[0], _call_scalar(to, name, operands, type_))
+            return
+        vector = cast("VectorType[Any]", type_)
+        result = to.poison(vector)
+        for lane in range(vector.get_shape()[0]):
+            index = to.constant(lane)
+            scalars = [to.extract_element(operand, index) for operand in operands]
+            value = _call_scalar(to, name, scalars, vector.element_type)
+            result = to.emit(llvm.InsertElementOp, (result, value, index), vector)
+        to.define(op.results[0], result)
+
+    return convert
+
+
+def _call_scalar(to: LlvmBuilder, name: str, operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+    narrow = isinstance(type_, Float16Type | BFloat16Type)
+    work: Attribute = _F32 if narrow else type_
+    if narrow:
+        operands = [to.emit(llvm.FPExtOp, (operand,), work) for operand in operands]
+    full = name + "f" if isinstance(work, Float32Type) else name
+    to.declare(full, llvm.LLVMFunctionType([work] * len(operands), work))
+    result = cast(SSAValue, to.call(full, operands, work))
+    return to.emit(llvm.FPTruncOp, (result,), type_) if narrow else result
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {
+    **{old: _intrinsic(name, True) for old, name in _INTRINSICS.items()},
+    **{old: _intrinsic(name, False) for old, name in _COUNTS.items()},
+    **{old: _with_poison_flag(name) for old, name in _WITH_POISON_FLAG.items()},
+    **{old: _library_call(name) for old, name in _LIBRARY.items()},
+    math.RsqrtOp: _reciprocal_root,
+}

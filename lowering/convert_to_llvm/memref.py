@@ -1,0 +1,244 @@
+"""
+memref to llvm: a memref of static shape is a bare pointer to its first element.
+
+Strides are static and come from the type; a subview is a moved pointer. Elements of type i1 take one byte each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseIntOrFPElementsAttr,
+    IntAttr,
+    IntegerAttr,
+    StridedLayoutAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.diagnostics import fail
+from .builder import I1, I8, I64, NO_WRAP, PTR, Buffer, Layout, LlvmBuilder, Pattern
+
+STACK_ALIGNMENT = 64
+GLOBAL_ALIGNMENT = 64
+
+
+def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
+    """`memref.load %m[%i, %j]` loads from `getelementptr %m, i * stride + j`."""
+    layout = to.layout(op.memref.type)
+    value = to.load(to.address(op.memref, op.indices), layout.element, layout.itemsize, to.tag(op.memref))
+    to.define(op.res, from_memory(to, value, layout))
+
+
+def _store(op: memref.StoreOp, to: LlvmBuilder) -> None:
+    layout = to.layout(op.memref.type)
+    value = to_memory(to, to.operand(op.value), layout)
+    pointer = to.address(op.memref, op.indices)
+    to.store(value, pointer, layout.itemsize, to.tag(op.memref), is_nontemporal(op))
+
+
+def is_nontemporal(op: Operation) -> bool:
+    found = op.properties.get("nontemporal")
+    return isinstance(found, IntegerAttr) and bool(cast(BoolAttr, found).value.data)
+
+
+def from_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
+    """A loaded element, or vector of them, as the program's type: a byte becomes a bit."""
+    if not layout.boolean:
+        return value
+    predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
+    zero = to.zero(value.type)
+    return to.emit(llvm.ICmpOp, (value, zero), to.mask(value.type), predicate)
+
+
+def to_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
+    """A value, or vector, as it is stored: a bit becomes a byte."""
+    return to.emit(llvm.ZExtOp, (value,), to.like(value.type, I8)) if layout.boolean else value
+
+
+def _alloca(op: memref.AllocaOp, to: LlvmBuilder) -> None:
+    """Stack memory stands in the function's entry block, so that a loop around it does not grow the stack."""
+    layout = to.layout(op.memref.type)
+    if op.dynamic_sizes or op.symbol_operands:
+        fail(op, "has dynamic sizes: only static shapes are supported")
+    wanted = op.alignment.value.data if op.alignment is not None else 0
+    alignment = max(STACK_ALIGNMENT if layout.nbytes > layout.itemsize else layout.itemsize, wanted)
+    count = max(1, layout.nbytes // layout.itemsize)
+    to.define(op.memref, to.alloca(layout.element, count, alignment))
+
+
+def _needs_plan(op: Operation, to: LlvmBuilder) -> None:
+    fail(op, "must be placed in the arena first: run plan-buffers")
+
+
+def _view(op: memref.ViewOp, to: LlvmBuilder) -> None:
+    """`memref.view %bytes[%shift]` is the address shift bytes further."""
+    shift = to.known_int(op.byte_shift)
+    index = shift if shift is not None else to.operand(op.byte_shift)
+    to.define(op.result, to.gep(to.operand(op.source), index, I8))
+
+
+def _subview(op: memref.SubviewOp, to: LlvmBuilder) -> None:
+    """The pointer moves by `sum(offset * stride of the source)`; sizes and strides are in the result's type."""
+    to.layout(op.result.type)
+    source = to.layout(op.source.type)
+    dynamic = iter(op.offsets)
+    known, indices, strides = 0, list[SSAValue](), list[int]()
+    for offset, stride in zip(op.static_offsets.get_values(), source.strides, strict=True):
+        if offset == DYNAMIC_INDEX:
+            indices.append(next(dynamic))
+            strides.append(stride)
+        else:
+            known += int(offset) * stride
+    index = to.linear_index(indices, strides)
+    if isinstance(index, int):
+        index += known
+    elif known:
+        index = to.emit(llvm.AddOp, (index, to.constant(known)), I64, {"overflowFlags": NO_WRAP})
+    to.define(op.result, to.gep(to.operand(op.source), index, source.element))
+
+
+def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
+    """The new type tells the new shape; the offset, in elements, moves the pointer."""
+    layout = to.layout(op.result.type)
+    (offset,) = op.static_offsets.get_values()
+    index: SSAValue | int = to.operand(op.offsets[0]) if offset == DYNAMIC_INDEX else int(offset)
+    source = op.source.type
+    if not isinstance(index, int) or index:
+        base = root_offset(cast(Buffer, source))
+        if base is None or not isinstance(index, int):
+            fail(op, "moves by an offset that is not known: only static offsets of whole buffers are supported")
+        index -= base
+    to.define(op.result, to.gep(to.operand(op.source), index, layout.element))
+
+
+def root_offset(type_: Buffer) -> int | None:
+    """The offset, in elements, that a memref's type says its first element has; None where it is dynamic."""
+    if not isinstance(type_.layout, StridedLayoutAttr):
+        return 0
+    offset = type_.layout.offset
+    return offset.data if isinstance(offset, IntAttr) else None
+
+
+def _same_pointer(op: Operation, to: LlvmBuilder) -> None:
+    """Casts and reshapes keep the pointer: the strides of the result's type describe the same elements."""
+    to.layout(op.results[0].type)
+    to.define(op.results[0], to.operand(op.operands[0]))
+
+
+def _dim(op: memref.DimOp, to: LlvmBuilder) -> None:
+    index = to.known_int(op.index)
+    shape = to.layout(op.source.type).shape
+    if index is None or not 0 <= index < len(shape):
+        fail(op, "asks for a dimension that is not a constant of the memref's rank")
+    to.define(op.result, to.constant(shape[index]))
+
+
+def _pointer_as_index(op: memref.ExtractAlignedPointerAsIndexOp, to: LlvmBuilder) -> None:
+    to.define(op.aligned_pointer, to.emit(llvm.PtrToIntOp, (to.operand(op.source),), I64))
+
+
+def _get_global(op: memref.GetGlobalOp, to: LlvmBuilder) -> None:
+    properties = {"global_name": SymbolRefAttr(op.name_.root_reference)}
+    to.define(op.memref, to.emit(llvm.AddressOfOp, (), PTR, properties))
+
+
+def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
+    """`memref.global` becomes an internal llvm global, aligned for vectors."""
+    layout = to.layout(op.type)
+    value = op.initial_value
+    wanted = op.alignment.value.data if op.alignment is not None else 0
+    array = llvm.LLVMArrayType(layout.nbytes // layout.itemsize, layout.element)
+    made = llvm.GlobalOp(
+        array,
+        op.sym_name,
+        "internal",
+        constant=op.constant is not None,
+        value=None if isinstance(value, UnitAttr) else cast("DenseIntOrFPElementsAttr[Any]", value),
+        alignment=max(GLOBAL_ALIGNMENT, wanted),
+    )
+    made.location = op.location
+    return made
+
+
+def _copy(op: memref.CopyOp, to: LlvmBuilder) -> None:
+    """
+    One memcpy where both sides are contiguous; else a loop over the outer dimensions around the largest contiguous
+    run, or around single elements.
+    """
+    source, target = to.layout(op.source.type), to.layout(op.destination.type)
+    if source.shape != target.shape or source.element != target.element:
+        fail(op, "copies between different shapes or element types")
+    if source.nbytes == 0:
+        return
+    pointers = to.operand(op.destination), to.operand(op.source)
+    rank = len(source.shape)
+    outer = rank
+    run = 1
+    while outer and source.strides[outer - 1] == run == target.strides[outer - 1]:
+        run *= source.shape[outer - 1]
+        outer -= 1
+    while outer and source.shape[outer - 1] == 1:
+        outer -= 1
+
+    def copy_run(to: LlvmBuilder, target_pointer: SSAValue, source_pointer: SSAValue) -> None:
+        if run == 1:
+            value = to.load(source_pointer, source.element, source.itemsize, tagged=False)
+            to.store(value, target_pointer, source.itemsize, tagged=False)
+        else:
+            size = to.constant(run * source.itemsize)
+            operands = (target_pointer, source_pointer, size, to.constant(0, I1))
+            to.intrinsic("memcpy", operands, None, (PTR, PTR, I64))
+
+    _copy_dimension(to, 0, outer, pointers, (target, source), copy_run)
+
+
+def _copy_dimension(
+    to: LlvmBuilder,
+    dim: int,
+    outer: int,
+    pointers: tuple[SSAValue, SSAValue],
+    layouts: tuple[Layout, Layout],
+    copy_run: Callable[[LlvmBuilder, SSAValue, SSAValue], None],
+) -> None:
+    """A loop over dimension `dim` of a copy; both pointers move by their stride in each iteration."""
+    if dim == outer:
+        copy_run(to, *pointers)
+        return
+    size = layouts[0].shape[dim]
+    header, exit_ = to.begin_loop(size)
+    index = header.args[0]
+    moved: list[SSAValue] = []
+    for pointer, layout in zip(pointers, layouts, strict=True):
+        offset = to.emit(
+            llvm.MulOp, (index, to.constant(layout.strides[dim])), I64, {"overflowFlags": NO_WRAP}
+        )
+        moved.append(to.gep(pointer, offset, layout.element))
+    _copy_dimension(to, dim + 1, outer, (moved[0], moved[1]), layouts, copy_run)
+    to.end_loop(header, exit_, size)
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.AllocOp: _needs_plan,
+    memref.DeallocOp: _needs_plan,
+    memref.ViewOp: _view,
+    memref.SubviewOp: _subview,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.CastOp: _same_pointer,
+    memref.AssumeAlignmentOp: _same_pointer,
+    memref.CollapseShapeOp: _same_pointer,
+    memref.ExpandShapeOp: _same_pointer,
+    memref.DimOp: _dim,
+    memref.ExtractAlignedPointerAsIndexOp: _pointer_as_index,
+    memref.GetGlobalOp: _get_global,
+    memref.CopyOp: _copy,
+}

@@ -1,0 +1,197 @@
+"""LLVM IR text to machine code: optimize, emit assembly or object code, load it into the process."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from . import openmp
+
+Timings = dict[str, float]
+"""Seconds by stage: parse, optimize, codegen, load."""
+
+_EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
+"""Their conversions to bfloat flush denormals to zero."""
+
+_lock = threading.RLock()
+"""llvmlite's objects are made and used by one thread at a time."""
+
+
+def host_triple() -> str:
+    return str(llvm.get_process_triple())
+
+
+def host_cpu() -> str:
+    """The name of this machine's CPU, as LLVM knows it: "znver4"."""
+    return str(llvm.get_host_cpu_name())
+
+
+@lru_cache(maxsize=1)
+def host_features() -> str:
+    """This machine's features as LLVM spells them, without those that compute other results: "+avx2,+fma,-..."."""
+    features: Any = llvm.get_host_cpu_features()
+    for name in _EXCLUDED_FEATURES:
+        if name in features:
+            features[name] = False
+    return str(features.flatten())
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _target_machine() -> Any:
+    _initialize()
+    target: Any = llvm.Target.from_triple(host_triple())
+    return target.create_target_machine(
+        cpu=host_cpu(), features=host_features(), opt=3, reloc="pic", codemodel="default"
+    )
+
+
+@contextmanager
+def _stage(timings: Timings | None, name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    if timings is not None:
+        timings[name] = timings.get(name, 0.0) + time.perf_counter() - start
+
+
+def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> Any:
+    """Parse, verify and optimize. Raises RuntimeError with LLVM's message for text that it refuses."""
+    with _stage(timings, "parse"):
+        module: Any = llvm.parse_assembly(text)
+        module.verify()
+    with _stage(timings, "optimize"):
+        options: Any = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
+        options.loop_unrolling = level > 1
+        builder: Any = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def optimize(text: str, timings: Timings | None = None, level: int = 3) -> str:
+    """The LLVM IR after the optimizer, as text."""
+    with _lock:
+        return str(_optimized(text, _target_machine(), timings, level))
+
+
+def compile_to_assembly(text: str, timings: Timings | None = None, level: int = 3) -> str:
+    """Assembly for this machine."""
+    with _lock:
+        machine = _target_machine()
+        module = _optimized(text, machine, timings, level)
+        with _stage(timings, "codegen"):
+            return str(machine.emit_assembly(module))
+
+
+def compile_to_object(text: str, timings: Timings | None = None, level: int = 3) -> bytes:
+    """A relocatable object file for this machine; `timings` receives the seconds of each stage."""
+    with _lock:
+        machine = _target_machine()
+        module = _optimized(text, machine, timings, level)
+        with _stage(timings, "codegen"):
+            return bytes(machine.emit_object(module))
+
+
+@dataclass
+class LoadedCode:
+    """Machine code in this process; it lives as long as this object."""
+
+    addresses: Mapping[str, int]
+    """Of the symbols that were asked for."""
+    timings: Timings = field(default_factory=Timings)
+    _tracker: object = None
+    _needs: object = None
+    """Other loaded code that this code calls."""
+
+    def __getitem__(self, symbol: str) -> int:
+        return self.addresses[symbol]
+
+
+class _Engine:
+    """The process's linker, and the runtime functions that compiled code may call."""
+
+    def __init__(self) -> None:
+        _initialize()
+        self.jit: Any = llvm.create_lljit_compiler(_target_machine(), use_jit_link=sys.platform.startswith("linux"))
+        self._numbers = itertools.count()
+        self.imports: dict[str, int] = {}
+        chosen = openmp.runtime()
+        text = openmp.parallel_for_ir(chosen.kind) + _CLOCK.replace("CLOCK_ID", str(time.CLOCK_MONOTONIC))
+        self.runtime = self.link(compile_to_object(text, level=1), RUNTIME_FUNCTIONS, chosen.symbols)
+        self.imports = dict(self.runtime.addresses)
+
+    def link(self, code: bytes, symbols: Sequence[str], imports: Mapping[str, int]) -> LoadedCode:
+        library: Any = llvm.JITLibraryBuilder()
+        library.add_object_img(code)
+        library.add_current_process()
+        for name, address in {**self.imports, **imports}.items():
+            library.import_symbol(name, address)
+        for name in symbols:
+            library.export_symbol(name)
+        tracker: Any = library.link(self.jit, f"xhlo.{next(self._numbers)}")
+        return LoadedCode({name: int(tracker[name]) for name in symbols}, _tracker=tracker)
+
+
+RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock")
+"""What compiled code may call besides the C library."""
+
+_CLOCK = """
+declare i32 @clock_gettime(i32, ptr)
+
+define i64 @xhlo_clock() {
+  %time = alloca { i64, i64 }
+  call i32 @clock_gettime(i32 CLOCK_ID, ptr %time)
+  %seconds = load i64, ptr %time
+  %at = getelementptr i8, ptr %time, i64 8
+  %rest = load i64, ptr %at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}
+"""
+
+_engine: _Engine | None = None
+
+
+def load(
+    code: str | bytes, symbols: Sequence[str] = ("xhlo_entry",), imports: Mapping[str, int] | None = None
+) -> LoadedCode:
+    """
+    Put code into this process and find the addresses of `symbols`.
+
+    `code` is LLVM IR text, which is compiled first, or object code. It may call the runtime's functions, the C library,
+    and `imports` (addresses by name). Raises RuntimeError when LLVM refuses the code or a symbol is missing.
+    """
+    global _engine
+    timings = Timings()
+    with _lock:
+        if _engine is None:
+            with _stage(timings, "runtime"):
+                _engine = _Engine()
+        if isinstance(code, str):
+            code = compile_to_object(code, timings)
+        with _stage(timings, "load"):
+            loaded = _engine.link(code, symbols, imports or {})
+    loaded.timings = timings
+    loaded._needs = _engine.runtime  # pyright: ignore[reportPrivateUsage]
+    return loaded
+
+
+def call(loaded: LoadedCode, symbol: str, *arrays: Any) -> None:
+    """Call a function of pointers with the data of NumPy arrays: for tests and experiments."""
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(loaded[symbol])
+    function(*(array.__array_interface__["data"][0] for array in arrays))

@@ -1,0 +1,119 @@
+"""Constants as LLVM's text spells them: floats bit for bit, arrays of bytes compactly."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from ..hlo_dialect.diagnostics import fail
+from .llvm_types import type_text
+
+_SCALARS: dict[type, Any] = {
+    Float16Type: np.dtype(np.float16),
+    BFloat16Type: np.dtype(ml_dtypes.bfloat16),
+    Float32Type: np.dtype(np.float32),
+    Float64Type: np.dtype(np.float64),
+}
+
+
+def attribute_literal(op: Operation, attr: Attribute, type_: Attribute) -> str:
+    """A constant of a scalar or vector type, without its type."""
+    if isinstance(attr, IntegerAttr):
+        return integer_literal(cast("IntegerAttr[Any]", attr).value.data, type_)
+    if isinstance(attr, FloatAttr):
+        value = cast("FloatAttr[Any]", attr).value.data
+        with np.errstate(over="ignore"):
+            return float_literal(np.array(value, _SCALARS[type(type_)]).tobytes(), type_)
+    if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(type_, VectorType):
+        return _vector_literal(cast("DenseIntOrFPElementsAttr[Any]", attr), cast("VectorType[Any]", type_))
+    fail(op, f"has a constant of type {type_}, which the LLVM IR writer does not support")
+
+
+def integer_literal(value: int, type_: Attribute) -> str:
+    if isinstance(type_, IntegerType) and cast("IntegerType[Any, Any]", type_).width.data == 1:
+        return "true" if value else "false"
+    return str(value)
+
+
+def float_literal(data: bytes, type_: Attribute) -> str:
+    """
+    A float from its bytes in memory, exactly: `0xH3C00`, `0xR3F80`, and for float and double the bits of the double.
+
+    A float NaN keeps its payload: it is moved to the top of the double's.
+    """
+    bits = int.from_bytes(data, "little")
+    if isinstance(type_, Float16Type):
+        return f"0xH{bits:04X}"
+    if isinstance(type_, BFloat16Type):
+        return f"0xR{bits:04X}"
+    if isinstance(type_, Float32Type):
+        if bits & 0x7F800000 == 0x7F800000:
+            bits = (bits & 0x80000000) << 32 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29
+        else:
+            (value,) = struct.unpack("<f", data)
+            (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+    return f"0x{bits:016X}"
+
+
+def _vector_literal(attr: DenseIntOrFPElementsAttr[Any], type_: VectorType[Any]) -> str:
+    """`splat (float 0x..)`, or `<float 0x.., ..>`."""
+    element = cast(Attribute, type_.element_type)
+    data: bytes = attr.data.data
+    name = type_text(element)
+    length = type_.get_shape()[0]
+    if isinstance(element, IntegerType):
+        size = _element_bytes(element)
+        kind = cast(Attribute, element)
+        items = [
+            integer_literal(int.from_bytes(data[at : at + size], "little", signed=size > 1), kind)
+            for at in range(0, len(data), size)
+        ]
+    else:
+        size = _SCALARS[type(element)].itemsize
+        items = [float_literal(data[at : at + size], element) for at in range(0, len(data), size)]
+    if len(items) == 1 or (len(set(items)) == 1 and len(items) == length):
+        return f"splat ({name} {items[0]})"
+    return "<" + ", ".join(f"{name} {item}" for item in items) + ">"
+
+
+_BYTES = [chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in range(256)]
+
+
+def global_initializer(op: llvm.GlobalOp) -> str:
+    """Type and value of a global: `[8 x i8] c"..."`, or zeros; a splat in the module is written out."""
+    type_ = op.global_type
+    if not isinstance(type_, llvm.LLVMArrayType):
+        fail(op, "is a global of another type than an array, which the LLVM IR writer does not support")
+    value = op.value
+    if value is None:
+        return f"{type_text(type_)} zeroinitializer"
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        fail(op, "has an initial value that is no dense constant")
+    data: bytes = cast("DenseIntOrFPElementsAttr[Any]", value).data.data
+    if not any(data):
+        return f"{type_text(type_)} zeroinitializer"
+    if len(data) == _element_bytes(type_.type):
+        data = data * type_.size.data
+    return f'[{len(data)} x i8] c"{"".join([_BYTES[byte] for byte in data])}"'
+
+
+def _element_bytes(type_: Attribute) -> int:
+    if isinstance(type_, IntegerType):
+        return max(1, cast("IntegerType[Any, Any]", type_).width.data // 8)
+    return int(_SCALARS[type(type_)].itemsize)

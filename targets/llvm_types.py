@@ -1,0 +1,48 @@
+"""Types as LLVM's text spells them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute
+
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+
+_NAMES: dict[type, str] = {
+    llvm.LLVMPointerType: "ptr",
+    llvm.LLVMVoidType: "void",
+    Float16Type: "half",
+    BFloat16Type: "bfloat",
+    Float32Type: "float",
+    Float64Type: "double",
+}
+_INTEGERS: dict[int, str] = {width: f"i{width}" for width in (1, 8, 16, 32, 64)}
+
+
+def type_text(type_: Attribute) -> str:
+    """`<16 x float>`. Raises DiagnosticError for a type that is none of LLVM's."""
+    if isinstance(type_, IntegerType):
+        width = cast("IntegerType[Any, Any]", type_).width.data
+        return _INTEGERS.get(width) or f"i{width}"
+    found = _NAMES.get(type(type_))
+    if found is not None:
+        if isinstance(type_, llvm.LLVMPointerType) and type_.addr_space.name == "builtin.int":
+            return f"ptr addrspace({cast(Any, type_.addr_space).data})"
+        return found
+    if isinstance(type_, VectorType):
+        vector = cast("VectorType[Any]", type_)
+        return f"<{vector.get_shape()[0]} x {type_text(vector.element_type)}>"
+    if isinstance(type_, llvm.LLVMArrayType):
+        return f"[{type_.size.data} x {type_text(type_.type)}]"
+    if isinstance(type_, llvm.LLVMStructType):
+        return "{ " + ", ".join(type_text(field) for field in type_.types.data) + " }"
+    raise DiagnosticError(Diagnostic("error", f"the type {type_} has no form in LLVM IR"))
