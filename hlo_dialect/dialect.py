@@ -1,9 +1,9 @@
 """
 The dialects that a program may use, collected from the family files, and the context that knows them all.
 
-Adding an operation edits no list: a file of `hlo_dialect/` with `OPS = (...)` joins the `hlo` dialect, a file of
-`dialects/` with `OPS` or `DIALECT` joins the dialect that its operations name. Installed packages add operations
-through the entry point group `xhlo.ops`. Every dialect is imported only when a program uses it.
+Adding an operation edits no list: a file of `hlo_dialect/` or `dialects/` with `OPS = (...)` or `DIALECT` joins the
+dialect that its operations name. Installed packages add operations through the entry point group `xhlo.ops`. Every
+dialect is imported only when a program uses it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,125 @@
+"""
+A small notation for elementwise hlo: `Tensor` overloads the operators, each makes one hlo operation.
+
+`a * 2.0 + b` makes the constant, the product and the sum. All values of one expression have one shape; constants are
+splats of the other operand's type, made once for each block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..hlo_dialect import elementwise_binary as binary
+from ..hlo_dialect import elementwise_unary as unary
+from ..hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction
+from ..hlo_dialect.conversion import BitcastConvertOp, ConvertOp
+from ..hlo_dialect.creation import ConstantOp
+from ..hlo_dialect.number_semantics import round_to
+from ..hlo_dialect.types import HloTensor, element_of, i1, make_tensor, numpy_dtype, shape_of, tensor_type
+
+
+@dataclass
+class Builder:
+    """Collects the operations of one decomposition in their order."""
+
+    ops: list[Operation] = field(default_factory=list[Operation])
+    constants: dict[tuple[float, HloTensor], SSAValue] = field(default_factory=dict[tuple[float, HloTensor], SSAValue])
+
+    def add(self, op: Operation) -> Tensor:
+        self.ops.append(op)
+        return Tensor(self, op.results[0])
+
+    def constant(self, number: float, type_: HloTensor) -> SSAValue:
+        """A splat of `number`, rounded to the element type."""
+        found = self.constants.get((number, type_))
+        if found is None:
+            dtype: Any = numpy_dtype(type_.element_type)
+            element = round_to(np.float64(number), dtype) if isinstance(number, float) else np.asarray(number, dtype)
+            found = self.constants[number, type_] = self.add(ConstantOp.of(element.reshape(1), type_)).value
+        return found
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A value under construction."""
+
+    builder: Builder
+    value: SSAValue
+
+    @property
+    def type(self) -> HloTensor:
+        return tensor_type(self.value)
+
+    def _apply(self, op: type[Operation], *operands: SSAValue, type_: HloTensor | None = None) -> Tensor:
+        return self.builder.add(op.create(operands=operands, result_types=[type_ or self.type]))
+
+    def _with(self, op: type[Operation], other: Tensor | float, reverse: bool = False) -> Tensor:
+        value = other.value if isinstance(other, Tensor) else self.builder.constant(other, self.type)
+        return self._apply(op, value, self.value) if reverse else self._apply(op, self.value, value)
+
+    def __add__(self, other: Tensor | float) -> Tensor:
+        return self._with(binary.AddOp, other)
+
+    def __sub__(self, other: Tensor | float) -> Tensor:
+        return self._with(binary.SubtractOp, other)
+
+    def __rsub__(self, other: float) -> Tensor:
+        return self._with(binary.SubtractOp, other, reverse=True)
+
+    def __mul__(self, other: Tensor | float) -> Tensor:
+        return self._with(binary.MultiplyOp, other)
+
+    def __truediv__(self, other: Tensor | float) -> Tensor:
+        return self._with(binary.DivideOp, other)
+
+    def __and__(self, other: Tensor | int) -> Tensor:
+        return self._with(binary.AndOp, other)
+
+    def __neg__(self) -> Tensor:
+        return self._apply(unary.NegateOp, self.value)
+
+    def __abs__(self) -> Tensor:
+        return self._apply(unary.AbsOp, self.value)
+
+    def __lt__(self, other: float) -> Tensor:
+        """i1 tensor; false where either is NaN."""
+        other_value = self.builder.constant(other, self.type)
+        compare = CompareOp.create(
+            operands=[self.value, other_value],
+            result_types=[make_tensor(shape_of(self.value), i1)],
+            properties={"comparison_direction": comparison_direction("LT")},
+        )
+        return self.builder.add(compare)
+
+    def minimum(self, other: float) -> Tensor:
+        """NaN stays."""
+        return self._with(binary.MinimumOp, other)
+
+    def exponential(self) -> Tensor:
+        return self._apply(unary.ExponentialOp, self.value)
+
+    def select(self, on_true: Tensor, on_false: Tensor) -> Tensor:
+        """By this i1 tensor."""
+        return on_true._apply(SelectOp, self.value, on_true.value, on_false.value)
+
+    def convert(self, element_type: Attribute) -> Tensor:
+        if element_of(self.value) == element_type:
+            return self
+        return self._apply(ConvertOp, self.value, type_=make_tensor(shape_of(self.value), element_type))
+
+    def bits_as(self, element_type: Attribute) -> Tensor:
+        """The same bits, of an element type of the same width."""
+        return self._apply(BitcastConvertOp, self.value, type_=make_tensor(shape_of(self.value), element_type))
+
+    def polynomial(self, coefficients: Sequence[float]) -> Tensor:
+        """c0 + c1 x + c2 x**2 + .., by Horner's rule."""
+        last, *rest = reversed(coefficients)
+        result = self * last + rest[0]
+        for coefficient in rest[1:]:
+            result = result * self + coefficient
+        return result

@@ -1,0 +1,187 @@
+"""
+chlo.erf and chlo.erfc as hlo arithmetic.
+
+Three approximations, each a minimax polynomial (Remez exchange in 60 digits, weighted to the error that matters, its
+coefficients then rounded to the element type). With a = |x|:
+
+* near 0, a <= 1:      erf(x) = x + x NEAR(x x)
+* the tail, a >= 1/2:  erfc(a) = e^(-a a) TAIL(q) / (a + 1/2),  q = (a - 3) / (a + 3)
+* above 1:             erf(a) = 1 - e^(a LOG_COMPLEMENT(a))
+
+| polynomial     | over                 | degree f32, f64 | error f32, f64    | of what        |
+| NEAR           | 0 <= x x <= 1        | 6, 11           | 1.3e-9, 7.4e-18   | erf, relative  |
+| TAIL           | 0.5 <= a <= tail_end | 9, 21           | 3.1e-9, 4.0e-18   | erfc, relative |
+| LOG_COMPLEMENT | 1 <= a <= erf_end    | 5, 17           | 2.5e-9, 3.5e-18   | erf, absolute  |
+
+Beyond tail_end erfc is below half of the smallest denormal number, beyond erf_end erf rounds to 1.
+
+The tail's factors would add up roundings, and a a needs more digits than a product has. In f32 the exponential and the
+last steps are computed in f64. In f64 a is split in halves, and what the sum TAIL and the divisor lost is added back.
+
+Error bounds: erf 1.5 ulp in f32 and f64; erfc 1.2 ulp in f32, and in f64 3 ulp where e^x is rounded correctly, 4 ulp
+where it is exact to 1 ulp; denormal results included. f16 and bf16 are computed in f32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Attribute
+
+from ..hlo_dialect.types import f32, f64, i64
+from .chlo_arithmetic import Tensor
+
+
+@dataclass(frozen=True)
+class ErrorFunctionTables:
+    """The polynomials of one element type."""
+
+    near: tuple[float, ...]
+    tail: tuple[float, ...]
+    tail_end: float
+    log_complement: tuple[float, ...]
+    erf_end: float
+
+
+SINGLE = ErrorFunctionTables(
+    near=(0.12837917, -0.37612626, 0.112835854, -0.026853815, 0.0051883305, -0.00080102024, 7.85385e-05),
+    tail=(
+        0.6265040291360059,
+        -0.06781052,
+        -0.023781149,
+        0.06482129,
+        -0.059637025,
+        0.034169063,
+        -0.011880686,
+        0.0011959111,
+        0.0009158412,
+        -0.00026589376,
+    ),
+    tail_end=10.3,
+    log_complement=(-1.1284755, -0.63584644, -0.10509665, 0.022786073, -0.003183113, 0.00021018153),
+    erf_end=4.0,
+)
+DOUBLE = ErrorFunctionTables(
+    near=(
+        0.12837916709551256,
+        -0.3761263890318352,
+        0.112837916709442,
+        -0.026866170643113415,
+        0.005223977606130842,
+        -0.0008548325929766244,
+        0.0001205529358693695,
+        -1.4924712439534814e-05,
+        1.6447132699786621e-06,
+        -1.6206318752969208e-07,
+        1.3710988704190523e-08,
+        -7.779462971761597e-10,
+    ),
+    tail=(
+        0.6265040291348648,
+        -0.06781055306229065,
+        -0.02378114717672499,
+        0.0648225793513898,
+        -0.05963683170768136,
+        0.03415401367160876,
+        -0.011885257458541324,
+        0.0012646959150444475,
+        0.0009443451673174149,
+        -0.0003899162071837736,
+        -5.257978312966864e-05,
+        6.25501096385007e-05,
+        2.4740391670303837e-06,
+        -1.0051932160626117e-05,
+        -3.630242085620692e-07,
+        1.7401184744939373e-06,
+        1.715886422105684e-07,
+        -3.138529791782573e-07,
+        -6.010325060249712e-08,
+        5.493936945416888e-08,
+        1.1177209825119998e-08,
+        -7.353619350529426e-09,
+    ),
+    tail_end=27.5,
+    log_complement=(
+        -1.1283791081989745,
+        -0.6366202771986569,
+        -0.10277072217003573,
+        0.01912468811196365,
+        0.00021253947541974383,
+        -0.001693277789143737,
+        0.0005753347901320128,
+        4.4667017831419123e-07,
+        -9.51632636767684e-05,
+        5.588261220052349e-05,
+        -2.029211548036989e-05,
+        5.367602787175687e-06,
+        -1.0740626383959051e-06,
+        1.6231367676182193e-07,
+        -1.803990255784557e-08,
+        1.39440642469259e-09,
+        -6.701191883565733e-11,
+        1.5078666231757806e-12,
+    ),
+    erf_end=6.0,
+)
+
+
+def erf(x: Tensor) -> Tensor:
+    """The error function of f32 or f64; NaN and -0 stay."""
+    tables = _tables(x)
+    magnitude = abs(x)
+    bounded = magnitude.minimum(tables.erf_end)
+    far = 1.0 - (bounded * bounded.polynomial(tables.log_complement)).exponential()
+    return (magnitude < 1.0).select(_near(x, tables), (x < 0.0).select(-far, far))
+
+
+def erfc(x: Tensor) -> Tensor:
+    """1 - erf(x) of f32 or f64, relatively precise down to the smallest denormal number; NaN stays."""
+    tables = _tables(x)
+    magnitude = abs(x)
+    tail = _tail(magnitude.minimum(tables.tail_end), tables)
+    far = (x < 0.0).select(2.0 - tail, tail)
+    return (magnitude < 0.5).select(1.0 - _near(x, tables), far)
+
+
+def _tables(x: Tensor) -> ErrorFunctionTables:
+    return DOUBLE if isinstance(x.type.element_type, Float64Type) else SINGLE
+
+
+def _near(x: Tensor, tables: ErrorFunctionTables) -> Tensor:
+    """erf(x) for |x| <= 1."""
+    return x + x * (x * x).polynomial(tables.near)
+
+
+def _tail(a: Tensor, tables: ErrorFunctionTables) -> Tensor:
+    """erfc(a) for 1/2 <= a <= tail_end."""
+    q = (a - 3.0) / (a + 3.0)
+    first, *others = tables.tail
+    change = q * q.polynomial(others)
+    if tables is DOUBLE:
+        return _tail_in_double(a, first, change)
+    wide = a.convert(f64)
+    scaled = change.convert(f64) + first
+    return (scaled * (-(wide * wide)).exponential() / (wide + 0.5)).convert(f32)
+
+
+def _tail_in_double(a: Tensor, first: float, change: Tensor) -> Tensor:
+    """
+    e^(-a a) (first + change) / (a + 1/2), |change| < first, with the roundings of a a and of both sums added back.
+
+    half is a rounded to 26 digits, so that half half is exact; a a = half half - small, |small| < 1.5e-5.
+    """
+    half = ((a.bits_as(i64) + (1 << 26)) & -(1 << 27)).bits_as(f64)
+    small = (half - a) * (half + a)
+    divisor = a + 0.5
+    lost_below = 0.5 - (divisor - a)
+    scaled = change + first
+    lost_above = change - (scaled - first)
+    # e^small - 1 to third order, and relative to `scaled`, which is within 8 % of 0.6, what it lost.
+    correction = small * small.polynomial((1.0, 1 / 2, 1 / 6)) - lost_below / divisor + lost_above * (1 / 0.6)
+    return (scaled + scaled * correction) * (-(half * half)).exponential() / divisor
+
+
+def computing_type(element_type: Attribute) -> Attribute:
+    """The element type to compute in: f32 for itself and narrower floats, f64 for itself."""
+    return element_type if isinstance(element_type, Float64Type) else f32
