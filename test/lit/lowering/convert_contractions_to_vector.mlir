@@ -1,0 +1,53 @@
+// RUN: hlo-opt %s --convert-contractions-to-vector | filecheck %s
+// RUN: hlo-opt %s -p 'convert-contractions-to-vector{vector-bits=256}' | filecheck %s --check-prefix=AVX2
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// Both factors are packed into panels; a task multiplies the panels of one tile of the output.
+// CHECK-LABEL: func.func private @product
+// CHECK-NOT:     linalg
+// CHECK:         %[[PA:.*]] = memref.alloc() : memref<265216xf32>
+// CHECK:         %[[PB:.*]] = memref.alloc() : memref<262144xf32>
+// CHECK:         "scf.parallel"
+// CHECK:           memref.load
+// CHECK:           memref.store
+// CHECK:         "scf.parallel"
+// CHECK:         "scf.parallel"
+// CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
+// CHECK:           vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// CHECK-NEXT:      vector.fma
+// CHECK-NEXT:      vector.fma
+// CHECK:           vector.store %{{.*}} : memref<14x32xf32, strided<[512, 1], offset: ?>>, vector<16xf32>
+// AVX2-LABEL:  func.func private @product
+// AVX2:          vector.broadcast %{{.*}} : f32 to vector<8xf32>
+// AVX2-NEXT:     vector.fma
+// AVX2-NEXT:     vector.fma
+func.func private @product(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %o: memref<512x512xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<512x512xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x512xf32>, memref<512x512xf32>) outs(%o : memref<512x512xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// A product of few elements stays as it is, for plain loops.
+// CHECK-LABEL: func.func private @small
+// CHECK:         linalg.fill
+// CHECK:         linalg.generic
+func.func private @small(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %o: memref<8x8xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<8x8xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<8x8xf32>, memref<8x8xf32>) outs(%o : memref<8x8xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

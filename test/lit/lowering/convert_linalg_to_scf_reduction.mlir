@@ -1,0 +1,66 @@
+// RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
+
+// A long sum: tasks add up their chunk in blocks, then the chunks' sums are added in order.
+// CHECK-LABEL: func.func private @sum
+// CHECK-DAG:     %[[NEUTRAL:.*]] = arith.constant -0.000000e+00 : f32
+// CHECK-DAG:     %[[BLOCK:.*]] = arith.constant 4096 : index
+// CHECK:         %[[PARTS:.*]] = memref.alloc() : memref<256xf32>
+// CHECK:         "scf.parallel"
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[BLOCK]] iter_args(%{{.*}} = %[[NEUTRAL]])
+// CHECK:             scf.for %{{.*}} iter_args(%[[ACC:.*]] = %[[NEUTRAL]]) -> (f32)
+// CHECK-NEXT:          %[[X:.*]] = memref.load %a
+// CHECK-NEXT:          arith.addf %[[ACC]], %[[X]] fastmath<reassoc>
+// CHECK:         %[[TOTAL:.*]] = scf.for %[[C:.*]] = %{{.*}} to %{{.*}} iter_args(%{{.*}} = %zero)
+// CHECK-NEXT:      memref.load %[[PARTS]][%[[C]]]
+// CHECK:         memref.store %[[TOTAL]], %o[]
+func.func private @sum(%a: memref<16777216xf32>, %o: memref<f32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<f32>)
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%a : memref<16777216xf32>) outs(%o : memref<f32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.addf %z, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// Rows: the accumulator lives in a register and starts from the fill's value; the fill itself is gone.
+// CHECK-LABEL: func.func private @rows
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-NEXT:      %[[R:.*]] = scf.for %[[J:.*]] = %{{.*}} iter_args(%[[ACC:.*]] = %init) -> (f32)
+// CHECK-NEXT:        %[[X:.*]] = memref.load %a[%[[I]], %[[J]]]
+// CHECK-NEXT:        %[[M:.*]] = arith.maximumf %[[ACC]], %[[X]]
+// CHECK-NEXT:        scf.yield %[[M]]
+// CHECK-NEXT:      } {xhlo.parallel}
+// CHECK-NEXT:      memref.store %[[R]], %o[%[[I]]]
+func.func private @rows(%a: memref<8x64xf32>, %o: memref<8xf32>) attributes {hlo.kernel = "reduce"} {
+  %init = arith.constant 0xFF800000 : f32
+  linalg.fill ins(%init : f32) outs(%o : memref<8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<8x64xf32>) outs(%o : memref<8xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.maximumf %z, %x : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// Columns: the contiguous dimension is innermost, four reduced rows with each pass over the accumulators.
+// CHECK-LABEL: func.func private @columns
+// CHECK:         scf.for %[[J:.*]] =
+// CHECK-NEXT:      memref.store %zero, %o[%[[J]]]
+// CHECK:         scf.for %[[R:.*]] =
+// CHECK:           scf.for %[[J2:.*]] =
+// CHECK-NEXT:        memref.load %o[%[[J2]]]
+// CHECK-NEXT:        memref.load %a[%[[R]], %[[J2]]]
+// CHECK-COUNT-4:     arith.addf
+// CHECK-NEXT:        memref.store %{{.*}}, %o[%[[J2]]]
+func.func private @columns(%a: memref<32x64xf32>, %o: memref<64xf32>) attributes {hlo.kernel = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<64xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%a : memref<32x64xf32>) outs(%o : memref<64xf32>) {
+  ^bb(%x: f32, %z: f32):
+    %s = arith.addf %z, %x fastmath<reassoc> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

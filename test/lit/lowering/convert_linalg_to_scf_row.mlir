@@ -1,0 +1,35 @@
+// RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
+// The operations of a row kernel share one loop over the rows; what passes between them is one row on the stack.
+
+#wide = affine_map<(i, j) -> (i, j)>
+#thin = affine_map<(i, j) -> (i)>
+
+// CHECK-LABEL: func.func private @subtract_maximum
+// CHECK-NOT:     memref.alloc()
+// CHECK:         "scf.parallel"
+// CHECK:           %[[MAX:.*]] = memref.alloca() : memref<f32>
+// CHECK:           scf.for %[[ROW:.*]] =
+// CHECK-NEXT:        %[[M:.*]] = scf.for %[[J:.*]] = {{.*}} iter_args
+// CHECK-NEXT:          memref.load %x[%[[ROW]], %[[J]]]
+// CHECK:             memref.store %[[M]], %[[MAX]][]
+// CHECK-NEXT:        %[[M2:.*]] = memref.load %[[MAX]][]
+// CHECK-NEXT:        scf.for %[[K:.*]] =
+// CHECK-NEXT:          %[[X:.*]] = memref.load %x[%[[ROW]], %[[K]]]
+// CHECK-NEXT:          %[[D:.*]] = arith.subf %[[X]], %[[M2]]
+// CHECK-NEXT:          memref.store %[[D]], %o[%[[ROW]], %[[K]]]
+func.func private @subtract_maximum(%x: memref<512x1024xf32>, %o: memref<512x1024xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
+  %init = arith.constant 0xFF800000 : f32
+  %m = memref.alloc() : memref<512xf32>
+  linalg.fill ins(%init : f32) outs(%m : memref<512xf32>)
+  linalg.generic {indexing_maps = [#wide, #thin], iterator_types = ["parallel", "reduction"]} ins(%x : memref<512x1024xf32>) outs(%m : memref<512xf32>) {
+  ^bb(%a: f32, %z: f32):
+    %s = arith.maximumf %z, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#wide, #thin, #wide], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<512x1024xf32>, memref<512xf32>) outs(%o : memref<512x1024xf32>) {
+  ^bb(%a: f32, %b: f32, %z: f32):
+    %d = arith.subf %a, %b : f32
+    linalg.yield %d : f32
+  }
+  func.return
+}
