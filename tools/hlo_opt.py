@@ -23,8 +23,6 @@ OVERVIEW = (
     "line, 3 for a failure of a pass."
 )
 
-EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL = 1, 2, 3
-
 STAGES = ("linalg", "loops", "llvm")
 EMISSIONS = ("mlir", "llvm", "asm", "obj")
 DEFAULT_ELISION = 16
@@ -138,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, PipelineError, UnknownTargetError, DuplicatePassError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         print("hlo-opt --help lists the options", file=sys.stderr)
-        return EXIT_USAGE
+        return 2
     from .opt_driver import run
 
     return run(settings)
@@ -151,7 +149,7 @@ def _print(text: str) -> int:
         write_text(None, text)
     except StreamError as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
-        return EXIT_INPUT
+        return 1
     return 0
 
 

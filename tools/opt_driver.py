@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import re
 import sys
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,13 +17,13 @@ from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.printing import print_module
 from ..hlo_dialect.reading import parse_module
-from ..hlo_dialect.rendering import render
 from ..passes.pass_manager import PassFailure, PassManager, PrintIR
 from ..passes.pipelines import FRONT, FUSE_NONE, PipelineError, build_passes
 from ..passes.reproducer import pipeline_of
 from ..passes.timing import Timing
 from .expected_diagnostics import check_diagnostics
-from .hlo_opt import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, Settings
+from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
+from .hlo_opt import Settings
 from .streams import StreamError, read_text, write_bytes, write_text
 
 SEPARATOR = "// -----\n"
@@ -62,9 +61,8 @@ def run(settings: Settings) -> int:
     except (StreamError, PipelineError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         return EXIT_INPUT if isinstance(error, StreamError) else EXIT_USAGE
-    except KeyboardInterrupt:
-        print("hlo-opt: interrupted", file=sys.stderr)
-        return 130
+    except (Exception, KeyboardInterrupt) as error:
+        return report("hlo-opt", error, {})
     finally:
         if collecting:
             gc.enable()
@@ -119,7 +117,7 @@ class _Session:
             if self.settings.verify_diagnostics is None:
                 self.outcome.fail(EXIT_INPUT)
         except PassFailure as failure:
-            _print_internal_error(failure)
+            print_internal_error("hlo-opt", failure)
             self.outcome.fail(EXIT_INTERNAL)
         if self.settings.verify_diagnostics is not None:
             self._check_diagnostics()
@@ -199,17 +197,13 @@ class _Session:
         if self.settings.verify_diagnostics is not None:
             self.emitted.append(diagnostic)
         else:
-            print(self._render(diagnostic), file=sys.stderr)
-
-    def _render(self, diagnostic: Diagnostic) -> str:
-        sources = {} if diagnostic.severity == "remark" else {self.part.filename: self.part.source}
-        return render(diagnostic, sources)
+            print_diagnostic(diagnostic, {self.part.filename: self.part.source})
 
     def _check_diagnostics(self) -> None:
         strict = self.settings.verify_diagnostics == "all"
         wrong = check_diagnostics(self.part.text, self.part.filename, self.emitted, strict)
         for diagnostic in wrong:
-            print(self._render(diagnostic), file=sys.stderr)
+            print_diagnostic(diagnostic, {self.part.filename: self.part.source})
         if wrong:
             self.outcome.fail(EXIT_INPUT)
 
@@ -226,10 +220,3 @@ def _is_llvm(module: ModuleOp) -> bool:
         and all(op.name.startswith("llvm.") for op in module.ops)
         and any(True for _ in module.ops)
     )
-
-
-def _print_internal_error(failure: PassFailure) -> None:
-    cause = failure.__cause__
-    if cause is not None and not isinstance(cause, DiagnosticError):
-        traceback.print_exception(cause, limit=-4, file=sys.stderr)
-    print(f"hlo-opt: internal error: {failure}", file=sys.stderr)

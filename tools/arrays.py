@@ -1,0 +1,210 @@
+"""Arrays of hlo-run: from and to .npz files, at random, and how far two of them are apart."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from ..hlo_dialect.check_calls import ulp_distance
+from ..hlo_dialect.types import Array
+from .streams import StreamError, write_file
+
+RTOL = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 1e-4,
+    "complex64": 1e-4,
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+}
+"""Relative tolerance by element type: of an element's size, or of the output's RMS where that is larger."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The type of one input or output."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    text: str
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+# Files ---------------------------------------------------------------------------------------------------------
+
+
+def load_npz(path: str) -> dict[str, Array]:
+    """The arrays of a .npz file, in its order. Raises StreamError."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            if isinstance(stored, np.ndarray):
+                raise StreamError(f"{path} holds one array: a .npz file is expected")
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise StreamError(f"cannot read arrays from {path}: {reason}") from None
+
+
+def pick(
+    stored: Mapping[str, Array], wanted: Sequence[Wanted], prefix: str, names: Sequence[str | None], path: str
+) -> list[Array]:
+    """
+    The arrays for `wanted` out of a file: those named `in_0, in_1, ..` (the prefix), else those that bear the names of
+    the arguments, else all in the order of the file. Raises StreamError.
+    """
+    numbered = [f"{prefix}{i}" for i in range(len(wanted))]
+    if all(key in stored for key in numbered):
+        keys = numbered
+    elif wanted and all(name is not None and name in stored for name in names) and len(names) == len(wanted):
+        keys = [name for name in names if name is not None]
+    elif len(stored) == len(wanted):
+        keys = list(stored)
+    else:
+        raise StreamError(
+            f"{path} has {len(stored)} arrays ({', '.join(stored) or 'none'}); the program needs {len(wanted)}: "
+            f"{', '.join(f'{key} of type {one.text}' for key, one in zip(numbered, wanted, strict=True))}"
+        )
+    return [typed(stored[key], one, f"{path}: {key}") for key, one in zip(keys, wanted, strict=True)]
+
+
+def typed(array: Array, wanted: Wanted, what: str) -> Array:
+    """The array with the wanted element type; those that NumPy lacks are stored as raw bytes. Raises StreamError."""
+    if array.dtype != wanted.dtype and wanted.dtype.kind == "V" and array.nbytes == wanted.nbytes:
+        array = np.frombuffer(array.tobytes(), wanted.dtype).reshape(wanted.shape)
+    if array.dtype != wanted.dtype or array.shape != wanted.shape:
+        raise StreamError(f"{what} is {array.dtype}{list(array.shape)}; the program has {wanted.text} there")
+    return array
+
+
+def save_npz(path: str, arrays: Sequence[Array]) -> None:
+    """Write `out_0, out_1, ..`; element types that NumPy lacks become raw bytes. Raises StreamError."""
+    named: dict[str, Any] = {f"out_{i}": _storable(array) for i, array in enumerate(arrays)}
+    data = BytesIO()
+    np.savez(data, **named)
+    write_file(path, data.getvalue())
+
+
+def _storable(array: Array) -> Array:
+    if array.dtype.kind != "V":
+        return array
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+# Random ------------------------------------------------------------------------------------------------------------
+
+
+def random_arrays(wanted: Sequence[Wanted], seed: int) -> list[Array]:
+    """
+    Inputs by seed: floats are standard normal, signed integers in [-8, 8), unsigned in [0, 16), booleans both.
+
+    Raises StreamError when they do not fit into memory.
+    """
+    size = sum(one.nbytes for one in wanted)
+    if size > _physical_memory():
+        raise StreamError(f"random inputs of {size / 2**30:.1f} GiB do not fit into memory")
+    rng = np.random.default_rng(seed)
+    return [_random(rng, one) for one in wanted]
+
+
+def _random(rng: np.random.Generator, wanted: Wanted) -> Array:
+    kind = wanted.dtype.kind
+    if kind == "b":
+        return rng.integers(0, 2, wanted.shape).astype(np.bool_)
+    if kind in "iu":
+        low, high = (-8, 8) if kind == "i" else (0, 16)
+        return rng.integers(low, high, wanted.shape).astype(wanted.dtype)
+    if kind == "c":
+        values = rng.standard_normal(wanted.shape) + 1j * rng.standard_normal(wanted.shape)
+        return np.asarray(values).astype(wanted.dtype)
+    return np.asarray(rng.standard_normal(wanted.shape)).astype(wanted.dtype)
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 1 << 40
+
+
+# Comparison --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far an output is from the expected one: worst errors over all elements, and whether that is accepted."""
+
+    absolute: float
+    relative: float
+    ulp: int | None
+    """None where that is not defined: integers, or shapes and types that differ."""
+    problem: str | None
+    """What is wrong, None when the output is accepted."""
+
+
+def compare(actual: Array, expected: Array, rtol: float | None = None, signed_zeros: bool = False) -> Difference:
+    """
+    Integers and booleans are equal or not; floats within `rtol` (default by type) of max(|expected|, RMS), with NaN
+    and infinities in the same places.
+    """
+    if actual.dtype != expected.dtype or actual.shape != expected.shape:
+        problem = f"got {actual.dtype}{list(actual.shape)}, expected {expected.dtype}{list(expected.shape)}"
+        return Difference(math.inf, math.inf, None, problem)
+    if actual.dtype.kind in "iub" or actual.dtype.name.startswith(("int", "uint")):
+        return _compare_integers(actual, expected)
+    wide = np.complex128 if actual.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        got, want = actual.astype(wide), expected.astype(wide)
+        finite = np.isfinite(want)
+        problem = _special_values(got, want, finite, signed_zeros)
+        both = finite & np.isfinite(got)
+        error, size = np.abs(got - want)[both], np.abs(want)[both]
+        rms = float(np.sqrt(np.mean(size**2))) if size.size else 0.0
+        scale = np.maximum(size, rms)
+        worst = float(np.max(error / np.where(scale == 0, 1, scale), initial=0.0))
+    tolerance = RTOL.get(actual.dtype.name, 1e-2) if rtol is None else rtol
+    if problem is None and worst > tolerance:
+        problem = f"relative error {worst:.2e} is above {tolerance:.0e} {_where(got, want, both, scale)}"
+    ulp = int(np.max(ulp_distance(actual, expected)[both], initial=0))
+    return Difference(float(np.max(error, initial=0.0)), worst, ulp, problem)
+
+
+def _compare_integers(actual: Array, expected: Array) -> Difference:
+    differs = np.asarray(actual != expected)
+    if not differs.any():
+        return Difference(0.0, 0.0, None, None)
+    got, want = actual[differs].astype(object), expected[differs].astype(object)
+    worst = float(max(abs(int(a) - int(b)) for a, b in zip(got, want, strict=True)))
+    first = [int(i) for i in np.argwhere(differs)[0]]
+    count = int(np.count_nonzero(differs))
+    problem = f"{count} of {actual.size} elements differ, first at {first}: {got[0]}, expected {want[0]}"
+    return Difference(worst, worst, None, problem)
+
+
+def _special_values(got: Array, want: Array, finite: Array, signed_zeros: bool) -> str | None:
+    same = np.isfinite(got) == finite
+    same &= finite | (got == want) | (np.isnan(got) & np.isnan(want))
+    if not same.all():
+        first = tuple(int(i) for i in np.argwhere(~same)[0])
+        return f"NaN or infinity in other places, first at {list(first)}: {got[first]}, expected {want[first]}"
+    zero = (got == 0) & (want == 0)
+    if signed_zeros and not np.array_equal(np.signbit(np.real(got)[zero]), np.signbit(np.real(want)[zero])):
+        return "zeros of other signs"
+    return None
+
+
+def _where(got: Array, want: Array, both: Array, scale: Array) -> str:
+    """The place of the worst element."""
+    places = np.argwhere(both)
+    error = np.abs(got - want)[both] / np.where(scale == 0, 1, scale)
+    worst = tuple(int(i) for i in places[int(np.argmax(error))])
+    return f"at {list(worst)}: {got[worst]}, expected {want[worst]}"

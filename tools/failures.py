@@ -1,0 +1,49 @@
+"""How the tools report errors: the user's with their place, ours with what is needed to find them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping
+
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ..hlo_dialect.rendering import render
+
+EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
+
+
+def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None:
+    """On standard error; a remark takes one line, without its source."""
+    print(render(diagnostic, {} if diagnostic.severity == "remark" else sources), file=sys.stderr)
+
+
+def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
+    """Print an error that ends the tool, and return the exit status for it."""
+    match error:
+        case DiagnosticError():
+            for diagnostic in error.diagnostics:
+                print_diagnostic(diagnostic, sources)
+            return EXIT_INPUT
+        case KeyboardInterrupt():
+            print(f"{tool}: interrupted", file=sys.stderr)
+            return EXIT_INTERRUPTED
+        case RecursionError():
+            print(f"{tool}: error: the program is nested too deeply", file=sys.stderr)
+            return EXIT_INPUT
+        case MemoryError():
+            print(f"{tool}: error: out of memory", file=sys.stderr)
+            return EXIT_INPUT
+        case _:
+            print_internal_error(tool, error)
+            return EXIT_INTERNAL
+
+
+def print_internal_error(tool: str, error: BaseException) -> None:
+    """A bug of ours: the innermost calls, then the message. An invalid module after a pass needs no calls."""
+    from ..passes.pass_manager import PassFailure
+
+    cause = error.__cause__ if isinstance(error, PassFailure) else error
+    if cause is not None and not isinstance(cause, DiagnosticError):
+        traceback.print_exception(cause, limit=-4, chain=False, file=sys.stderr)
+    message = str(error) if isinstance(error, PassFailure) else f"{type(error).__name__}: {error}"
+    print(f"{tool}: internal error: {message}", file=sys.stderr)

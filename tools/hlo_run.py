@@ -1,0 +1,118 @@
+"""
+hlo-run: runs `@main` of a file and prints, stores, compares, profiles or times what comes out.
+
+This file reads the command line and imports nothing heavy; `run_driver.py` does the work.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..targets.registry import TARGETS
+from .command_line import Arguments, CommandLine, Option, UsageError
+
+OVERVIEW = (
+    "Runs the function @main of a file (or of standard input) on arrays from a .npz file or at random, and prints its "
+    "results. Exit status: 0, 1 when the input is wrong, a check of the program fails or a comparison does not hold, 2 "
+    "for a wrong command line, 3 for a failure of the compiler."
+)
+
+REFERENCE = "reference"
+MACHINES = (*TARGETS, REFERENCE)
+
+GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
+
+OPTIONS = (
+    Option("help", "Print this and stop", GENERAL, short="h"),
+    Option("target", "Where to run: compiled (cpu, default), or interpreted", GENERAL, "required", "|".join(MACHINES),
+           choices=MACHINES),
+    Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
+    Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
+    Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
+    Option("compare", "Run there too (reference) and compare", CHECKS, "optional", "|".join(MACHINES), choices=MACHINES),
+    Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", "FILE.npz"),
+    Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
+    Option("signed-zeros", "Compare the signs of zeros too", CHECKS),
+    Option("profile", "Print for each kernel: calls, ms, GB/s, GFLOP/s", SPEED),
+    Option("repeat", "Run N times more; print the median and the least time", SPEED, "required", "N"),
+    Option("timing", "Print the time of each stage of the compilation", SPEED),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A command line, understood."""
+
+    file: str
+    target: str
+    inputs: str | None
+    seed: int
+    outputs: str | None
+    compare: str | None
+    expect: str | None
+    rtol: float | None
+    signed_zeros: bool
+    profile: bool
+    repeat: int
+    timing: bool
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The console command. Returns the exit status."""
+    line = CommandLine(OPTIONS)
+    try:
+        arguments = line.parse(sys.argv[1:] if argv is None else argv)
+        if arguments.has("help"):
+            print(line.help("hlo-run [options] [file]", OVERVIEW), end="")
+            return 0
+        settings = understand(arguments)
+    except UsageError as error:
+        print(f"hlo-run: error: {error}\nhlo-run --help lists the options", file=sys.stderr)
+        return 2
+    from .run_driver import run
+
+    return run(settings)
+
+
+def understand(arguments: Arguments) -> Settings:
+    """Settings from flags. Raises UsageError."""
+    if len(arguments.words) > 1:
+        raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
+    target = arguments.value("target") or "cpu"
+    compare = (arguments.value("compare") or REFERENCE) if arguments.has("compare") else None
+    if compare == target:
+        raise UsageError(f"--compare={compare} compares the target {target} with itself")
+    if arguments.has("profile") and target == REFERENCE:
+        raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
+    return Settings(
+        file=arguments.words[0] if arguments.words else "-",
+        target=target,
+        inputs=arguments.value("inputs"),
+        seed=arguments.number("seed", 0),
+        outputs=arguments.value("outputs"),
+        compare=compare,
+        expect=arguments.value("expect"),
+        rtol=_tolerance(arguments.value("rtol")),
+        signed_zeros=arguments.has("signed-zeros"),
+        profile=arguments.has("profile"),
+        repeat=arguments.number("repeat", 0),
+        timing=arguments.has("timing"),
+    )
+
+
+def _tolerance(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--rtol takes a number that is not negative, not '{text}'")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""What hlo-run does with a command line."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
+from ..hlo_dialect.dialect import make_context
+from ..hlo_dialect.reading import parse_module
+from ..hlo_dialect.reference import evaluate
+from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
+from ..passes.timing import Timing
+from .arrays import Wanted, compare, load_npz, pick, random_arrays, save_npz
+from .failures import EXIT_INPUT, report
+from .hlo_run import REFERENCE, Settings
+from .streams import STDIN, StreamError, read_text, write_text
+
+if TYPE_CHECKING:
+    from ..targets.cpu.executable import Executable
+
+Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
+
+
+class Program:
+    """The file that is run; read, compiled when that is needed."""
+
+    def __init__(self, name: str, timing: Timing):
+        self.filename, self.text = read_text(name)
+        self.timing = timing
+
+    @property
+    def sources(self) -> dict[str, str]:
+        return {self.filename: self.text, "<text>": self.text}
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        with self.timing.stage("read"):
+            return parse_module(self.text, self.filename, make_context())
+
+    @cached_property
+    def entry(self) -> FuncOp:
+        for op in self.module.ops:
+            if isinstance(op, FuncOp) and op.sym_name.data == "main" and not op.is_declaration:
+                return op
+        raise DiagnosticError(Diagnostic("error", "the module has no function @main to run", self.module.location))
+
+    def inputs(self) -> list[Wanted]:
+        return [self._wanted(type_, f"argument {i}") for i, type_ in enumerate(self.entry.function_type.inputs)]
+
+    def outputs(self) -> list[Wanted]:
+        return [self._wanted(type_, f"result {i}") for i, type_ in enumerate(self.entry.function_type.outputs)]
+
+    def argument_names(self) -> list[str | None]:
+        return [argument.name_hint for argument in self.entry.body.block.args]
+
+    def _wanted(self, type_: Attribute, what: str) -> Wanted:
+        if not isinstance(type_, TensorType):
+            fail(self.entry, f"has {what} of type {type_}; hlo-run takes tensors")
+        tensor = tensor_type(cast(Attribute, type_))
+        dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
+        if dtype is None:
+            fail(self.entry, f"has {what} of type {type_}, whose elements no array holds")
+        if any(size < 0 for size in shape):
+            fail(self.entry, f"has {what} of type {type_}; hlo-run needs static shapes")
+        return Wanted(shape, dtype, str(tensor))
+
+    def compile(self, target: str, profile: bool) -> Executable:
+        from ..targets.compile import compile_program
+
+        program = self.text if self.filename == STDIN else Path(self.filename)
+        return compile_program(program, target, profile=profile)
+
+
+def run(settings: Settings) -> int:
+    """The exit status; everything is printed."""
+    sources: dict[str, str] = {}
+    try:
+        timing = Timing()
+        program = Program(settings.file, timing)
+        sources.update(program.sources)
+        return _run(settings, program, timing)
+    except StreamError as error:
+        print(f"hlo-run: error: {error}", file=sys.stderr)
+        return EXIT_INPUT
+    except (Exception, KeyboardInterrupt) as error:
+        return report("hlo-run", error, sources)
+
+
+def _run(settings: Settings, program: Program, timing: Timing) -> int:
+    wanted = program.inputs()
+    if settings.inputs is None:
+        arguments = random_arrays(wanted, settings.seed)
+    else:
+        arguments = pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
+    executable = None if settings.target == REFERENCE else program.compile(settings.target, settings.profile)
+    runner = _runner(program, executable)
+    with timing.stage("run"):
+        results = runner(arguments)
+    if settings.outputs is not None:
+        save_npz(settings.outputs, results)
+    status = _compare(settings, program, arguments, results)
+    if settings.outputs is None and settings.compare is None and settings.expect is None and not settings.repeat:
+        write_text(None, "".join(_shown(i, array) for i, array in enumerate(results)))
+    if settings.repeat:
+        write_text(None, _repeated(runner, arguments, settings.repeat, executable))
+    if executable is not None and settings.profile:
+        write_text(None, profile_table(executable))
+    if settings.timing:
+        stages = executable.compile_stages if executable is not None else {}
+        print(
+            Timing({**(stages or {"read": timing.seconds["read"]}), "run": timing.seconds["run"]}).table(),
+            file=sys.stderr,
+        )
+    return status
+
+
+def _runner(program: Program, executable: Executable | None) -> Runner:
+    if executable is None:
+        return lambda arguments: evaluate(program.module, arguments)
+
+    def call(arguments: Sequence[Array]) -> tuple[Array, ...]:
+        results = executable(*arguments)
+        return results if isinstance(results, tuple) else (results,)
+
+    return call
+
+
+def _shown(index: int, array: Array) -> str:
+    """One result: its number, type, and values as NumPy prints them, long ones abridged."""
+    values = np.array2string(array, separator=", ", threshold=64, precision=6)
+    return f"result {index}: {array.dtype}{list(array.shape)}\n{values}\n"
+
+
+def _compare(settings: Settings, program: Program, arguments: Sequence[Array], results: Sequence[Array]) -> int:
+    """Compare with what was asked for; print a table; the exit status."""
+    references: list[tuple[str, Sequence[Array]]] = []
+    if settings.compare is not None:
+        other = None if settings.compare == REFERENCE else program.compile(settings.compare, False)
+        references.append((settings.compare, _runner(program, other)(arguments)))
+    if settings.expect is not None:
+        stored = {key: array for key, array in load_npz(settings.expect).items() if not key.startswith("in_")}
+        references.append((settings.expect, pick(stored, program.outputs(), "out_", (), settings.expect)))
+    status = 0
+    for name, expected in references:
+        lines = [f"{settings.target} against {name}:", f"  {'output':<8}{'abs':>10}{'rel':>10}{'ulp':>12}"]
+        for index, (actual, want) in enumerate(zip(results, expected, strict=True)):
+            found = compare(actual, want, settings.rtol, settings.signed_zeros)
+            ulp = "-" if found.ulp is None else str(found.ulp)
+            verdict = "ok" if found.problem is None else f"WRONG: {found.problem}"
+            lines.append(f"  {index:<8}{found.absolute:>10.2e}{found.relative:>10.2e}{ulp:>12}  {verdict}")
+            if found.problem is not None:
+                status = EXIT_INPUT
+        write_text(None, "\n".join(lines) + "\n")
+    return status
+
+
+def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable: Executable | None) -> str:
+    """Times of `count` runs; the profile is of these runs alone."""
+    if executable is not None:
+        executable.reset_profile()
+    times: list[float] = []
+    for _ in range(count):
+        start = time.perf_counter()
+        runner(arguments)
+        times.append(time.perf_counter() - start)
+    return f"{count} runs: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
+
+
+def profile_table(executable: Executable) -> str:
+    """One line a kernel, the costliest first."""
+    rows = sorted(executable.kernels, key=lambda kernel: -kernel.nanoseconds)
+    total = sum(kernel.nanoseconds for kernel in rows)
+    width = max([len("kernel"), *(len(kernel.name) for kernel in rows)])
+    lines = [f"{'kernel':<{width}}{'calls':>8}{'ms':>11}{'%':>7}{'GB/s':>9}{'GFLOP/s':>9}"]
+    for kernel in rows:
+        ns = max(kernel.nanoseconds, 1)
+        share = 100 * kernel.nanoseconds / total if total else 0.0
+        rates = f"{kernel.bytes * kernel.calls / ns:>9.2f}{kernel.flops * kernel.calls / ns:>9.2f}"
+        lines.append(f"{kernel.name:<{width}}{kernel.calls:>8}{kernel.nanoseconds / 1e6:>11.3f}{share:>7.1f}{rates}")
+    lines.append(f"{'total':<{width}}{sum(kernel.calls for kernel in rows):>8}{total / 1e6:>11.3f}")
+    return "\n".join(lines) + "\n"
