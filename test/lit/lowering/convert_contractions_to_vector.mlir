@@ -21,6 +21,7 @@
 // CHECK-NEXT:      vector.fma
 // CHECK:           vector.store %{{.*}} : memref<14x32xf32, strided<[512, 1], offset: ?>>, vector<16xf32>
 // AVX2-LABEL:  func.func private @product
+// AVX2:          vector.load
 // AVX2:          vector.broadcast %{{.*}} : f32 to vector<8xf32>
 // AVX2-NEXT:     vector.fma
 // AVX2-NEXT:     vector.fma
