@@ -143,7 +143,8 @@ def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: t
     if not modules:
         return base
     operations, attributes = _collect(modules)
-    return Dialect(name, [*base.operations, *operations], [*base.attributes, *attributes], list(base.interfaces))
+    interfaces = base._interfaces  # pyright: ignore[reportPrivateUsage]
+    return Dialect(name, [*base.operations, *operations], [*base.attributes, *attributes], interfaces)
 
 
 @lru_cache(maxsize=None)
