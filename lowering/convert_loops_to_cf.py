@@ -31,7 +31,7 @@ _SIGNED_LESS = IntegerAttr(2, i64)
 _NO_SIGNED_WRAP = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW,))
 
 Lowering: TypeAlias = Callable[[Any, Block, Block], None]
-"""Replaces an operation: it ends the first block, and control goes on in the second, whose arguments are its results."""
+"""Replaces an operation that ended the first block; control goes on in the second, whose arguments are its results."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class ConvertLoopsToCfPass(HloPass):
     Turns scf.for, while, if, index_switch, execute_region and parallel (run serially) into blocks of cf.
 
     Before: `scf.for %i = %lo to %hi step %s iter_args(%a = %init) { .. yield %b } {xhlo.parallel}`
-    After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)     ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
+    After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)
+            ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
     Leaves: no scf. What a loop says of itself (xhlo.parallel, xhlo.unroll, xhlo.vectorize) stands on the branch that
     closes it.
     """
@@ -83,7 +84,7 @@ def lower_block(block: Block) -> Block:
 
 
 def _inline(region: Region, after: Block) -> tuple[Block, Block, Operation]:
-    """Lower a region of one block and put its blocks before `after`: first block, last block, and terminator, detached."""
+    """Lower a region of one block and put its blocks before `after`: its first and last block and its terminator."""
     first = region.block
     last = lower_block(first)
     terminator = last.last_op

@@ -77,16 +77,12 @@ def _vector_literal(attr: DenseIntOrFPElementsAttr[Any], type_: VectorType[Any])
     data: bytes = attr.data.data
     name = type_text(element)
     length = type_.get_shape()[0]
-    if isinstance(element, IntegerType):
-        size = _element_bytes(element)
-        kind = cast(Attribute, element)
-        items = [
-            integer_literal(int.from_bytes(data[at : at + size], "little", signed=size > 1), kind)
-            for at in range(0, len(data), size)
-        ]
+    size = _element_bytes(element)
+    parts = [data[at : at + size] for at in range(0, len(data), size)]
+    if type(element) in _SCALARS:
+        items = [float_literal(part, element) for part in parts]
     else:
-        size = _SCALARS[type(element)].itemsize
-        items = [float_literal(data[at : at + size], element) for at in range(0, len(data), size)]
+        items = [integer_literal(int.from_bytes(part, "little", signed=size > 1), element) for part in parts]
     if len(items) == 1 or (len(set(items)) == 1 and len(items) == length):
         return f"splat ({name} {items[0]})"
     return "<" + ", ".join(f"{name} {item}" for item in items) + ">"
@@ -117,3 +113,15 @@ def _element_bytes(type_: Attribute) -> int:
     if isinstance(type_, IntegerType):
         return max(1, cast("IntegerType[Any, Any]", type_).width.data // 8)
     return int(_SCALARS[type(type_)].itemsize)
+
+
+def symbol(name: str) -> str:
+    """A global name as LLVM spells it, without the @: quoted where it has other characters than identifiers."""
+    if name.replace(".", "_").replace("$", "_").replace("-", "_").isidentifier() and name.isascii():
+        return name
+    escaped = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else _escaped(c) for c in name)
+    return f'"{escaped}"'
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"\\{byte:02X}" for byte in character.encode())

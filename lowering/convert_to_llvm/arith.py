@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
-from .builder import I64, LlvmBuilder, Pattern, bit_width, flags_of, integer
+from .builder import I64, LlvmBuilder, Pattern, flags_of
+from .layout import bit_width, integer
 
 # Tables: one row for each operation that becomes one operation.
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects import arith, llvm, memref
+from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
-    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IndexType,
     IntAttr,
@@ -37,10 +31,18 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
 from ...hlo_dialect.diagnostics import fail
-
-Buffer: TypeAlias = MemRefType[Any]
-Vector: TypeAlias = VectorType[Any]
-Integer: TypeAlias = IntegerType[Any, Any]
+from .layout import (
+    FLOAT_NAMES,
+    Buffer,
+    Integer,
+    Layout,
+    Vector,
+    bit_width,
+    byte_width,
+    mangled,
+    root_buffer,
+    row_major,
+)
 
 PTR = llvm.LLVMPointerType()
 I1 = IntegerType(1)
@@ -84,93 +86,6 @@ def flags_of(op: Operation) -> llvm.FastMathAttr:
     """The llvm fast-math flags of an arith, math or vector operation."""
     found = op.properties.get("fastmath")
     return fast_math(tuple(found.data) if isinstance(found, arith.FastMathFlagsAttr) else ())
-
-
-_FLOAT_NAMES: dict[type, str] = {Float16Type: "f16", BFloat16Type: "bf16", Float32Type: "f32", Float64Type: "f64"}
-
-
-def integer(width: int) -> Integer:
-    return IntegerType(width)
-
-
-def bit_width(type_: Attribute) -> int:
-    """Bits of an integer, or of the elements of a vector of integers."""
-    if isinstance(type_, VectorType):
-        type_ = cast(Vector, type_).element_type
-    return cast(Integer, type_).width.data
-
-
-def mangled(type_: Attribute) -> str:
-    """A type as it stands in the name of an overloaded intrinsic: f32, i64, v16f32, p0."""
-    if isinstance(type_, IntegerType):
-        return f"i{cast(Integer, type_).width.data}"
-    if isinstance(type_, VectorType):
-        vector = cast(Vector, type_)
-        return f"v{vector.get_shape()[0]}{mangled(vector.element_type)}"
-    if isinstance(type_, llvm.LLVMPointerType):
-        return "p0"
-    return _FLOAT_NAMES[type(type_)]
-
-
-def byte_width(element: Attribute) -> int:
-    """Bytes of a float, integer or pointer in memory; an i1 takes one."""
-    if isinstance(element, IntegerType):
-        return max(1, cast(Integer, element).width.data // 8)
-    if isinstance(element, Float16Type | BFloat16Type):
-        return 2
-    return 4 if isinstance(element, Float32Type) else 8
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a memref lies in memory: the value is a pointer to element (0, .., 0)."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    """In elements."""
-    element: Attribute
-    """The element type as it stands in memory: i8 for i1, i64 for index."""
-    itemsize: int
-    """Bytes of an element."""
-    boolean: bool
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.itemsize
-
-    @property
-    def contiguous(self) -> bool:
-        expected = 1
-        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if size != 1 and stride != expected:
-                return False
-            expected *= size
-        return True
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    strides = [1] * len(shape)
-    for dim in range(len(shape) - 2, -1, -1):
-        strides[dim] = strides[dim + 1] * shape[dim + 1]
-    return tuple(strides)
-
-
-_VIEWS = (
-    memref.SubviewOp,
-    memref.CastOp,
-    memref.ReinterpretCastOp,
-    memref.CollapseShapeOp,
-    memref.ExpandShapeOp,
-    memref.ViewOp,
-    memref.AssumeAlignmentOp,
-)
-
-
-def root_buffer(value: SSAValue) -> SSAValue:
-    """The buffer that a memref is a view of: a block argument or the result of an operation that makes one."""
-    while isinstance(value.owner, _VIEWS):
-        value = value.owner.operands[0]
-    return value
 
 
 class LlvmBuilder:
@@ -356,7 +271,7 @@ class LlvmBuilder:
             if len(vector.get_shape()) == 1 and not vector.get_num_scalable_dims():
                 element = self.type(vector.element_type)
                 return vector if element is vector.element_type else vector_of(vector.get_shape()[0], element)
-        elif type(type_) in _FLOAT_NAMES or type_.name.startswith("llvm."):
+        elif type(type_) in FLOAT_NAMES or type_.name.startswith("llvm."):
             return type_
         fail(self.op, f"has a value of type {type_}, which has no llvm type")
 

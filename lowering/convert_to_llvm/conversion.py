@@ -17,14 +17,8 @@ from . import arith, cpu, math, vector
 from . import cf as cf_patterns
 from . import func as func_patterns
 from . import memref as memref_patterns
-from .builder import (
-    PTR,
-    UNIT,
-    LlvmBuilder,
-    Pattern,
-    access_group_attributes,
-    root_buffer,
-)
+from .builder import PTR, UNIT, LlvmBuilder, Pattern, access_group_attributes
+from .layout import root_buffer
 
 KERNEL = "hlo.kernel"
 INLINE = "xhlo.inline"
@@ -52,7 +46,7 @@ class ConvertToLlvmPass(HloPass):
     After:  `llvm.load (llvm.getelementptr inbounds %m[%i * 8 + %j] : f32)`
     A memref is a pointer to its first element, index is i64, an i1 in memory takes a byte. Private functions become
     internal ones; @xhlo_entry(ptr) loads the pointers of @main's parameters in order and calls it.
-    Assumes: static shapes and strides; no structured control flow (convert-loops-to-cf), no memref.alloc (plan-buffers).
+    Assumes: static shapes and strides; convert-loops-to-cf took the loops, plan-buffers every memref.alloc.
     Leaves: llvm only.
     """
 
@@ -168,9 +162,7 @@ class ModuleConversion:
             to.loop_groups[last] = self.groups
             for inside in _natural_loop(block, last.successor):
                 groups.setdefault(inside, []).append(self.groups)
-                to.private_buffers.update(
-                    inner.memref for inner in inside.ops if isinstance(inner, memref.AllocaOp)
-                )
+                to.private_buffers.update(inner.memref for inner in inside.ops if isinstance(inner, memref.AllocaOp))
             self.groups += 1
         return groups
 

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Operation, Region
 
 from ...dialects.cpu import ParallelForOp
-from .builder import I64, PTR, LlvmBuilder, Pattern, byte_width
+from .builder import I64, PTR, LlvmBuilder, Pattern
+from .layout import byte_width
 
 PARALLEL_FOR = "xhlo_parallel_for"
 """Of the runtime: `void xhlo_parallel_for(void (*share)(void *context, i64 lo, i64 hi), void *context, i64 count)`."""
@@ -50,9 +51,7 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder) -> llvm.Fu
     ]
     to.call(body, (*values, low, high), None)
     to.add(llvm.ReturnOp.create())
-    return llvm.FuncOp(
-        thunk_name(body), THUNK_TYPE, llvm.LinkageAttr("internal"), body=Region(to.finish())
-    )
+    return llvm.FuncOp(thunk_name(body), THUNK_TYPE, llvm.LinkageAttr("internal"), body=Region(to.finish()))
 
 
 PATTERNS: Mapping[type[Operation], Pattern] = {ParallelForOp: _parallel_for}

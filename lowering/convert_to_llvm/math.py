@@ -67,7 +67,7 @@ def _intrinsic(name: str, flagged: bool) -> Pattern:
 
 
 def _with_poison_flag(name: str) -> Pattern:
-    """Intrinsics whose second operand says whether the odd input (zero, the smallest integer) is undefined: it is not."""
+    """Intrinsics with a second operand that makes the odd input (zero, the smallest integer) undefined: it is false."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         type_ = to.type(op.results[0].type)
@@ -89,7 +89,7 @@ def _reciprocal_root(op: math.RsqrtOp, to: LlvmBuilder) -> None:
 
 
 def _library_call(name: str) -> Pattern:
-    """`call double @tan(double)`; float by the function ending in f; narrower floats by way of float; vectors by element."""
+    """`call double @tan(double)`, @tanf for float; narrower floats go by way of float, vectors element by element."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         operands, type_ = to.operands(op), op.results[0].type

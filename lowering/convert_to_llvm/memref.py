@@ -23,7 +23,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.diagnostics import fail
-from .builder import I1, I8, I64, NO_WRAP, PTR, Buffer, Layout, LlvmBuilder, Pattern
+from .builder import I1, I8, I64, NO_WRAP, PTR, LlvmBuilder, Pattern
+from .layout import Buffer, Layout
 
 STACK_ALIGNMENT = 64
 GLOBAL_ALIGNMENT = 64
@@ -112,9 +113,12 @@ def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
     source = op.source.type
     if not isinstance(index, int) or index:
         base = root_offset(cast(Buffer, source))
-        if base is None or not isinstance(index, int):
-            fail(op, "moves by an offset that is not known: only static offsets of whole buffers are supported")
-        index -= base
+        if base is None:
+            fail(op, "moves from an offset that is not known: its source must have a static offset")
+        if isinstance(index, int):
+            index -= base
+        elif base:
+            index = to.emit(llvm.SubOp, (index, to.constant(base)), I64, {"overflowFlags": NO_WRAP})
     to.define(op.result, to.gep(to.operand(op.source), index, layout.element))
 
 
@@ -216,9 +220,7 @@ def _copy_dimension(
     index = header.args[0]
     moved: list[SSAValue] = []
     for pointer, layout in zip(pointers, layouts, strict=True):
-        offset = to.emit(
-            llvm.MulOp, (index, to.constant(layout.strides[dim])), I64, {"overflowFlags": NO_WRAP}
-        )
+        offset = to.emit(llvm.MulOp, (index, to.constant(layout.strides[dim])), I64, {"overflowFlags": NO_WRAP})
         moved.append(to.gep(pointer, offset, layout.element))
     _copy_dimension(to, dim + 1, outer, (moved[0], moved[1]), layouts, copy_run)
     to.end_loop(header, exit_, size)

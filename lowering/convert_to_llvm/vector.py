@@ -1,4 +1,251 @@
-from collections.abc import Mapping
-from xdsl.ir import Operation
-from .builder import Pattern
-PATTERNS: Mapping[type[Operation], Pattern] = {}
+"""
+vector to llvm: vectors of one dimension, element by element in registers.
+
+A load or store is aligned to the element only: the program's buffers are aligned as their owner pleases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    MemRefType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...hlo_dialect.diagnostics import fail
+from .builder import I32, I64, PTR, LlvmBuilder, Pattern, flags_of, i32_array, vector_of
+from .layout import Buffer, Vector
+from .memref import from_memory, is_nontemporal, to_memory
+
+
+def _length(type_: Attribute) -> int:
+    return cast(Vector, type_).get_shape()[0]
+
+
+def _vector_address(to: LlvmBuilder, base: SSAValue, indices: Sequence[SSAValue], inbounds: bool = True) -> SSAValue:
+    """The address of consecutive elements from `base[indices]`. The last dimension must be dense."""
+    strides = to.layout(base.type).strides
+    if strides and strides[-1] != 1:
+        fail(to.op, f"accesses elements {strides[-1]} apart: the last dimension of the memref must be dense")
+    return to.address(base, indices, inbounds)
+
+
+def _load_vector(to: LlvmBuilder, base: SSAValue, indices: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+    layout = to.layout(base.type)
+    pointer = _vector_address(to, base, indices)
+    memory = to.like(to.type(type_), layout.element)
+    return from_memory(to, to.load(pointer, memory, layout.itemsize, to.tag(base)), layout)
+
+
+def _store_vector(
+    to: LlvmBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue], nontemporal: bool = False
+) -> None:
+    layout = to.layout(base.type)
+    stored = to_memory(to, to.operand(value), layout)
+    to.store(stored, _vector_address(to, base, indices), layout.itemsize, to.tag(base), nontemporal)
+
+
+def _load(op: vector.LoadOp, to: LlvmBuilder) -> None:
+    to.define(op.result, _load_vector(to, op.base, op.indices, op.result.type))
+
+
+def _store(op: vector.StoreOp, to: LlvmBuilder) -> None:
+    _store_vector(to, op.vector, op.base, op.indices, is_nontemporal(op))
+
+
+def _masked_load(op: vector.MaskedLoadOp, to: LlvmBuilder) -> None:
+    """Lanes whose bit is clear are not read and take the value of the pass-through."""
+    layout = to.layout(op.base.type)
+    type_ = to.like(to.type(op.result.type), layout.element)
+    operands = (
+        _vector_address(to, op.base, op.indices, inbounds=False),
+        to.constant(layout.itemsize, I32),
+        to.operand(op.mask),
+        to_memory(to, to.operand(op.pass_thru), layout),
+    )
+    value = to.intrinsic("masked.load", operands, type_, (type_, PTR), tagged=to.tag(op.base))
+    to.define(op.result, from_memory(to, value, layout))
+
+
+def _masked_store(op: vector.MaskedStoreOp, to: LlvmBuilder) -> None:
+    layout = to.layout(op.base.type)
+    value = to_memory(to, to.operand(op.value_to_store), layout)
+    pointer = _vector_address(to, op.base, op.indices, inbounds=False)
+    operands = (value, pointer, to.constant(layout.itemsize, I32), to.operand(op.mask))
+    to.intrinsic("masked.store", operands, None, (value.type, PTR), tagged=to.tag(op.base))
+
+
+def _plain_transfer(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
+    """Refuse what a vector.load or store cannot say: masks, permutations, lanes outside of the memref."""
+    source = cast(Attribute, op.source.type)
+    rank = len(cast(Buffer, source).get_shape()) if isinstance(source, MemRefType) else 0
+    dims = [str(result) for result in op.permutation_map.data.results]
+    in_bounds = all(cast("IntegerAttr[Any]", flag).value.data for flag in cast("ArrayAttr[Any]", op.in_bounds).data)
+    if op.mask is not None or dims != [f"d{rank - 1}"] or not in_bounds:
+        fail(op, "is no plain access: only unmasked, in-bounds transfers of the last dimension are supported")
+
+
+def _transfer_read(op: vector.TransferReadOp, to: LlvmBuilder) -> None:
+    _plain_transfer(op)
+    to.define(op.result, _load_vector(to, op.source, op.indices, op.result.type))
+
+
+def _transfer_write(op: vector.TransferWriteOp, to: LlvmBuilder) -> None:
+    _plain_transfer(op)
+    _store_vector(to, op.vector, op.source, op.indices)
+
+
+def _broadcast(op: vector.BroadcastOp, to: LlvmBuilder) -> None:
+    """A scalar, or a vector of one element, in every lane."""
+    source, length = to.operand(op.source), _length(to.type(op.vector.type))
+    type_ = source.type
+    if isinstance(type_, VectorType):
+        have = _length(cast(Vector, type_))
+        if have == length:
+            to.define(op.vector, source)
+            return
+        if have != 1:
+            fail(op, f"broadcasts {type_}: only scalars and vectors of one element are supported")
+        source = to.extract_element(source, to.constant(0))
+    to.define(op.vector, to.splat(source, length))
+
+
+def _fma(op: vector.FMAOp, to: LlvmBuilder) -> None:
+    type_ = op.res.type
+    to.define(op.res, to.intrinsic("fma", to.operands(op), type_, (type_,)))
+
+
+def _position(op: vector.ExtractOp | vector.InsertOp, to: LlvmBuilder) -> SSAValue:
+    """The lane of an extraction or insertion."""
+    positions = op.static_position.get_values()
+    if len(positions) != 1:
+        fail(op, "takes or puts a whole vector: only single elements are supported")
+    if positions[0] == DYNAMIC_INDEX:
+        return to.operand(op.dynamic_position[0])
+    return to.constant(int(positions[0]))
+
+
+def _extract(op: vector.ExtractOp, to: LlvmBuilder) -> None:
+    to.define(op.result, to.extract_element(to.operand(op.vector), _position(op, to)))
+
+
+def _insert(op: vector.InsertOp, to: LlvmBuilder) -> None:
+    operands = (to.operand(op.dest), to.operand(op.source), _position(op, to))
+    to.define(op.result, to.emit(llvm.InsertElementOp, operands, to.type(op.result.type)))
+
+
+def _shuffle(op: vector.ShuffleOp, to: LlvmBuilder) -> None:
+    """Lanes of both vectors by number; the shorter is lengthened first, since llvm's are of one length."""
+    first, second = to.operand(op.v1), to.operand(op.v2)
+    lengths = _length(first.type), _length(second.type)
+    longest = max(lengths)
+    values = [_lengthened(to, value, longest) for value in (first, second)]
+    mask = [int(lane) for lane in op.mask.get_values()]
+    mask = [lane if lane < lengths[0] else lane - lengths[0] + longest for lane in mask]
+    properties = {"mask": i32_array(tuple(mask))}
+    to.define(op.result, to.emit(llvm.ShuffleVectorOp, values, to.type(op.result.type), properties))
+
+
+def _lengthened(to: LlvmBuilder, value: SSAValue, length: int) -> SSAValue:
+    """The vector with undefined lanes after its own."""
+    have = _length(value.type)
+    if have == length:
+        return value
+    mask = i32_array((*range(have), *[-1] * (length - have)))
+    type_ = vector_of(length, cast(Vector, value.type).element_type)
+    return to.emit(llvm.ShuffleVectorOp, (value, to.poison(value.type)), type_, {"mask": mask})
+
+
+def _bitcast(op: vector.BitcastOp, to: LlvmBuilder) -> None:
+    source, type_ = to.operand(op.source), to.type(op.result.type)
+    to.define(op.result, source if source.type == type_ else to.emit(llvm.BitcastOp, (source,), type_))
+
+
+def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
+    """Bit i is set when `i < n`: the lane numbers compared with n, brought into the lanes' range first."""
+    length = _length(to.type(op.mask_vector.type))
+    bound = to.operand(op.mask_dim_sizes[0])
+    for name, limit in (("smax", 0), ("smin", length)):
+        bound = to.intrinsic(name, (bound, to.constant(limit)), I64, (I64,))
+    narrow = to.emit(llvm.TruncOp, (bound,), I32)
+    lanes = vector_of(length, I32)
+    numbers = DenseIntOrFPElementsAttr.from_list(cast(Any, lanes), list(range(length)))
+    operands = (to.attribute_constant(numbers, lanes), to.splat(narrow, length))
+    predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.SLT.to_int(), I64)}
+    to.define(op.mask_vector, to.emit(llvm.ICmpOp, operands, to.mask(lanes), predicate))
+
+
+_REDUCTIONS = {
+    "add": ("add", "fadd", llvm.AddOp, llvm.FAddOp),
+    "mul": ("mul", "fmul", llvm.MulOp, llvm.FMulOp),
+    "and": ("and", None, llvm.AndOp, None),
+    "or": ("or", None, llvm.OrOp, None),
+    "xor": ("xor", None, llvm.XOrOp, None),
+    "minsi": ("smin", None, "smin", None),
+    "maxsi": ("smax", None, "smax", None),
+    "minui": ("umin", None, "umin", None),
+    "maxui": ("umax", None, "umax", None),
+    "minnumf": (None, "fmin", None, "minnum"),
+    "maxnumf": (None, "fmax", None, "maxnum"),
+    "minimumf": (None, "fminimum", None, "minimum"),
+    "maximumf": (None, "fmaximum", None, "maximum"),
+}
+"""By kind: the reduction of integers and of floats, and what combines its result with an accumulator."""
+
+_NEUTRAL = {"add": -0.0, "mul": 1.0}
+"""What an ordered float reduction starts from."""
+
+
+def _reduction(op: vector.ReductionOp, to: LlvmBuilder) -> None:
+    """
+    `vector.reduction <add>, %v, %acc` becomes `llvm.vector.reduce.fadd(%acc, %v)`: lane after lane from the
+    accumulator, in any order where the operation is reassoc. The other kinds take the accumulator in afterwards.
+    """
+    kind = str(op.kind.data)
+    integer_name, float_name, integer_combiner, float_combiner = _REDUCTIONS[kind]
+    source = to.operand(op.vector)
+    element = cast(Vector, source.type).element_type
+    accumulator = to.operand(op.acc) if op.acc is not None else None
+    is_float = not element.name.startswith("integer")
+    name, combiner = (float_name, float_combiner) if is_float else (integer_name, integer_combiner)
+    if name is None or combiner is None:
+        fail(op, f"of kind {kind} does not take elements of type {element}")
+    flags = flags_of(op) if is_float else None
+    full = f"vector.reduce.{name}"
+    if name in ("fadd", "fmul"):
+        start = accumulator if accumulator is not None else to.float_constant(_NEUTRAL[kind], element)
+        to.define(op.dest, to.intrinsic(full, (start, source), element, (source.type,), flags))
+        return
+    result = to.intrinsic(full, (source,), element, (source.type,), flags)
+    if accumulator is not None:
+        if isinstance(combiner, str):
+            result = to.intrinsic(combiner, (accumulator, result), element, (element,), flags)
+        else:
+            result = to.emit(combiner, (accumulator, result), element)
+    to.define(op.dest, result)
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {
+    vector.LoadOp: _load,
+    vector.StoreOp: _store,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.TransferReadOp: _transfer_read,
+    vector.TransferWriteOp: _transfer_write,
+    vector.BroadcastOp: _broadcast,
+    vector.FMAOp: _fma,
+    vector.ExtractOp: _extract,
+    vector.InsertOp: _insert,
+    vector.ShuffleOp: _shuffle,
+    vector.BitcastOp: _bitcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ReductionOp: _reduction,
+}

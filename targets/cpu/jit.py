@@ -7,15 +7,18 @@ import itertools
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import llvmlite.binding as llvm
+import llvmlite.binding
 
 from . import openmp
+
+llvm: Any = llvmlite.binding
+"""The package has no types."""
 
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen, load."""
@@ -61,7 +64,7 @@ def _target_machine() -> Any:
 
 
 @contextmanager
-def _stage(timings: Timings | None, name: str) -> Iterator[None]:
+def _stage(timings: Timings | None, name: str) -> Generator[None]:
     start = time.perf_counter()
     yield
     if timings is not None:
@@ -117,7 +120,8 @@ class LoadedCode:
     _needs: object = None
     """Other loaded code that this code calls."""
 
-    def __getitem__(self, symbol: str) -> int:
+    def address(self, symbol: str) -> int:
+        """Where a symbol that was asked for lies. Raises KeyError for others."""
         return self.addresses[symbol]
 
 
@@ -193,5 +197,5 @@ def load(
 
 def call(loaded: LoadedCode, symbol: str, *arrays: Any) -> None:
     """Call a function of pointers with the data of NumPy arrays: for tests and experiments."""
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(loaded[symbol])
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(loaded.address(symbol))
     function(*(array.__array_interface__["data"][0] for array in arrays))

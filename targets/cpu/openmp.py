@@ -152,8 +152,7 @@ declare i32 @omp_in_parallel()
 attributes #0 = { nounwind }
 """
 
-_KMPC = (
-    """
+_KMPC = """
 @location = private unnamed_addr constant [23 x i8] c";unknown;unknown;0;0;;\\00"
 @ident = private unnamed_addr constant { i32, i32, i32, i32, ptr } { i32 0, i32 2, i32 0, i32 22, ptr @location }
 declare void @__kmpc_fork_call(ptr, i32, ptr, ...)
@@ -162,16 +161,13 @@ define internal void @team(ptr %global_id, ptr %bound_id, ptr %body, ptr %contex
   call void @share(ptr %body, ptr %context, i64 %count)
   ret void
 }
-"""
-    + _SHARE.replace(
-        "FORK",
-        "  call void (ptr, i32, ptr, ...) @__kmpc_fork_call"
-        "(ptr @ident, i32 3, ptr @team, ptr %body, ptr %context, i64 %count)",
-    )
+""" + _SHARE.replace(
+    "FORK",
+    "  call void (ptr, i32, ptr, ...) @__kmpc_fork_call"
+    "(ptr @ident, i32 3, ptr @team, ptr %body, ptr %context, i64 %count)",
 )
 
-_GOMP = (
-    """
+_GOMP = """
 declare void @GOMP_parallel(ptr, ptr, i32, i32)
 
 define internal void @team(ptr %job) #0 {
@@ -183,17 +179,15 @@ define internal void @team(ptr %job) #0 {
   call void @share(ptr %body, ptr %context, i64 %count)
   ret void
 }
-"""
-    + _SHARE.replace(
-        "FORK",
-        """  %job = alloca [24 x i8], align 8
+""" + _SHARE.replace(
+    "FORK",
+    """  %job = alloca [24 x i8], align 8
   store ptr %body, ptr %job
   %at.context = getelementptr i8, ptr %job, i64 8
   store ptr %context, ptr %at.context
   %at.count = getelementptr i8, ptr %job, i64 16
   store i64 %count, ptr %at.count
   call void @GOMP_parallel(ptr @team, ptr %job, i32 0, i32 0)""",
-    )
 )
 
 _SERIAL = """

@@ -1,0 +1,320 @@
+"""One writer for each operation of the llvm dialect: a line of LLVM IR, or a literal for what is a constant there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects import llvm_ops
+from ..hlo_dialect.diagnostics import fail
+from .llvm_literals import attribute_literal, symbol
+from .llvm_types import type_text
+
+if TYPE_CHECKING:
+    from .llvm_ir import FunctionWriter
+
+Writer: TypeAlias = "Callable[[FunctionWriter, Any], None]"
+
+
+def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
+    """A terminator's successors, each with the operands that it passes."""
+    if isinstance(op, llvm.BrOp):
+        return [(op.successor, op.arguments)]
+    if isinstance(op, llvm.CondBrOp):
+        return [(op.then_block, op.then_arguments), (op.else_block, op.else_arguments)]
+    if isinstance(op, llvm_ops.SwitchOp):
+        return [(block, operands) for _, block, operands in op.edges()]
+    fail(op, "is a terminator that the LLVM IR writer does not know")
+
+
+# Values that are written where they are used.
+
+
+def _constant_literal(op: llvm.ConstantOp) -> str:
+    return attribute_literal(op, op.value, op.result.type)
+
+
+LITERALS: dict[type, Callable[[Any], str]] = {
+    llvm.ConstantOp: _constant_literal,
+    llvm.AddressOfOp: lambda op: f"@{symbol(op.global_name.root_reference.data)}",
+    llvm.UndefOp: lambda op: "undef",
+    llvm_ops.PoisonOp: lambda op: "poison",
+    llvm.ZeroOp: lambda op: "null" if isinstance(op.res.type, llvm.LLVMPointerType) else "zeroinitializer",
+}
+
+
+# Operations.
+
+
+def _no_line(w: FunctionWriter, op: Operation) -> None:
+    """Constants and addresses stand inside the lines that use them."""
+
+
+_FLAG_WORDS: dict[int, str] = {0: "", 1: " nsw", 2: " nuw", 3: " nuw nsw"}
+
+
+def _overflow_words(op: Operation) -> str:
+    flags = op.properties.get("overflowFlags")
+    if isinstance(flags, IntegerAttr):
+        return _FLAG_WORDS[cast("IntegerAttr[Any]", flags).value.data]
+    if isinstance(flags, llvm.OverflowAttr):
+        return "".join(f" {flag}" for flag in sorted(flags.data, reverse=True))
+    return ""
+
+
+def _float_words(op: Operation) -> str:
+    """Fast-math flags, each with a space before it."""
+    flags = op.properties.get("fastmathFlags")
+    if isinstance(flags, llvm.FastMathAttr) and flags.data:
+        if len(flags.data) == 7:
+            return " fast"
+        return "".join(f" {flag}" for flag in sorted(flags.data))
+    return ""
+
+
+def _integer_binary(mnemonic: str) -> Writer:
+    def write(w: FunctionWriter, op: Operation) -> None:
+        lhs, rhs = op.operands
+        words = _overflow_words(op)
+        if "isExact" in op.properties:
+            words = " exact"
+        elif "isDisjoint" in op.properties:
+            words = " disjoint"
+        result = op.results[0]
+        w.lines.append(f"  {w.name(result)} = {mnemonic}{words} {type_text(result.type)} {w.name(lhs)}, {w.name(rhs)}")
+
+    return write
+
+
+def _float_binary(mnemonic: str) -> Writer:
+    def write(w: FunctionWriter, op: Operation) -> None:
+        lhs, rhs = op.operands
+        result = op.results[0]
+        type_ = type_text(result.type)
+        w.lines.append(f"  {w.name(result)} = {mnemonic}{_float_words(op)} {type_} {w.name(lhs)}, {w.name(rhs)}")
+
+    return write
+
+
+def _negate(w: FunctionWriter, op: llvm.FNegOp) -> None:
+    w.lines.append(f"  {w.name(op.res)} = fneg{_float_words(op)} {w.typed(op.arg)}")
+
+
+def _cast(mnemonic: str) -> Writer:
+    def write(w: FunctionWriter, op: Operation) -> None:
+        words = " nneg" if "nonNeg" in op.properties else _overflow_words(op)
+        result = op.results[0]
+        w.lines.append(f"  {w.name(result)} = {mnemonic}{words} {w.typed(op.operands[0])} to {type_text(result.type)}")
+
+    return write
+
+
+def _compare_integers(w: FunctionWriter, op: llvm.ICmpOp) -> None:
+    predicate = llvm.ALL_ICMP_FLAGS[op.predicate.value.data].value
+    w.lines.append(f"  {w.name(op.res)} = icmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+
+
+def _compare_floats(w: FunctionWriter, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None:
+    predicate = llvm.ALL_FCMP_FLAGS[cast("IntegerAttr[Any]", op.predicate).value.data].value.lstrip("_")
+    w.lines.append(f"  {w.name(op.res)} = fcmp{_float_words(op)} {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+
+
+def _select(w: FunctionWriter, op: llvm_ops.SelectOp | llvm.SelectOp) -> None:
+    cond, lhs, rhs = op.operands
+    w.lines.append(f"  {w.name(op.res)} = select{_float_words(op)} {w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}")
+
+
+def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
+    words = " inbounds" if op.inbounds is not None else ""
+    pointer, *dynamic = op.operands
+    parts = [type_text(op.elem_type), w.typed(pointer)]
+    rest = iter(dynamic)
+    for index in op.rawConstantIndices.get_values():
+        parts.append(w.typed(next(rest)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}")
+    w.lines.append(f"  {w.name(op.result)} = getelementptr{words} {', '.join(parts)}")
+
+
+def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
+    align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    w.lines.append(f"  {w.name(op.res)} = alloca {type_text(op.elem_type)}, {w.typed(op.size)}{align}")
+
+
+def _atomic_words(op: Operation) -> str:
+    ordering = op.properties.get("ordering")
+    number = cast("IntegerAttr[Any]", ordering).value.data if isinstance(ordering, IntegerAttr) else 0
+    if number:
+        fail(op, "is atomic: the LLVM IR writer supports plain accesses only")
+    return ""
+
+
+def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
+    result = op.dereferenced_value
+    align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    _atomic_words(op)
+    tail = w.module.metadata.access_suffix(op) if op.attributes else ""
+    w.lines.append(f"  {w.name(result)} = load {type_text(result.type)}, {w.typed(op.ptr)}{align}{tail}")
+
+
+def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
+    align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+    _atomic_words(op)
+    volatile = "volatile " if op.volatile_ is not None else ""
+    tail = w.module.metadata.access_suffix(op) if op.attributes else ""
+    if op.nontemporal is not None:
+        tail = f", !nontemporal {w.module.metadata.one()}{tail}"
+    w.lines.append(f"  store {volatile}{w.typed(op.value)}, {w.typed(op.ptr)}{align}{tail}")
+
+
+def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
+    if op.callee is None:
+        fail(op, "is an indirect call, which the LLVM IR writer does not support")
+    _write_call(w, op, symbol(op.callee.string_value()), op.args, op.returned)
+
+
+def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
+    name = op.intrin.data
+    if name not in w.module.intrinsics:
+        result = "void" if op.ress is None else type_text(op.ress.type)
+        types = ", ".join(type_text(arg.type) for arg in op.args)
+        w.module.intrinsics[name] = f"declare {result} @{name}({types})"
+    _write_call(w, op, name, op.args, op.ress)
+
+
+def _write_call(w: FunctionWriter, op: Operation, name: str, args: Sequence[SSAValue], result: SSAValue | None) -> None:
+    head = "  call" if result is None else f"  {w.name(result)} = call{_float_words(op)}"
+    type_ = "void" if result is None else type_text(result.type)
+    tail = w.module.metadata.access_suffix(op) if op.attributes else ""
+    w.lines.append(f"{head} {type_} @{name}({w.typed_list(args)}){tail}")
+
+
+def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
+    position = ", ".join(str(index) for index in op.position.get_values())
+    w.lines.append(f"  {w.name(op.res)} = extractvalue {w.typed(op.container)}, {position}")
+
+
+def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
+    position = ", ".join(str(index) for index in op.position.get_values())
+    w.lines.append(f"  {w.name(op.res)} = insertvalue {w.typed(op.container)}, {w.typed(op.value)}, {position}")
+
+
+def _extract_element(w: FunctionWriter, op: llvm_ops.ExtractElementOp) -> None:
+    w.lines.append(f"  {w.name(op.res)} = extractelement {w.typed(op.vector)}, {w.typed(op.index)}")
+
+
+def _insert_element(w: FunctionWriter, op: llvm.InsertElementOp) -> None:
+    operands = f"{w.typed(op.vector)}, {w.typed(op.value)}, {w.typed(op.index)}"
+    w.lines.append(f"  {w.name(op.res)} = insertelement {operands}")
+
+
+def _shuffle(w: FunctionWriter, op: llvm.ShuffleVectorOp) -> None:
+    lanes = [int(lane) for lane in op.mask.get_values()]
+    if any(lanes):
+        mask = "<" + ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in lanes) + ">"
+    else:
+        mask = "zeroinitializer"
+    w.lines.append(
+        f"  {w.name(op.res)} = shufflevector {w.typed(op.v1)}, {w.typed(op.v2)}, <{len(lanes)} x i32> {mask}"
+    )
+
+
+def _loop_suffix(w: FunctionWriter, op: Operation) -> str:
+    loop = op.attributes.get(llvm_ops.LOOP)
+    return f", !llvm.loop {w.module.metadata.loop(loop)}" if isinstance(loop, DictionaryAttr) else ""
+
+
+def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
+    w.lines.append(f"  br label %{w.target_label(op, 0)}{_loop_suffix(w, op)}")
+
+
+def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
+    targets = f"label %{w.target_label(op, 0)}, label %{w.target_label(op, 1)}"
+    w.lines.append(f"  br i1 {w.name(op.cond)}, {targets}{_loop_suffix(w, op)}")
+
+
+def _switch(w: FunctionWriter, op: llvm_ops.SwitchOp) -> None:
+    type_ = type_text(op.flag.type)
+    cases = " ".join(
+        f"{type_} {value}, label %{w.target_label(op, index)}"
+        for index, (value, _, _) in enumerate(op.edges())
+        if value is not None
+    )
+    w.lines.append(f"  switch {w.typed(op.flag)}, label %{w.target_label(op, 0)} [ {cases} ]")
+
+
+def _return(w: FunctionWriter, op: llvm.ReturnOp) -> None:
+    w.lines.append("  ret void" if op.arg is None else f"  ret {w.typed(op.arg)}")
+
+
+def _unreachable(w: FunctionWriter, op: llvm.UnreachableOp) -> None:
+    w.lines.append("  unreachable")
+
+
+_INTEGER_OPS: dict[type[Operation], str] = {
+    llvm.AddOp: "add",
+    llvm.SubOp: "sub",
+    llvm.MulOp: "mul",
+    llvm.UDivOp: "udiv",
+    llvm.SDivOp: "sdiv",
+    llvm.URemOp: "urem",
+    llvm.SRemOp: "srem",
+    llvm.AndOp: "and",
+    llvm.OrOp: "or",
+    llvm.XOrOp: "xor",
+    llvm.ShlOp: "shl",
+    llvm.LShrOp: "lshr",
+    llvm.AShrOp: "ashr",
+}
+_FLOAT_OPS: dict[type[Operation], str] = {
+    llvm.FAddOp: "fadd",
+    llvm.FSubOp: "fsub",
+    llvm.FMulOp: "fmul",
+    llvm.FDivOp: "fdiv",
+    llvm.FRemOp: "frem",
+}
+_CAST_OPS: dict[type[Operation], str] = {
+    llvm.TruncOp: "trunc",
+    llvm.ZExtOp: "zext",
+    llvm.SExtOp: "sext",
+    llvm.FPExtOp: "fpext",
+    llvm.FPTruncOp: "fptrunc",
+    llvm.SIToFPOp: "sitofp",
+    llvm_ops.UIToFPOp: "uitofp",
+    llvm_ops.FPToSIOp: "fptosi",
+    llvm_ops.FPToUIOp: "fptoui",
+    llvm.BitcastOp: "bitcast",
+    llvm.PtrToIntOp: "ptrtoint",
+    llvm.IntToPtrOp: "inttoptr",
+}
+
+WRITERS: dict[type[Operation], Writer] = {
+    **dict.fromkeys(LITERALS, _no_line),
+    **{op: _integer_binary(mnemonic) for op, mnemonic in _INTEGER_OPS.items()},
+    **{op: _float_binary(mnemonic) for op, mnemonic in _FLOAT_OPS.items()},
+    **{op: _cast(mnemonic) for op, mnemonic in _CAST_OPS.items()},
+    llvm.FNegOp: _negate,
+    llvm.ICmpOp: _compare_integers,
+    llvm_ops.FCmpOp: _compare_floats,
+    llvm.FCmpOp: _compare_floats,
+    llvm_ops.SelectOp: _select,
+    llvm.SelectOp: _select,
+    llvm.GEPOp: _gep,
+    llvm.AllocaOp: _alloca,
+    llvm.LoadOp: _load,
+    llvm.StoreOp: _store,
+    llvm.CallOp: _call,
+    llvm.CallIntrinsicOp: _call_intrinsic,
+    llvm.ExtractValueOp: _extract_value,
+    llvm.InsertValueOp: _insert_value,
+    llvm_ops.ExtractElementOp: _extract_element,
+    llvm.InsertElementOp: _insert_element,
+    llvm.ShuffleVectorOp: _shuffle,
+    llvm.BrOp: _branch,
+    llvm.CondBrOp: _conditional_branch,
+    llvm_ops.SwitchOp: _switch,
+    llvm.ReturnOp: _return,
+    llvm.UnreachableOp: _unreachable,
+}
