@@ -64,7 +64,11 @@ class NestEmitter:
                 self.view(k, access)
 
     def view(self, k: int, access: Access) -> tuple[SSAValue, list[int]]:
-        """A view of an operand with one dimension for each loop that moves it, and those loops."""
+        """
+        A view of an operand with one dimension for each loop that moves it, and those loops.
+
+        A loop that moves it backwards runs through a dimension that goes forwards, from its end.
+        """
         found = self.views.get(k)
         if found is None:
             found = self.views[k] = self._make_view(access)
@@ -79,14 +83,20 @@ class NestEmitter:
             sizes = tuple(self.nest.sizes[l] for l in by_stride)
             if sizes == shape and tuple(access.strides[l] for l in by_stride) == row_major(shape):
                 return root, by_stride
-        offset: Index = access.offset
+        sizes = tuple(self.nest.sizes[l] for l in loops)
+        strides = [access.strides[l] for l in loops]
+        offset: Index = access.offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True) if s < 0)
         for value, factor in access.dynamic:
             offset = self.builder.add(offset, self.builder.mul(value, factor))
-        sizes = tuple(self.nest.sizes[l] for l in loops)
-        return self.builder.strided_view(root, offset, sizes, tuple(access.strides[l] for l in loops)), loops
+        return self.builder.strided_view(root, offset, sizes, tuple(abs(s) for s in strides)), loops
 
-    def _indices(self, loops: Sequence[int]) -> list[Index]:
-        return [cast(Index, self.indices[l]) for l in loops]
+    def _indices(self, access: Access, loops: Sequence[int]) -> list[Index]:
+        found: list[Index] = []
+        for loop in loops:
+            index = cast(Index, self.indices[loop])
+            backwards = access.strides[loop] < 0
+            found.append(self.builder.sub(self.nest.sizes[loop] - 1, index) if backwards else index)
+        return found
 
     def load_input(self, k: int) -> SSAValue:
         value = self.loaded.get(k)
@@ -95,18 +105,20 @@ class NestEmitter:
             if not isinstance(x, Access):
                 return x
             view, loops = self.view(k, x)
-            value = self.builder.load(view, self._indices(loops))
+            value = self.builder.load(view, self._indices(x, loops))
             if self.hoistable[k]:
                 self.loaded[k] = value
         return value
 
     def load_output(self, k: int) -> SSAValue:
-        view, loops = self.view(len(self.nest.inputs) + k, self.nest.outputs[k])
-        return self.builder.load(view, self._indices(loops))
+        access = self.nest.outputs[k]
+        view, loops = self.view(len(self.nest.inputs) + k, access)
+        return self.builder.load(view, self._indices(access, loops))
 
     def store_output(self, k: int, value: SSAValue) -> None:
-        view, loops = self.view(len(self.nest.inputs) + k, self.nest.outputs[k])
-        self.builder.store(value, view, self._indices(loops))
+        access = self.nest.outputs[k]
+        view, loops = self.view(len(self.nest.inputs) + k, access)
+        self.builder.store(value, view, self._indices(access, loops))
 
     # The body.
 

@@ -56,9 +56,12 @@ func.func private @transpose(%a: memref<64x96xf32>, %o: memref<96x64xf32>) attri
   func.return
 }
 
-// A reversed slice is a view that starts at the end and goes backwards.
+// A reversed slice is a view that is walked through from its end.
 // CHECK-LABEL: func.func private @reversed
-// CHECK:         memref.reinterpret_cast %a to offset: [9], sizes: [8], strides: [-1]
+// CHECK:         %[[VIEW:.*]] = memref.reinterpret_cast %a to offset: [2], sizes: [8], strides: [1]
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-NEXT:      %[[BACK:.*]] = arith.subi %{{.*}}, %[[I]]
+// CHECK-NEXT:      memref.load %[[VIEW]][%[[BACK]]]
 func.func private @reversed(%a: memref<16xf32>, %o: memref<8xf32>) attributes {hlo.kernel = "loop"} {
   linalg.generic {indexing_maps = [affine_map<(i) -> (9 - i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : memref<16xf32>) outs(%o : memref<8xf32>) {
   ^bb(%x: f32, %z: f32):
