@@ -31,7 +31,6 @@ _KINDS = {
     "check.expect_close": "expect_close",
     "check.expect_almost_eq": "expect_almost_eq",
     "check.expect_almost_eq_const": "expect_almost_eq",
-    "check.almost_eq": "expect_almost_eq",
 }
 _INFINITELY_FAR = np.uint64(2**64 - 1)
 _REPORTED = 5

@@ -214,6 +214,20 @@ def test_check_eq_gives_its_verdict() -> None:
     assert bool(run(text, i32([1, 2]))[0])
 
 
+def test_operations_of_the_check_dialect() -> None:
+    text = """
+    func.func @main(%x: tensor<2xf32>) {
+      check.expect_eq %x, %x : tensor<2xf32>
+      check.expect_close %x, %x, max_ulp_difference = 1, min_ulp_difference = 0 : tensor<2xf32>, tensor<2xf32>
+      check.expect_almost_eq_const %x, dense<[1.0005, 2.0]> : tensor<2xf32>
+      check.expect_eq_const %x, dense<[1.0, 2.0]> : tensor<2xf32>
+      return
+    }"""
+    assert run(text, f32([1, 2])) == ()
+    with pytest.raises(CheckFailure, match=r"check.expect_eq_const .*at \[0\] actual 1.0001"):
+        run(text, f32([1.0001, 2]))
+
+
 def test_unknown_check_is_refused() -> None:
     with pytest.raises(DiagnosticError, match="unknown check 'check.expect_nice'"):
         run(CHECK.replace("expect_close", "expect_nice"), f32([1, 2]), f32([1, 2]))
