@@ -1,0 +1,48 @@
+# make demo     compile, run, check and explain a program that JAX exported
+# make test     everything that CI runs
+# make lint     the checks of the source alone; `make format` mends what it can
+# make bench    the measurements of benchmarks/
+# make clean    take away what the others made, .venv included
+#
+# Each makes .venv as far as it needs it. PYTHON=python3.12 chooses the interpreter.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test lint format bench clean
+
+demo: .venv/.for-use
+	@$(BIN)/python examples/demo.py
+
+test: .venv/.for-tests
+	@$(BIN)/python test/run_checks.py
+
+lint: .venv/.for-tests
+	@$(BIN)/python test/run_checks.py ruff format imports pyright
+
+format: .venv/.for-tests
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: .venv/.for-tests
+	@$(BIN)/python benchmarks/compare.py
+
+clean:
+	rm -rf .venv build dist xhlo.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+
+.venv/.made:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.for-use: pyproject.toml | .venv/.made
+	@echo "installing xhlo into .venv .."
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/.for-tests: pyproject.toml | .venv/.made
+	@echo "installing xhlo and its test tools into .venv .."
+	@$(PIP) --editable '.[test]'
+	@touch $@ .venv/.for-use
