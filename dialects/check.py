@@ -40,8 +40,6 @@ def _parse_bounds(parser: Parser, names: Sequence[str]) -> dict[str, Attribute]:
         parser.parse_punctuation("=")
         if name == "tolerance":
             bounds[name] = FloatAttr(float(parser.parse_number()), _F64)
-            if parser.parse_optional_punctuation(":") is not None:
-                parser.parse_type()
         else:
             bounds[name] = IntegerAttr(parser.parse_integer(allow_negative=False), _UI64)
     return bounds
