@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
@@ -46,6 +46,27 @@ def _check_size(constraint: str, name: str, values: Sequence[int], rank: int) ->
     )
 
 
+def _check_element_types(op: HloOp, constraint: str) -> None:
+    operand, result = element_of(op.operands[0]), element_of(op.results[0])
+    check(
+        operand == result,
+        lambda: f"{constraint}: operand and result have different element types {operand} and {result}",
+    )
+
+
+def _parse_dims(parser: Parser) -> tuple[UnresolvedOperand, IntArray]:
+    """`%a, dims = [1, 0]`"""
+    operand = parser.parse_unresolved_operand()
+    parse_named(parser, "dims")
+    return operand, int_array(parse_int_list(parser))
+
+
+def _print_dims(printer: Printer, operand: SSAValue, dims: Sequence[int]) -> None:
+    printer.print_string(" ")
+    printer.print_operand(operand)
+    printer.print_string(f", dims = {int_list_text(dims)}")
+
+
 @irdl_op_definition
 class BroadcastInDimOp(HloOp):
     """
@@ -69,15 +90,11 @@ class BroadcastInDimOp(HloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> BroadcastInDimOp:
-        operand = parser.parse_unresolved_operand()
-        parse_named(parser, "dims")
-        dims = int_array(parse_int_list(parser))
+        operand, dims = _parse_dims(parser)
         return finish_functional(cls, parser, [operand], {"broadcast_dimensions": dims})
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        printer.print_string(f", dims = {int_list_text(self.dims)}")
+        _print_dims(printer, self.operands[0], self.dims)
         print_attributes(printer, self, ("broadcast_dimensions",))
         print_functional(printer, self)
 
@@ -87,13 +104,7 @@ class BroadcastInDimOp(HloOp):
     def verify_(self) -> None:
         operand, result = shape_of(self.operands[0]), shape_of(self.results[0])
         dims = self.dims
-        check(
-            element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
-                "broadcast_in_dim_c1: operand and result have different element types "
-                f"{element_of(self.operands[0])} and {element_of(self.results[0])}"
-            ),
-        )
+        _check_element_types(self, "broadcast_in_dim_c1")
         _check_size("broadcast_in_dim_c2", "broadcast_dimensions", dims, len(operand))
         check(
             all(0 <= dim < len(result) for dim in dims),
@@ -155,13 +166,7 @@ class ReshapeOp(HloOp):
         return (self.results[0].type,)
 
     def verify_(self) -> None:
-        check(
-            element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
-                "reshape_c1: operand and result have different element types "
-                f"{element_of(self.operands[0])} and {element_of(self.results[0])}"
-            ),
-        )
+        _check_element_types(self, "reshape_c1")
         before, after = element_count(shape_of(self.operands[0])), element_count(shape_of(self.results[0]))
         check(
             dims_agree(before, after),
@@ -203,15 +208,11 @@ class TransposeOp(HloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> TransposeOp:
-        operand = parser.parse_unresolved_operand()
-        parse_named(parser, "dims")
-        dims = int_array(parse_int_list(parser))
+        operand, dims = _parse_dims(parser)
         return finish_functional(cls, parser, [operand], {"permutation": dims})
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        printer.print_string(f", dims = {int_list_text(self.dims)}")
+        _print_dims(printer, self.operands[0], self.dims)
         print_attributes(printer, self, ("permutation",))
         print_functional(printer, self)
 
@@ -224,13 +225,7 @@ class TransposeOp(HloOp):
         return (make_tensor(tuple(shape[dim] for dim in self.dims), element_of(self.operands[0])),)
 
     def verify_(self) -> None:
-        check(
-            element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
-                "transpose_c1: operand and result have different element types "
-                f"{element_of(self.operands[0])} and {element_of(self.results[0])}"
-            ),
-        )
+        _check_element_types(self, "transpose_c1")
         verify_results_agree(self, "transpose_c3")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
@@ -335,13 +330,7 @@ class SliceOp(HloOp):
         return (make_tensor(tuple(sizes), element_of(self.operands[0])),)
 
     def verify_(self) -> None:
-        check(
-            element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
-                "slice_c1: operand and result have different element types "
-                f"{element_of(self.operands[0])} and {element_of(self.results[0])}"
-            ),
-        )
+        _check_element_types(self, "slice_c1")
         verify_results_agree(self, "slice_c5")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
@@ -519,13 +508,7 @@ class PadOp(HloOp):
         return (make_tensor(tuple(sizes), element_of(operand)),)
 
     def verify_(self) -> None:
-        check(
-            element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
-                "pad_c1: operand and result have different element types "
-                f"{element_of(self.operands[0])} and {element_of(self.results[0])}"
-            ),
-        )
+        _check_element_types(self, "pad_c1")
         verify_results_agree(self, "pad_c4")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
@@ -574,15 +557,11 @@ class ReverseOp(HloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> ReverseOp:
-        operand = parser.parse_unresolved_operand()
-        parse_named(parser, "dims")
-        dims = int_array(parse_int_list(parser))
+        operand, dims = _parse_dims(parser)
         return finish_same_type(cls, parser, operand, {"dimensions": dims})
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        printer.print_string(f", dims = {int_list_text(self.dims)}")
+        _print_dims(printer, self.operands[0], self.dims)
         print_attributes(printer, self, ("dimensions",))
         if self.operands[0].type == self.results[0].type:
             printer.print_string(" : ")
