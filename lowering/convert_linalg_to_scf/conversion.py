@@ -103,7 +103,7 @@ class ConvertLinalgToScfPass(HloPass):
     linalg on memrefs becomes scf loops of loads, scalar arithmetic and stores, shaped for the loop vectorizer.
 
     Before: `linalg.generic {..} ins(%a : memref<1000x1000xf32>) outs(%b : memref<1000x1000xf32>) {..}` in a kernel
-    After:  `scf.parallel` over tasks of a flat index, `scf.for` inside with the attribute xhlo.parallel
+    After:  `scf.parallel` over tasks of a flat index, `scf.for` inside; the innermost has the attribute xhlo.parallel
     Assumes: the level after bufferize; linear indexing maps.
     Leaves: no linalg. memref.copy stays in host functions, where it moves whole buffers.
     """

@@ -145,4 +145,4 @@ def _emit_tiled(emitter: NestEmitter, free: list[int], other: int, bounds: Bound
     def tiles() -> None:
         builder.loop(*whole[other], down, step=TILE)
 
-    emitter.loops([loop for loop in free if loop not in (other, last)], tiles, bounds)
+    emitter.loops([loop for loop in free if loop not in (other, last)], tiles, bounds, innermost=False)

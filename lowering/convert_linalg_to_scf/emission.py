@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of, row_major
 from .nest import Access, Nest
@@ -182,9 +182,13 @@ class NestEmitter:
         order: Sequence[int],
         inner: Callable[[], None],
         bounds: Bounds | None = None,
-        attributes: Mapping[str, Attribute] = PARALLEL,
+        innermost: bool = True,
     ) -> None:
-        """Loops without carried values, `order[0]` outermost, around what `inner` emits."""
+        """
+        Loops without carried values, `order[0]` outermost, around what `inner` emits.
+
+        `innermost`: no loop is in it, so that the last of these is the one to vectorize.
+        """
         if not order:
             inner()
             return
@@ -194,9 +198,10 @@ class NestEmitter:
         def body(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             with self.scope():
                 self.bind(first, index)
-                self.loops(rest, inner, bounds, attributes)
+                self.loops(rest, inner, bounds, innermost)
             return ()
 
+        attributes = PARALLEL if innermost and not rest else None
         self.builder.loop(lower, upper, body, attributes=attributes)
 
     def task_bounds(self, task: SSAValue, size: int, total: int) -> tuple[Index, Index]:

@@ -31,7 +31,7 @@ Index: TypeAlias = int | SSAValue
 
 INDEX = IndexType()
 PARALLEL: Mapping[str, Attribute] = {"xhlo.parallel": UnitAttr()}
-"""The mark of a loop whose iterations do not depend on each other through memory."""
+"""The mark of an innermost loop whose iterations do not depend on each other through memory."""
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -167,7 +167,7 @@ class ReductionEmitter:
             for k, value in enumerate(self._reduce(emitter, self.plan.reduced, start, bounds)):
                 emitter.store_output(k, value)
 
-        emitter.loops(self.plan.kept, row, bounds)
+        emitter.loops(self.plan.kept, row, bounds, innermost=not self.plan.reduced)
 
     def _reduce(
         self, emitter: NestEmitter, loops: Sequence[int], start: list[SSAValue], bounds: Bounds
@@ -233,7 +233,7 @@ class ReductionEmitter:
 
             self.builder.loop(lower, upper, tile, step=TILE)
 
-        emitter.loops(outer, columns, bounds)
+        emitter.loops(outer, columns, bounds, innermost=False)
 
     def _emit_tile(
         self, emitter: NestEmitter, column: int, lower: Index, upper: Index, inits: Inits, bounds: Bounds
@@ -296,7 +296,7 @@ class ReductionEmitter:
             if not (isinstance(middle, int) and middle == upper):
                 self.builder.loop(middle, upper, lambda r, _: accumulate(r, 1))
 
-        emitter.loops(outer, passes, bounds, {})
+        emitter.loops(outer, passes, bounds, innermost=False)
 
     # In two stages.
 

@@ -19,7 +19,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from .cost import body_cost, task_count, task_size
 from .elementwise import emit_elementwise
-from .loop_builder import PARALLEL, Buffer, Index, LoopBuilder, buffer_of, memref_type, row_major
+from .loop_builder import Buffer, Index, LoopBuilder, buffer_of, memref_type, row_major
 from .nest import Access, Nest
 from .reduction import emit_reduction
 
@@ -198,6 +198,6 @@ def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
         upper = builder.add(lower, size)
         if total % size:
             upper = builder.min(upper, total)
-        builder.loop(lower, upper, row, attributes={} if roots else PARALLEL)
+        builder.loop(lower, upper, row)
 
     builder.parallel(-(-total // size), task)
