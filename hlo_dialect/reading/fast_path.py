@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
 _LINE = re.compile(
-    rf"[ \t\r\n]*(?:%({_SUFFIX})(?::([0-9]{{1,6}}))? = )?"
-    r'("?[a-zA-Z_][\w$.]*"?)([^\n]*?)[ \t\r]*(?:\n|\Z)(?!\s*loc\b)',
+    rf"[ \t\r\n]*+(?:%({_SUFFIX})(?::([0-9]{{1,6}}))? = )?"
+    r'("?[a-zA-Z_][\w$.]*"?)([^\n]*+)(?:\n|\Z)(?!\s*loc\b)',
     re.ASCII,
 )
 _NAME = re.compile(rf"%({_SUFFIX}(?:#[0-9]{{1,6}})?)")
 _SIZES = re.compile(r"[0-9]+x")
-_BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
+_BLANK = re.compile(r"\s*+(?://[^\n]*+\s*+)*+")
 _CONSTANTS = frozenset(("stablehlo.constant", "hlo.constant", "mhlo.constant"))
 _ABSTRACT_DIALECTS = frozenset(("hlo", "chlo", "func"))
 _MAX_LEARNED_LENGTH = 2000
@@ -101,6 +101,7 @@ class FastReader:
         if match is None:
             return None
         name, count, op_name, rest = match.groups()
+        rest = rest.rstrip(" \t\r")
         location_text = None
         if rest.endswith(")") and (at := rest.rfind(" loc(")) >= 0:
             location_text = rest[at + 5 : -1]

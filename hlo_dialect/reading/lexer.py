@@ -14,7 +14,7 @@ from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRT
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
 _TOKEN = re.compile(
-    r"(?:\s+|//[^\n]*)*"
+    r"\s*+(?://[^\n]*+\s*+)*+"
     r"(?:([a-zA-Z_][a-zA-Z0-9_$.]*)"
     rf"|(%{_SUFFIX})"
     r"|(->|[:,()}\[\]<>=+/*?|]|\{(?!-#)|-)"
@@ -46,6 +46,11 @@ _PUNCTUATION = 3
 
 class HloLexer(MLIRLexer):
     """xDSL's lexer, faster."""
+
+    # xDSL's own expression takes exponential time on a string without an end.
+    _unescaped_characters_regex = re.compile(
+        r'"[^"\\\n\v\f]*+(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*+)*+"'
+    )
 
     def lex(self) -> MLIRToken:
         match = _TOKEN.match(self.input.content, self.pos)

@@ -47,7 +47,7 @@ _NARROW_FLOATS = {
 _PLAIN_LIST = re.compile(r"[\[\]\s,0-9eE.+\-truefals]*")
 _DECIMAL_INTEGER = re.compile(r"(?:^|[\[\s,(])[+-]?[0-9]+\s*(?=[,\])]|$)")
 _SCALAR = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|0x[0-9a-fA-F]+|[0-9]+)|true|false")
-_PIECE = re.compile(r"(?:\s+|//[^\n]*)*(?:([\[\](),])|(" + _SCALAR.pattern + r")|(\S)|$)")
+_PIECE = re.compile(r"\s*+(?://[^\n]*+\s*+)*+(?:([\[\](),])|(" + _SCALAR.pattern + r")|(\S)|$)")
 _OPENING = re.compile(r"[\[\s]*")
 
 

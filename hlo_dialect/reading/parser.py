@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import MultipleSpansParseError, VerifyException
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
@@ -92,8 +92,11 @@ class HloParser(HloAttributeParser):
             op = op_type.parse(self) if custom else self._parse_generic_operation(op_type)
         except VerifyException as error:
             self.raise_error(f"'{op_type.name}' op {error}", token.span)
-        except (ValueError, NotImplementedError) as error:
-            # xDSL's own syntax functions meet unexpected input with these.
+        except (ParseError, RecursionError):
+            raise
+        except Exception as error:
+            if not _raised_in_xdsl(error):
+                raise
             self.raise_error(f"'{op_type.name}' op could not be read: {error}", token.span)
         stack.pop()
         if custom and (location := self.parse_optional_location()) is not None:
@@ -280,3 +283,18 @@ class HloParser(HloAttributeParser):
         if Block.is_valid_name(name) and not Block.is_default_block_name(name):
             block.name_hint = name
         return block
+
+
+def _raised_in_xdsl(error: Exception) -> bool:
+    """
+    Whether xDSL's code, not ours, made the error: its syntax functions meet unexpected input with IndexError,
+    ValueError and others. The last frame of either decides; the standard library's count for neither.
+    """
+    ours = __name__.partition(".")[0]
+    trace, found = error.__traceback__, False
+    while trace is not None:
+        root = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if root in ("xdsl", ours):
+            found = root == "xdsl"
+        trace = trace.tb_next
+    return found
