@@ -1,8 +1,7 @@
 """
-Operations of the llvm dialect that xDSL lacks or defines too narrowly, and the dialect that joins both.
+Operations of the llvm dialect that xDSL lacks, and two of its own in a form that takes vectors: fcmp and select.
 
-`LLVM` takes the place of xDSL's dialect of that name: its operations, minus those that refuse vectors, plus the ones
-here. Facts that LLVM keeps as metadata travel as plain attributes:
+Facts that LLVM keeps as metadata travel as plain attributes:
 
 - `access_groups = array<i64: 0>` on llvm.load, llvm.store and intrinsic calls: the parallel loops they belong to;
 - `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop.
@@ -15,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, VectorType, i32, i64
-from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -310,7 +309,6 @@ def mask_type(compared: Attribute) -> Attribute:
     return IntegerType(1)
 
 
-REPLACED = frozenset({"llvm.fcmp", "llvm.select"})
 OPS: tuple[type[Operation], ...] = (
     FPToSIOp,
     FPToUIOp,
@@ -321,10 +319,3 @@ OPS: tuple[type[Operation], ...] = (
     SelectOp,
     SwitchOp,
 )
-
-LLVM = Dialect(
-    "llvm",
-    [*(op for op in llvm.LLVM.operations if op.name not in REPLACED), *OPS],
-    list(llvm.LLVM.attributes),
-)
-"""The llvm dialect that the project's tools load."""

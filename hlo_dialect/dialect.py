@@ -138,13 +138,15 @@ def hlo_operations() -> tuple[type[Operation], ...]:
 
 
 def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: tuple[str, ...]) -> Dialect:
-    """xDSL's dialect of that name, if any, with the operations of our modules added."""
+    """xDSL's dialect of that name, if any, with the operations of our modules added, or in the place of its own."""
     base = upstream() if upstream is not None else Dialect(name)
     if not modules:
         return base
     operations, attributes = _collect(modules)
     interfaces = base._interfaces  # pyright: ignore[reportPrivateUsage]
-    return Dialect(name, [*base.operations, *operations], [*base.attributes, *attributes], interfaces)
+    replaced = {op.name for op in operations}
+    kept = [op for op in base.operations if op.name not in replaced]
+    return Dialect(name, [*kept, *operations], [*base.attributes, *attributes], interfaces)
 
 
 @lru_cache(maxsize=None)

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.arith_ops import RemFOp
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
 from .builder import I64, LlvmBuilder, Pattern, flags_of
 from .layout import bit_width, integer
@@ -38,6 +39,7 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
     arith.MulfOp: llvm.FMulOp,
     arith.DivfOp: llvm.FDivOp,
     arith.NegfOp: llvm.FNegOp,
+    RemFOp: llvm.FRemOp,
 }
 _INTEGER_INTRINSICS: dict[type[Operation], str] = {
     arith.MaxSIOp: "smax",

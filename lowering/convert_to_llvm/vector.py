@@ -85,7 +85,7 @@ def _masked_store(op: vector.MaskedStoreOp, to: LlvmBuilder) -> None:
 
 def _plain_transfer(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
     """Refuse what a vector.load or store cannot say: masks, permutations, lanes outside of the memref."""
-    source = cast(Attribute, op.source.type)
+    source = op.source.type
     rank = len(cast(Buffer, source).get_shape()) if isinstance(source, MemRefType) else 0
     dims = [str(result) for result in op.permutation_map.data.results]
     in_bounds = all(cast("IntegerAttr[Any]", flag).value.data for flag in cast("ArrayAttr[Any]", op.in_bounds).data)

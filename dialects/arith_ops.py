@@ -1,0 +1,18 @@
+"""What xDSL's arith dialect lacks."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
+from xdsl.irdl import irdl_op_definition, traits_def
+from xdsl.traits import Pure
+
+
+@irdl_op_definition
+class RemFOp(FloatingPointLikeBinaryOperation):
+    """The remainder of a float division, with the dividend's sign: C's fmod."""
+
+    name = "arith.remf"
+    traits = traits_def(Pure())
+
+
+OPS = (RemFOp,)
