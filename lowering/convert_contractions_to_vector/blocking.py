@@ -71,8 +71,8 @@ def block(product: Contraction, machine: Machine) -> Blocking:
     # Accumulators, one register for each vector of B, one for the broadcast element of A, one to spare.
     most = min((machine.registers - vectors - 2) // vectors, 14)
     mr = min(range(min(most, 4), most + 1), key=lambda r: -(-m // r) * (r + 0.7))
-    # A panel of B of one pass stays in the first-level cache beside the elements of A that stream past.
-    passes = max(1, -(-k * nr * bytes_each // machine.l1_bytes))
+    # Panels stream through the first-level cache well; longer passes write C less often, shorter ones round less.
+    passes = max(1, -(-k * nr * bytes_each // (2 * machine.l1_bytes)))
     kc = -(-k // passes)
     m_panels, n_panels = -(-m // mr), -(-n // nr)
     tile_m = min(m_panels, max(1, machine.l2_bytes // 4 // (kc * mr * bytes_each)), 8)
@@ -80,8 +80,9 @@ def block(product: Contraction, machine: Machine) -> Blocking:
     around = 1
     for loop in product.outer:
         around *= loop.size
+    # Narrow tiles first: as long as one is as high as C, nothing else needs its panels of B.
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < TASKS:
-        if tile_n >= tile_m:
+        if tile_n > 2:
             tile_n = -(-tile_n // 2)
         else:
             tile_m = -(-tile_m // 2)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import buffer_of
 from ..convert_linalg_to_scf.nest import Access, Nest, nest_of_generic
@@ -42,7 +42,7 @@ class Contraction:
     """Loops around the product that move the output: batches, and what of M and N does not collapse."""
     outer_k: tuple[Loop, ...]
     """Further contracted loops."""
-    element: Attribute
+    element: Float32Type | Float64Type
     """The type that products are summed in, and that of the output."""
 
     def transposed(self) -> Contraction:
@@ -100,7 +100,7 @@ def _source(value: SSAValue) -> int | None:
     return value.index if isinstance(value, BlockArgument) else None
 
 
-def _canonical(nest: Nest, element: Attribute) -> Contraction | None:
+def _canonical(nest: Nest, element: Float32Type | Float64Type) -> Contraction | None:
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
     if "?" in kinds:
@@ -114,6 +114,8 @@ def _canonical(nest: Nest, element: Attribute) -> Contraction | None:
 
     nest = nest.permuted(sorted(range(len(nest.sizes)), key=order)).collapsed()
     lhs, rhs, out = nest.accesses
+    if any(stride < 0 for access in nest.accesses for stride in access.strides):
+        return None
     found: dict[str, list[Loop]] = {"b": [], "m": [], "n": [], "k": []}
     for loop, size in enumerate(nest.sizes):
         found[_kind(nest, loop)].append(Loop(size, lhs.strides[loop], rhs.strides[loop], out.strides[loop]))

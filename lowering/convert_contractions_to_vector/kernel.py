@@ -2,6 +2,7 @@
 The loops of a blocked matrix product.
 
 A and B are packed into panels first: `mr` rows of A (`nr` columns of B) interleaved along k, zeros beyond the edge.
+A factor whose panels are needed once each is packed where it is needed, a pass at a time, into a buffer of the task.
 Then each tile of C is a task: for each pass over k, for each panel of B, for each panel of A, the micro-kernel adds
 the product of two panels, held in registers, to a block of C.
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, scf, vector
@@ -19,48 +19,15 @@ from xdsl.ir import Block, Region, SSAValue
 
 from ..convert_linalg_to_scf.cost import task_count, task_size
 from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, memref_type
-from ..convert_linalg_to_scf.nest import Access
 from .blocking import Blocking
 from .contraction import Contraction, Loop
+from .packing import Operand, Packer, number_matrices
+
+WORK_OF_PACKING = 3
+"""Element operations that packing one element takes."""
 
 MULTIPLICATIONS_PER_OPERATION = 4
 """Multiply-adds of the micro-kernel that take as long as one element operation of cost.py."""
-
-
-@dataclass(frozen=True)
-class Operand:
-    """One factor and its packed form: `[outer..][panel][k][width]`."""
-
-    access: Access
-    packed: SSAValue
-    outer: tuple[tuple[int, int, int], ...]
-    """For each loop around the product: its size, the operand's stride, the stride in outer panels sets."""
-    along: tuple[int, int]
-    """Size and stride of the dimension that panels cut (m or n)."""
-    k: tuple[int, int]
-    """Size and stride of the contracted dimension."""
-    width: int
-    panels: int
-
-    @property
-    def panel_size(self) -> int:
-        return self.k[0] * self.width
-
-    @property
-    def sets(self) -> int:
-        """How many matrices are packed."""
-        return math.prod(size for size, stride, _ in self.outer if stride)
-
-
-def outer_strides(loops: Sequence[Loop], strides: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
-    """Number the matrices that an operand has over the loops around the product; loops that keep it count none."""
-    result: list[tuple[int, int, int]] = []
-    count = 1
-    for loop, stride in zip(reversed(loops), reversed(strides), strict=True):
-        result.append((loop.size, stride, count if stride else 0))
-        if stride:
-            count *= loop.size
-    return tuple(reversed(result))
 
 
 class ProductEmitter:
@@ -72,24 +39,29 @@ class ProductEmitter:
         self.blocking = blocking
         self.overwrite = overwrite
         """Whether C starts from zero; else from what its buffer holds."""
-        around = (*product.outer, *product.outer_k)
-        self.a = self._operand(product.a, [(x.a) for x in around], product.m, True)
-        self.b = self._operand(product.b, [(x.b) for x in around], product.n, False)
+        self.a, self.b = self._packers()
         self.vector_type: VectorType[Any] = VectorType(product.element, [blocking.lanes])
 
-    def _operand(self, access: Access, strides: list[int], along: Loop, is_a: bool) -> Operand:
+    def _packers(self) -> tuple[Packer, Packer]:
         product, blocking = self.product, self.blocking
-        outer = outer_strides((*product.outer, *product.outer_k), strides)
-        width, panels = (blocking.mr, blocking.m_panels) if is_a else (blocking.nr, blocking.n_panels)
-        sets = math.prod(size for size, stride, _ in outer if stride)
-        size = sets * panels * product.k.size * width
-        packed = self.builder.alloc(memref_type((size,), product.element))
-        along_stride, k_stride = (along.a, product.k.a) if is_a else (along.b, product.k.b)
-        return Operand(access, packed, outer, (along.size, along_stride), (product.k.size, k_stride), width, panels)
+        around = (*product.outer, *product.outer_k)
+        sizes = [loop.size for loop in around]
+        m, n, k = product.m, product.n, product.k
+        # Each panel of A serves all panels of B in its tile's rows; each panel of B all tiles above each other.
+        a_once = blocking.n_panels == 1 and all(loop.a for loop in around)
+        b_once = blocking.tile_m >= blocking.m_panels and all(loop.b for loop in around)
+        a_around = number_matrices(sizes, [loop.a for loop in around])
+        b_around = number_matrices(sizes, [loop.b for loop in around])
+        a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, a_once)
+        b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, b_once)
+        element = product.element
+        return Packer(self.builder, a, element, blocking.kc), Packer(self.builder, b, element, blocking.kc)
 
     def emit(self) -> None:
-        self._pack(self.a)
-        self._pack(self.b)
+        for packer in (self.a, self.b):
+            if packer.count:
+                work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
+                self._tasks(packer.count, work, packer.pack_panel)
         self._multiply()
 
     def _tasks(self, count: int, work: int, body: Callable[[SSAValue], None]) -> None:
@@ -110,75 +82,6 @@ class ProductEmitter:
 
     def _constant(self, value: float) -> SSAValue:
         return self.builder.scalar(FloatAttr(value, self.product.element))  # pyright: ignore
-
-    def _base(self, access: Access) -> Index:
-        """The operand's offset in its buffer."""
-        offset: Index = access.offset
-        for value, factor in access.dynamic:
-            offset = self.builder.add(offset, self.builder.mul(value, factor))
-        return offset
-
-    # Packing.
-
-    def _pack(self, operand: Operand) -> None:
-        """Copy a factor into panels, one (matrix, panel) an iteration."""
-        builder = self.builder
-        count = operand.sets * operand.panels
-
-        def panel(number: SSAValue) -> None:
-            matrix, which = builder.div(number, operand.panels), builder.rem(number, operand.panels)
-            source = self._base(operand.access)
-            for size, stride, step in operand.outer:
-                if stride:
-                    position = builder.rem(builder.div(matrix, step), size)
-                    source = builder.add(source, builder.mul(position, stride))
-            first = builder.mul(which, operand.width)
-            source = builder.add(source, builder.mul(first, operand.along[1]))
-            shape, strides = (operand.k[0], operand.width), (operand.k[1], operand.along[1])
-            values = builder.strided_view(operand.access.root, source, shape, strides)
-            target = builder.strided_view(
-                operand.packed, builder.mul(number, operand.panel_size), shape, (operand.width, 1)
-            )
-            self._fill_panel(operand, values, target, first)
-
-        self._tasks(count, count * operand.panel_size * 3, panel)
-
-    def _fill_panel(self, operand: Operand, values: SSAValue, target: SSAValue, first: Index) -> None:
-        builder = self.builder
-        size, width = operand.along[0], operand.width
-        filled = width if size % width == 0 else builder.min(builder.sub(size, first), width)
-
-        def element(k: SSAValue, i: SSAValue) -> Sequence[SSAValue]:
-            builder.store(self._extended(builder.load(values, [k, i])), target, [k, i])
-            return ()
-
-        def zero(k: SSAValue, i: SSAValue) -> Sequence[SSAValue]:
-            builder.store(self._constant(0.0), target, [k, i])
-            return ()
-
-        def nest(lower: Index, upper: Index, body: Callable[[SSAValue, SSAValue], Sequence[SSAValue]]) -> None:
-            # The loop along which the source is contiguous is the inner one.
-            if abs(operand.along[1]) == 1:
-                builder.loop(
-                    0,
-                    operand.k[0],
-                    lambda k, _: builder.loop(lower, upper, lambda i, _: body(k, i), attributes=PARALLEL),
-                )
-            else:
-                builder.loop(
-                    lower,
-                    upper,
-                    lambda i, _: builder.loop(0, operand.k[0], lambda k, _: body(k, i), attributes=PARALLEL),
-                )
-
-        nest(0, filled, element)
-        if size % width:
-            nest(filled, width, zero)
-
-    def _extended(self, value: SSAValue) -> SSAValue:
-        if value.type == self.product.element:
-            return value
-        return self.builder.insert(arith.ExtFOp.create(operands=[value], result_types=[self.product.element])).result
 
     # Tiles of C.
 
@@ -218,29 +121,29 @@ class ProductEmitter:
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
         passes = -(-product.k.size // blocking.kc)
-        output = self._base(product.c)
+        output = product.c.offset_at(builder)
         for loop, index in zip(product.outer, position, strict=True):
             output = builder.add(output, builder.mul(index, loop.c))
         once = passes == 1 and not product.outer_k
         if self.overwrite and not once:
             self._clear(output, rows, columns)
+        self.a.begin_task()
+        self.b.begin_task()
 
         def one_pass(number: SSAValue, at: Sequence[Index]) -> None:
             lower = builder.mul(number, blocking.kc)
             upper = self._limit(lower, blocking.kc, product.k.size)
-            lhs, rhs = self._matrix(self.a, at), self._matrix(self.b, at)
 
             def panel_of_b(j: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                b_at = builder.mul(builder.add(rhs, j), self.b.panel_size)
+                b_at = self.b.panel(at, j, lower, upper)
 
                 def panel_of_a(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                    a_at = builder.mul(builder.add(lhs, i), self.a.panel_size)
-                    sums = self._micro_kernel(a_at, b_at, lower, upper)
+                    a_at = self.a.panel(at, i, lower, upper)
+                    sums = self._micro_kernel(a_at, b_at, builder.sub(upper, lower))
                     self._write(sums, output, i, j, self.overwrite and once)
                     return ()
 
-                builder.loop(*rows, panel_of_a)
-                return ()
+                return builder.loop(*rows, panel_of_a)
 
             builder.loop(*columns, panel_of_b)
 
@@ -251,13 +154,6 @@ class ProductEmitter:
             builder.loop(0, loops[0].size, lambda x, _: (around(loops[1:], [*at, x]), ())[1])
 
         around(product.outer_k, position)
-
-    def _matrix(self, operand: Operand, at: Sequence[Index]) -> Index:
-        """The number of the operand's first panel for these indices of the loops around the product."""
-        number: Index = 0
-        for (_, _, step), index in zip(operand.outer, at, strict=True):
-            number = self.builder.add(number, self.builder.mul(index, step))
-        return self.builder.mul(number, operand.panels)
 
     def _clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         """Set the tile of C to zero."""
@@ -279,16 +175,16 @@ class ProductEmitter:
 
     # The micro-kernel.
 
-    def _micro_kernel(self, a_at: Index, b_at: Index, lower: Index, upper: Index) -> list[SSAValue]:
-        """The `mr` x `nr` sums of products of two panels over k in [lower, upper), row by row."""
+    def _micro_kernel(self, a_at: Index, b_at: Index, count: Index) -> list[SSAValue]:
+        """The `mr` x `nr` sums of `count` products of two panels, row by row."""
         builder, blocking = self.builder, self.blocking
         mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
         vectors = nr // lanes
         zero = self._splat(self._constant(0.0))
 
         def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            a_view = builder.strided_view(self.a.packed, builder.add(a_at, builder.mul(k, mr)), (mr,), (1,))
-            b_view = builder.strided_view(self.b.packed, builder.add(b_at, builder.mul(k, nr)), (nr,), (1,))
+            a_view = builder.strided_view(self.a.buffer, builder.add(a_at, builder.mul(k, mr)), (mr,), (1,))
+            b_view = builder.strided_view(self.b.buffer, builder.add(b_at, builder.mul(k, nr)), (nr,), (1,))
             b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
             result: list[SSAValue] = []
             for i in range(mr):
@@ -300,7 +196,7 @@ class ProductEmitter:
                     result.append(builder.insert(fma).res)
             return result
 
-        return builder.loop(lower, upper, step, inits=[zero] * (mr * vectors))
+        return builder.loop(0, count, step, inits=[zero] * (mr * vectors))
 
     def _splat(self, value: SSAValue) -> SSAValue:
         op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import arith
@@ -85,9 +86,8 @@ class NestEmitter:
                 return root, by_stride
         sizes = tuple(self.nest.sizes[l] for l in loops)
         strides = [access.strides[l] for l in loops]
-        offset: Index = access.offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True) if s < 0)
-        for value, factor in access.dynamic:
-            offset = self.builder.add(offset, self.builder.mul(value, factor))
+        start = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True) if s < 0)
+        offset = replace(access, offset=access.offset + start).offset_at(self.builder)
         return self.builder.strided_view(root, offset, sizes, tuple(abs(s) for s in strides)), loops
 
     def _indices(self, access: Access, loops: Sequence[int]) -> list[Index]:

@@ -28,7 +28,7 @@ from xdsl.ir.affine import (
 )
 
 from ...hlo_dialect.diagnostics import fail
-from .loop_builder import buffer_of, row_major
+from .loop_builder import Index, LoopBuilder, buffer_of, row_major
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,13 @@ class Access:
     dynamic: tuple[tuple[SSAValue, int], ...]
     strides: tuple[int, ...]
     """Elements, one per loop of the nest; 0 where the loop does not move the operand."""
+
+    def offset_at(self, builder: LoopBuilder) -> Index:
+        """The offset in the root buffer, computed at the builder's insertion point."""
+        offset: Index = self.offset
+        for value, factor in self.dynamic:
+            offset = builder.add(offset, builder.mul(value, factor))
+        return offset
 
 
 @dataclass(frozen=True)
