@@ -12,7 +12,12 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     f32,
@@ -21,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 NO_FASTMATH = arith.FastMathFlagsAttr("none")
 
 _FLOAT_PREDICATES = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13, "uno": 14}
@@ -50,7 +56,7 @@ def _int_attr(value: int, type_: Attribute) -> IntegerAttr[Any]:
 
 def width_of(type_: Attribute) -> int:
     """Bits of a scalar type."""
-    return cast(Any, type_).bitwidth
+    return 64 if isinstance(type_, IndexType) else cast(Any, type_).bitwidth
 
 
 class Scalar:
@@ -68,7 +74,7 @@ class Scalar:
 
     @property
     def is_float(self) -> bool:
-        return not isinstance(self.value.type, IntegerType)
+        return isinstance(self.value.type, FLOATS)
 
     def _emit(
         self,
@@ -84,8 +90,10 @@ class Scalar:
     def constant(self, value: float | int, type_: Attribute | None = None) -> Scalar:
         """A constant of this value's type, or of `type_`."""
         type_ = self.type if type_ is None else type_
-        is_integer = isinstance(type_, IntegerType)
-        attr = _int_attr(int(value), cast(Any, type_)) if is_integer else _float_attr(float(value), type_)
+        if isinstance(type_, FLOATS):
+            attr: Attribute = _float_attr(float(value), cast(Attribute, type_))
+        else:
+            attr = _int_attr(int(value), cast(Attribute, type_))
         return self._emit(arith.ConstantOp, (), cast(Any, type_), value=attr)
 
     def lift(self, other: Scalar | float | int) -> Scalar:

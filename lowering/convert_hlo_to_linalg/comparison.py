@@ -1,0 +1,52 @@
+"""hlo.compare, hlo.select and hlo.clamp on one element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+
+from ...dialects.scalar import Scalar, width_of
+from ...hlo_dialect import comparison as hlo
+from ...hlo_dialect.types import element_of, is_boolean, is_unsigned
+from .narrow import widened
+
+
+def _total_order(x: Scalar) -> Scalar:
+    """An integer that orders floats totally: negative ones with all but the sign flipped."""
+    bits = x.bits()
+    width = width_of(bits.type)
+    return bits ^ ((bits >> (width - 1)) & ((1 << (width - 1)) - 1))
+
+
+def _compare(op: hlo.CompareOp, x: Scalar, y: Scalar) -> Scalar:
+    predicate = op.comparison_direction.data.value.lower()
+    element = element_of(op.lhs)
+    if x.is_float:
+        kind = op.compare_type
+        if kind is not None and kind.data is hlo.ComparisonType.TOTALORDER:
+            return _total_order(x).compare(predicate, _total_order(y))
+        return widened(x).compare(predicate, widened(y))
+    if predicate not in ("eq", "ne") and (is_unsigned(element) or is_boolean(element)):
+        predicate = f"u{predicate}"
+    return x.compare(predicate, y)
+
+
+def _clamp(op: hlo.ClampOp, low: Scalar, x: Scalar, high: Scalar) -> Scalar:
+    """min(max(x, low), high)."""
+    if x.is_float:
+        narrow = x.type
+        clamped = widened(x).apply(arith.MaximumfOp, widened(low)).apply(arith.MinimumfOp, widened(high))
+        return clamped if clamped.type == narrow else clamped.truncate(narrow)
+    element = element_of(op.operand)
+    if isinstance(element, IntegerType) and (is_unsigned(element) or is_boolean(element)):
+        return x.apply(arith.MaxUIOp, low).apply(arith.MinUIOp, high)
+    return x.apply(arith.MaxSIOp, low).apply(arith.MinSIOp, high)
+
+
+def _select(op: Any, predicate: Scalar, on_true: Scalar, on_false: Scalar) -> Scalar:
+    return predicate.select(on_true, on_false)
+
+
+SCALARS = ((hlo.CompareOp, _compare), (hlo.SelectOp, _select), (hlo.ClampOp, _clamp))

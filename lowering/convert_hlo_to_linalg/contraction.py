@@ -1,0 +1,88 @@
+"""hlo.dot_general: a generic over batch, left, right and contracted dimensions that multiplies and adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UnitAttr, f32
+from xdsl.dialects.utils import FastMathFlag
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect import contraction as hlo
+from ...hlo_dialect.types import element_of, is_boolean, is_float, make_tensor, shape_of
+from .element_types import convert
+from .emission import Emitter, dims_map, iterators, signless
+from .narrow import NARROW
+from .reduction import narrowed
+
+FUSABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
+"""The order of the sum is open, and a product may go into its sum unrounded."""
+
+
+def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
+    """
+    `hlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]` becomes a generic over
+    (b, m, n, k) marked xhlo.contraction, into a fill of zero. f16 and bf16 accumulate in f32.
+    """
+    numbers = op.dot_dimension_numbers
+    lhs_free = _free(shape_of(op.lhs), (*numbers.lhs_batching, *numbers.lhs_contracting))
+    rhs_free = _free(shape_of(op.rhs), (*numbers.rhs_batching, *numbers.rhs_contracting))
+    batch, m, n = len(numbers.lhs_batching), len(lhs_free), len(rhs_free)
+    k = len(numbers.lhs_contracting)
+    rank = batch + m + n + k
+    lhs_loops, rhs_loops = [0] * len(shape_of(op.lhs)), [0] * len(shape_of(op.rhs))
+    for loop, dim in enumerate((*numbers.lhs_batching, *lhs_free)):
+        lhs_loops[dim] = loop
+    for loop, dim in enumerate(numbers.rhs_batching):
+        rhs_loops[dim] = loop
+    for loop, dim in enumerate(rhs_free, batch + m):
+        rhs_loops[dim] = loop
+    for loop, (left, right) in enumerate(
+        zip(numbers.lhs_contracting, numbers.rhs_contracting, strict=True), batch + m + n
+    ):
+        lhs_loops[left] = rhs_loops[right] = loop
+
+    result_type: Any = signless(op.result.type)
+    element = element_of(op.result)
+    narrow = isinstance(element, NARROW)
+    accumulator = f32 if narrow else element
+    type_ = make_tensor(result_type.get_shape(), signless(accumulator))
+    anchor = Scalar(emitter.block, op.result)
+    zero = anchor.constant(0, signless(accumulator))
+    lhs_element, rhs_element = element_of(op.lhs), element_of(op.rhs)
+
+    def body(x: Scalar, y: Scalar, total: Scalar) -> Scalar:
+        x, y = convert(x, lhs_element, accumulator), convert(y, rhs_element, accumulator)
+        if is_boolean(accumulator):
+            return total | (x & y)
+        if not is_float(accumulator):
+            return total + x * y
+        return _flagged(arith.AddfOp, total, _flagged(arith.MulfOp, x, y))
+
+    results = emitter.generic(
+        [emitter.get(op.lhs), emitter.get(op.rhs)],
+        [emitter.fill(zero.value, type_)],
+        (
+            dims_map(rank, tuple(lhs_loops)),
+            dims_map(rank, tuple(rhs_loops)),
+            dims_map(rank, tuple(range(batch + m + n))),
+        ),
+        iterators(batch + m + n, k),
+        body,
+        {"xhlo.contraction": UnitAttr()},
+    )
+    emitter.define(op.result, narrowed(results[0], result_type, emitter) if narrow else results[0])
+
+
+def _free(shape: tuple[int, ...], used: tuple[int, ...]) -> list[int]:
+    return [dim for dim in range(len(shape)) if dim not in used]
+
+
+def _flagged(cls: type[Any], x: Scalar, y: Scalar) -> Scalar:
+    op = cls.create(operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": FUSABLE})
+    x.block.add_op(op)
+    return Scalar(x.block, op.results[0])
+
+
+PATTERNS = ((hlo.DotGeneralOp, _dot_general),)

@@ -1,0 +1,92 @@
+"""Control flow of host functions: hlo.while, if and case to scf on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Block, Region, SSAValue
+
+from ...hlo_dialect import control_flow as hlo
+from .emission import INDEX, Emitter, signless
+
+
+def _region(source: Region, emitter: Emitter, convert_block: Any) -> tuple[Region, Emitter, Sequence[SSAValue]]:
+    """A region's converted block, what emits into it, and the converted operands of its terminator."""
+    old = source.block
+    block = Block(arg_types=[signless(argument.type) for argument in old.args])
+    inner = emitter.nested(block)
+    for argument, new in zip(old.args, block.args, strict=True):
+        inner.define(argument, new)
+    returned = convert_block(old, inner)
+    return Region(block), inner, returned
+
+
+def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
+    """The condition's region reads its i1 and passes the state on; the body yields the next state."""
+    condition, inner, (predicate,) = _region(op.cond, emitter, convert_block)
+    inner.add(scf.ConditionOp(inner.extract(predicate), *condition.block.args))
+    body, inner, state = _region(op.body, emitter, convert_block)
+    inner.add(scf.YieldOp(*state))
+    new = scf.WhileOp(
+        [emitter.get(value) for value in op.operand], [signless(result.type) for result in op.outs], condition, body
+    )
+    _define(op.outs, emitter.add(new).results, emitter)
+
+
+def _branches(regions: Sequence[Region], emitter: Emitter) -> list[Region]:
+    converted: list[Region] = []
+    for source in regions:
+        region, inner, returned = _region(source, emitter, convert_block)
+        inner.add(scf.YieldOp(*returned))
+        converted.append(region)
+    return converted
+
+
+def _if(op: hlo.IfOp, emitter: Emitter) -> None:
+    predicate = emitter.extract(emitter.get(op.pred))
+    types = [signless(result.type) for result in op.outs]
+    new = scf.IfOp(predicate, types, *_branches([op.true_branch, op.false_branch], emitter))
+    _define(op.outs, emitter.add(new).results, emitter)
+
+
+def _case(op: hlo.CaseOp, emitter: Emitter) -> None:
+    """scf.index_switch; the last branch is the default, which takes every index out of range."""
+    index = emitter.scalar(emitter.extract(emitter.get(op.index))).cast(arith.IndexCastOp, INDEX)
+    *cases, default = _branches(list(op.branches), emitter)
+    new = scf.IndexSwitchOp(
+        index.value,
+        DenseArrayBase.from_list(i64, range(len(cases))),
+        default,
+        cases,
+        [signless(result.type) for result in op.outs],
+    )
+    _define(op.outs, emitter.add(new).results, emitter)
+
+
+def _define(old: Sequence[SSAValue], new: Sequence[SSAValue], emitter: Emitter) -> None:
+    for before, after in zip(old, new, strict=True):
+        emitter.define(before, after)
+
+
+def _barrier(op: hlo.OptimizationBarrierOp, emitter: Emitter) -> None:
+    """Its operands: it has blocked what it had to block."""
+    for operand, result in zip(op.operands, op.results, strict=True):
+        emitter.values[result] = emitter.get(operand)
+
+
+def convert_block(block: Block, emitter: Emitter) -> list[SSAValue]:
+    """Set by the pass: converts a block's operations and returns its terminator's converted operands."""
+    from .conversion import convert_operations
+
+    return convert_operations(block, emitter)
+
+
+PATTERNS = (
+    (hlo.WhileOp, _while),
+    (hlo.IfOp, _if),
+    (hlo.CaseOp, _case),
+    (hlo.OptimizationBarrierOp, _barrier),
+)

@@ -1,0 +1,108 @@
+"""hlo to linalg on tensors, and host control flow to scf: one walk, one pattern for each operation class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib.metadata import entry_points
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.hlo_pass import HloPass
+from . import contraction, control_flow, creation, dynamic, movement, reduction
+from .emission import Emitter, Pattern, signless
+from .scalars import scalar_patterns
+
+ENTRY_POINT_GROUP = "xhlo.lowerings"
+"""Entry points of other packages; each loads as a sequence of (operation class, pattern)."""
+
+_FAMILIES = (contraction, control_flow, creation, dynamic, movement, reduction)
+
+
+def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
+    """An elementwise operation becomes a generic whose body computes one element."""
+    inputs = [emitter.get(operand) for operand in op.operands]
+    emitter.elementwise(op.results[0], inputs, partial(pattern, op))
+
+
+def _call(op: func.CallOp, emitter: Emitter) -> None:
+    new = func.CallOp.create(
+        operands=[emitter.get(operand) for operand in op.arguments],
+        result_types=[signless(result.type) for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    for old, result in zip(op.results, emitter.add(new).results, strict=True):
+        emitter.define(old, result)
+
+
+@lru_cache(maxsize=1)
+def patterns() -> dict[type[Operation], Pattern]:
+    """The pattern of each operation class, those of installed packages included."""
+    table: dict[type[Operation], Pattern] = {func.CallOp: _call}
+    for family in _FAMILIES:
+        table.update(family.PATTERNS)
+    for cls, scalar in scalar_patterns().items():
+        table[cls] = partial(_elementwise, scalar)
+    for plugin in entry_points(group=ENTRY_POINT_GROUP):
+        table.update(plugin.load())
+    return table
+
+
+def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
+    """Convert a block's operations into the emitter's block; the converted operands of its terminator."""
+    table = patterns()
+    last = block.last_op
+    for op in block.ops:
+        emitter.location = op.location
+        if op is last:
+            return [emitter.get(operand) for operand in op.operands]
+        pattern = table.get(type(op))
+        if pattern is None:
+            fail(op, "is not supported by the CPU target: convert-hlo-to-linalg has no pattern for it")
+        pattern(op, emitter)
+    return []
+
+
+def convert_function(function: func.FuncOp) -> None:
+    """Convert a function in place: its type and its body."""
+    types = function.function_type
+    inputs, outputs = map(signless, types.inputs), map(signless, types.outputs)
+    function.properties["function_type"] = FunctionType.from_lists(list(inputs), list(outputs))
+    if function.is_declaration:
+        return
+    old = function.body.block
+    block = Block(arg_types=[signless(argument.type) for argument in old.args])
+    emitter = Emitter(block, in_kernel="hlo.kernel" in function.attributes)
+    for argument, new in zip(old.args, block.args, strict=True):
+        emitter.define(argument, new)
+    returned = convert_operations(old, emitter)
+    emitter.add(func.ReturnOp(*returned))
+    region = function.detach_region(function.body)
+    region.drop_all_references()
+    function.add_region(Region(block))
+
+
+@dataclass(frozen=True)
+class ConvertHloToLinalgPass(HloPass):
+    """
+    hlo to linalg on tensors, and host control flow to scf.
+
+    Before: `%0 = hlo.add %x, %y : tensor<4xui8>`
+    After:  `%0 = linalg.generic {..} ins(%x, %y : ..) outs(%e : tensor<4xi8>)` with arith.addi in its body
+    Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes.
+    Leaves: no hlo; no signedness in types. Every operation of a kernel is a generic of its own.
+    """
+
+    name = "convert-hlo-to-linalg"
+    illegal = ("hlo.*",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for op in list(module.body.block.ops):
+            if isinstance(op, func.FuncOp):
+                convert_function(op)

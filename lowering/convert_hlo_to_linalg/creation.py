@@ -1,0 +1,67 @@
+"""hlo.constant and hlo.iota."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
+from xdsl.ir import Attribute
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect import creation as hlo
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import constant_array, element_of, is_splat
+from .element_types import convert
+from .emission import Emitter, identity_map, iterators, loop_index, signless
+
+
+def scalar_constant(builder: Scalar | Emitter, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
+    """The one element of a splat as an arith.constant."""
+    element = signless(value.get_element_type())
+    number = constant_array(value).reshape(-1)[0].item()
+    anchor = Scalar.__new__(Scalar)
+    anchor.block = builder.block
+    return anchor.constant(number, element)
+
+
+def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
+    """
+    On the host `arith.constant`; in a kernel a generic without operands, whose body yields the one element.
+    """
+    value: DenseIntOrFPElementsAttr[Any] = op.value
+    type_: Any = signless(op.result.type)
+    if not emitter.in_kernel:
+        attr = DenseIntOrFPElementsAttr(type_, value.data)
+        new = arith.ConstantOp.create(result_types=[type_], properties={"value": attr})
+        emitter.define(op.result, emitter.add(new).results[0])
+        return
+    if not is_splat(value):
+        fail(op, "is not a splat; a kernel takes other constants as operands")
+    rank = len(type_.get_shape())
+    results = emitter.generic(
+        [],
+        [emitter.empty(type_)],
+        (identity_map(rank),),
+        iterators(rank),
+        lambda out: scalar_constant(out, value),
+    )
+    emitter.define(op.result, results[0])
+
+
+def _iota(op: hlo.IotaOp, emitter: Emitter) -> None:
+    """The position along a dimension, by linalg.index."""
+    type_: Any = signless(op.result.type)
+    rank = len(type_.get_shape())
+    dim = op.iota_dimension.value.data
+    element: Attribute = element_of(op.result)
+
+    def body(out: Scalar) -> Scalar:
+        position = loop_index(out.block, dim).cast(arith.IndexCastOp, i64)
+        return convert(position, i64, element)
+
+    results = emitter.generic([], [emitter.empty(type_)], (identity_map(rank),), iterators(rank), body)
+    emitter.define(op.result, results[0])
+
+
+PATTERNS = ((hlo.ConstantOp, _constant), (hlo.IotaOp, _iota))

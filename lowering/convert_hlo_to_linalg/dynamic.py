@@ -1,0 +1,63 @@
+"""hlo.dynamic_slice and hlo.dynamic_update_slice: start indices are clamped so that the slice stays inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
+from xdsl.ir import SSAValue
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect import dynamic as hlo
+from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.types import element_of, is_unsigned, shape_of
+from .element_types import convert
+from .emission import INDEX, Emitter, identity_map, iterators, loop_index, signless
+from .movement import insert
+
+
+def _starts(
+    indices: Sequence[SSAValue], shape: Sequence[int], sizes: Sequence[int], emitter: Emitter
+) -> list[SSAValue]:
+    """Each start index as an `index` within [0, dimension - size]. Unsigned ones never look negative."""
+    starts: list[SSAValue] = []
+    for value, dim, size in zip(indices, shape, sizes, strict=True):
+        element = element_of(value)
+        start = emitter.scalar(emitter.extract(emitter.get(value)))
+        if is_unsigned(element):
+            start = convert(start, element, i64).apply(arith.MinUIOp, dim - size)
+        else:
+            start = convert(start, element, i64).apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, dim - size)
+        starts.append(start.cast(arith.IndexCastOp, INDEX).value)
+    return starts
+
+
+def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
+    """Each element is read at its place after the start."""
+    type_: Any = signless(op.result.type)
+    rank = len(type_.get_shape())
+    source = emitter.get(op.operand)
+    starts = _starts(list(op.start_indices), shape_of(op.operand), ints(op.slice_sizes), emitter)
+
+    def body(out: Scalar) -> Scalar:
+        places = [(loop_index(out.block, dim) + Scalar(out.block, start)).value for dim, start in enumerate(starts)]
+        read = tensor.ExtractOp.create(operands=[source, *places], result_types=[type_.element_type])
+        out.block.add_op(read)
+        return Scalar(out.block, read.results[0])
+
+    results = emitter.generic([], [emitter.empty(type_)], (identity_map(rank),), iterators(rank), body)
+    emitter.define(op.result, results[0])
+
+
+def _dynamic_update_slice(op: hlo.DynamicUpdateSliceOp, emitter: Emitter) -> None:
+    """tensor.insert_slice at the clamped starts."""
+    sizes = shape_of(op.update)
+    starts = _starts(list(op.start_indices), shape_of(op.operand), sizes, emitter)
+    offsets = (DYNAMIC_INDEX,) * len(sizes)
+    result = insert(emitter.get(op.update), emitter.get(op.operand), offsets, tuple(starts), emitter)
+    emitter.define(op.result, result)
+
+
+PATTERNS = ((hlo.DynamicSliceOp, _dynamic_slice), (hlo.DynamicUpdateSliceOp, _dynamic_update_slice))

@@ -1,0 +1,86 @@
+"""hlo's unary elementwise operations on one element: a row of the table each."""
+
+from __future__ import annotations
+
+import math as pymath
+from typing import Any
+
+from xdsl.dialects import math
+
+from ...dialects.scalar import Scalar, width_of
+from ...hlo_dialect import elementwise_unary as hlo
+from ...hlo_dialect.types import element_of, is_unsigned
+from .narrow import in_single
+
+
+def _unsigned(op: Any) -> bool:
+    return is_unsigned(element_of(op.operands[0]))
+
+
+def _abs(op: Any, x: Scalar) -> Scalar:
+    if x.is_float:
+        return x.abs()
+    return x if _unsigned(op) else x.compare("lt", 0).select(-x, x)
+
+
+def _not(op: Any, x: Scalar) -> Scalar:
+    return x ^ (1 if width_of(x.type) == 1 else -1)
+
+
+def _sign(op: Any, x: Scalar) -> Scalar:
+    """NaN, and zero with its sign, are their own sign."""
+    if x.is_float:
+        own = x.compare("eq", 0.0) | x.compare("uno", x)
+        return own.select(x, x.constant(1.0).copysign(x))
+    if _unsigned(op):
+        return x.compare("ne", 0).select(1, x.constant(0))
+    return x.compare("gt", 0).select(1, x.compare("lt", 0).select(-1, x.constant(0)))
+
+
+def _logistic(op: Any, x: Scalar) -> Scalar:
+    """1 / (1 + e^-x), from e^-|x| so that nothing overflows and small results keep their digits."""
+    e = (-x.abs()).apply(math.ExpOp)
+    return x.compare("lt", 0.0).select(e, 1.0) / (e + 1.0)
+
+
+def _is_finite(op: Any, x: Scalar) -> Scalar:
+    return x.abs().compare("lt", pymath.inf)
+
+
+def _count(cls: type[Any]) -> Any:
+    def count(op: Any, x: Scalar) -> Scalar:
+        return x.apply(cls)
+
+    return count
+
+
+def _math(cls: type[Any]) -> Any:
+    """An operation of the math dialect, on narrow floats through f32."""
+    return in_single(lambda op, x: x.apply(cls))
+
+
+SCALARS = (
+    (hlo.AbsOp, _abs),
+    (hlo.CbrtOp, _math(math.CbrtOp)),
+    (hlo.CeilOp, _math(math.CeilOp)),
+    (hlo.CosineOp, _math(math.CosOp)),
+    (hlo.CountLeadingZerosOp, _count(math.CountLeadingZerosOp)),
+    (hlo.ExponentialOp, _math(math.ExpOp)),
+    (hlo.ExponentialMinusOneOp, _math(math.ExpM1Op)),
+    (hlo.FloorOp, _math(math.FloorOp)),
+    (hlo.IsFiniteOp, in_single(_is_finite)),
+    (hlo.LogOp, _math(math.LogOp)),
+    (hlo.LogPlusOneOp, _math(math.Log1pOp)),
+    (hlo.LogisticOp, in_single(_logistic)),
+    (hlo.NegateOp, lambda op, x: -x),
+    (hlo.NotOp, _not),
+    (hlo.PopcntOp, _count(math.CtPopOp)),
+    (hlo.RoundNearestAfzOp, _math(math.RoundOp)),
+    (hlo.RoundNearestEvenOp, _math(math.RoundEvenOp)),
+    (hlo.RsqrtOp, _math(math.RsqrtOp)),
+    (hlo.SignOp, in_single(_sign)),
+    (hlo.SineOp, _math(math.SinOp)),
+    (hlo.SqrtOp, _math(math.SqrtOp)),
+    (hlo.TanOp, _math(math.TanOp)),
+    (hlo.TanhOp, _math(math.TanhOp)),
+)

@@ -1,0 +1,193 @@
+"""
+What every conversion pattern works with: the function under construction, its values, and builders of linalg.
+
+Types lose their signedness on the way (ui8 becomes i8): which operation to emit is decided while the hlo operation,
+whose types still have it, is at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect.types import make_tensor
+
+INDEX = IndexType()
+Shape: TypeAlias = tuple[int, ...]
+Body: TypeAlias = Callable[..., "Scalar | Sequence[Scalar]"]
+"""Writes a generic's body: the operands' elements (and the outputs') in, what it yields out."""
+
+PARALLEL = IteratorTypeAttr.parallel()
+REDUCTION = IteratorTypeAttr.reduction()
+
+
+@lru_cache(maxsize=1024)
+def signless(type_: Attribute) -> Attribute:
+    """The type without signedness, of elements and tensors."""
+    if isinstance(type_, TensorType):
+        tensor_ = cast("TensorType[Attribute]", type_)
+        return make_tensor(tensor_.get_shape(), signless(tensor_.element_type))
+    if isinstance(type_, IntegerType) and type_.signedness.data is not Signedness.SIGNLESS:
+        return IntegerType(type_.width.data)
+    return type_
+
+
+@lru_cache(maxsize=1024)
+def affine_map(dims: int, *results: AffineExpr) -> AffineMapAttr:
+    return AffineMapAttr(AffineMap(dims, 0, results))
+
+
+@lru_cache(maxsize=256)
+def identity_map(rank: int) -> AffineMapAttr:
+    return affine_map(rank, *(AffineExpr.dimension(d) for d in range(rank)))
+
+
+def rank_of(type_: Attribute) -> int:
+    return len(cast("TensorType[Attribute]", type_).get_shape())
+
+
+@lru_cache(maxsize=256)
+def dims_map(rank: int, dims: tuple[int, ...]) -> AffineMapAttr:
+    """The map to some of the loop's dimensions."""
+    return affine_map(rank, *(AffineExpr.dimension(d) for d in dims))
+
+
+@lru_cache(maxsize=256)
+def iterators(parallel: int, reduction: int = 0) -> ArrayAttr[IteratorTypeAttr]:
+    return ArrayAttr([PARALLEL] * parallel + [REDUCTION] * reduction)
+
+
+@lru_cache(maxsize=256)
+def maps_attr(maps: tuple[AffineMapAttr, ...]) -> ArrayAttr[AffineMapAttr]:
+    return ArrayAttr(maps)
+
+
+@lru_cache(maxsize=64)
+def segments(*sizes: int) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(IntegerType(32), sizes)
+
+
+@dataclass
+class Emitter:
+    """One block under construction: new operations go to its end, hlo values are mapped to new ones."""
+
+    block: Block
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    location: Any = None
+    in_kernel: bool = False
+
+    def nested(self, block: Block) -> Emitter:
+        return Emitter(block, self.values, self.location, self.in_kernel)
+
+    def add(self, op: Operation) -> Operation:
+        if self.location is not None:
+            op.location = self.location
+        self.block.add_op(op)
+        return op
+
+    def get(self, value: SSAValue) -> SSAValue:
+        return self.values[value]
+
+    def define(self, old: SSAValue, new: SSAValue) -> None:
+        self.values[old] = new
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+
+    def scalar(self, value: SSAValue) -> Scalar:
+        return Scalar(self.block, value)
+
+    def index(self, value: int) -> SSAValue:
+        op = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
+        return self.add(op).results[0]
+
+    def empty(self, type_: Attribute) -> SSAValue:
+        return self.add(tensor.EmptyOp.create(result_types=[type_])).results[0]
+
+    def extract(self, value: SSAValue, indices: Sequence[SSAValue] = ()) -> SSAValue:
+        """An element of a tensor."""
+        element = cast("TensorType[Attribute]", value.type).element_type
+        op = tensor.ExtractOp.create(operands=[value, *indices], result_types=[element])
+        return self.add(op).results[0]
+
+    def fill(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """A tensor of one value."""
+        return self.add(FillOp([value], [self.empty(type_)], [type_])).results[0]
+
+    def generic(
+        self,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        maps: tuple[AffineMapAttr, ...],
+        iterator_types: ArrayAttr[IteratorTypeAttr],
+        body: Body,
+        attributes: dict[str, Attribute] | None = None,
+    ) -> Sequence[SSAValue]:
+        """A linalg.generic; `body` gets a Scalar for each input and output element."""
+        types = [cast("TensorType[Attribute]", value.type).element_type for value in (*inputs, *outputs)]
+        block = Block(arg_types=types)
+        yielded = body(*(Scalar(block, argument) for argument in block.args))
+        yielded = [yielded] if isinstance(yielded, Scalar) else yielded
+        block.add_op(YieldOp(*(scalar.value for scalar in yielded)))
+        op = GenericOp.create(
+            operands=[*inputs, *outputs],
+            result_types=[value.type for value in outputs],
+            properties={
+                "indexing_maps": maps_attr(maps),
+                "iterator_types": iterator_types,
+                "operandSegmentSizes": segments(len(inputs), len(outputs)),
+            },
+            attributes=attributes or {},
+            regions=[Region(block)],
+        )
+        return self.add(op).results
+
+    def elementwise(self, old_result: SSAValue, inputs: Sequence[SSAValue], body: Body) -> None:
+        """`old_result` computed element by element; inputs of rank 0 are broadcast."""
+        type_ = signless(old_result.type)
+        rank = rank_of(type_)
+        maps = [identity_map(rank) if rank_of(value.type) == rank else affine_map(rank) for value in inputs]
+        results = self.generic(
+            inputs, [self.empty(type_)], (*maps, identity_map(rank)), iterators(rank), lambda *args: body(*args[:-1])
+        )
+        self.define(old_result, results[0])
+
+    def moved(self, old_result: SSAValue, source: SSAValue, source_map: AffineMapAttr) -> None:
+        """`old_result` as the elements of `source` at the places that `source_map` gives."""
+        type_ = signless(old_result.type)
+        rank = rank_of(type_)
+        maps = (source_map, identity_map(rank))
+        results = self.generic([source], [self.empty(type_)], maps, iterators(rank), lambda x, _: x)
+        self.define(old_result, results[0])
+
+
+def loop_index(scalar_block: Block, dim: int) -> Scalar:
+    """linalg.index in a body."""
+    op = IndexOp.create(result_types=[INDEX], properties={"dim": IntegerAttr(dim, i64)})
+    scalar_block.add_op(op)
+    return Scalar(scalar_block, op.results[0])
+
+
+Pattern: TypeAlias = Callable[[Any, Emitter], None]
+"""Converts one operation: reads its operands' new values from the emitter, and defines its results'."""
+ScalarPattern: TypeAlias = Callable[..., Scalar]
+"""(op, operand scalars..) to the result of an elementwise operation on one element."""

@@ -1,0 +1,112 @@
+"""hlo.reduce: a fill with the initial value, then a generic with reduction iterators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ArrayAttr, f32
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect import elementwise_binary as binary
+from ...hlo_dialect import reduction as hlo
+from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.types import is_splat, make_tensor, shape_of
+from .creation import scalar_constant
+from .emission import PARALLEL, REDUCTION, Emitter, dims_map, identity_map, iterators, signless
+from .narrow import is_narrow, widened
+from .scalars import inline_region
+
+REASSOCIABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
+"""HLO leaves the order of a reduction open, so its own combiner may be reassociated: what vectorizes it."""
+
+_SIMPLE: dict[type[Operation], type[Operation]] = {
+    binary.AddOp: arith.AddfOp,
+    binary.MultiplyOp: arith.MulfOp,
+    binary.MaximumOp: arith.MaximumfOp,
+    binary.MinimumOp: arith.MinimumfOp,
+}
+
+
+def _single_combiner(op: hlo.ReduceOp) -> Operation | None:
+    """The region's one operation, when it combines the accumulator and the element and nothing else."""
+    block = op.body.block
+    first = block.first_op
+    if len(op.inputs) != 1 or first is None or first.next_op is not block.last_op or type(first) not in _SIMPLE:
+        return None
+    return first if set(first.operands) == set(block.args) else None
+
+
+def initial_value(value: SSAValue, emitter: Emitter) -> Scalar:
+    """The element of a tensor of rank 0; of a constant without reading it."""
+    if isinstance(value.owner, ConstantOp) and is_splat(value.owner.value):
+        return scalar_constant(emitter, value.owner.value)
+    return emitter.scalar(emitter.extract(emitter.get(value)))
+
+
+def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
+    """
+    `hlo.reduce(%x init: %i) applies hlo.add across dimensions = [1]` becomes linalg.fill of %i and a generic of
+    iterators [parallel, reduction] that adds. Sums and the like of f16 and bf16 accumulate in f32.
+    """
+    shape = shape_of(op.inputs[0])
+    dims = set(ints(op.dimensions))
+    kept = tuple(dim for dim in range(len(shape)) if dim not in dims)
+    single = _single_combiner(op)
+    inits = [initial_value(value, emitter) for value in op.init_values]
+    wide = single is not None and is_narrow(inits[0])
+    result_types: list[Any] = [signless(result.type) for result in op.outs]
+    if wide:
+        inits = [widened(init) for init in inits]
+        types: list[Any] = [make_tensor(type_.get_shape(), f32) for type_ in result_types]
+    else:
+        types = result_types
+    filled = [emitter.fill(init.value, type_) for init, type_ in zip(inits, types, strict=True)]
+    count = len(filled)
+
+    def body(*scalars: Scalar) -> list[Scalar]:
+        elements, accumulators = scalars[:count], scalars[count:]
+        if wide:
+            elements = tuple(map(widened, elements))
+        return _combine(op, single, accumulators, elements)
+
+    results = emitter.generic(
+        [emitter.get(value) for value in op.inputs],
+        filled,
+        (identity_map(len(shape)),) * count + (dims_map(len(shape), kept),) * count,
+        ArrayAttr([REDUCTION if dim in dims else PARALLEL for dim in range(len(shape))]),
+        body,
+    )
+    for old, new, type_ in zip(op.outs, results, result_types, strict=True):
+        emitter.define(old, narrowed(new, type_, emitter) if wide else new)
+
+
+def _combine(
+    op: hlo.ReduceOp, single: Operation | None, accumulators: tuple[Scalar, ...], elements: tuple[Scalar, ...]
+) -> list[Scalar]:
+    if single is not None and accumulators[0].is_float:
+        x, y = accumulators[0], elements[0]
+        combiner = _SIMPLE[type(single)].create(operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": REASSOCIABLE})
+        x.block.add_op(combiner)
+        return [Scalar(x.block, combiner.results[0])]
+    arguments = [scalar.value for scalar in (*accumulators, *elements)]
+    return inline_region(op.body.block, accumulators[0].block, arguments)
+
+
+def narrowed(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
+    """A tensor of f32 rounded to a narrow type."""
+    shaped: Any = type_
+    rank = len(shaped.get_shape())
+    return emitter.generic(
+        [value],
+        [emitter.empty(type_)],
+        (identity_map(rank),) * 2,
+        iterators(rank),
+        lambda x, _: x.truncate(shaped.element_type),
+    )[0]
+
+
+PATTERNS = ((hlo.ReduceOp, _reduce),)

@@ -1,0 +1,59 @@
+"""The table of elementwise operations: how each computes one element. Collected from the families' `SCALARS`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import entry_points
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
+from ...hlo_dialect.types import shape_of
+from . import comparison, element_types, elementwise_binary, elementwise_unary
+from .creation import scalar_constant
+from .emission import ScalarPattern
+
+ENTRY_POINT_GROUP = "xhlo.scalar_lowerings"
+"""Entry points of other packages; each loads as a sequence of (operation class, scalar pattern)."""
+
+_FAMILIES = (comparison, element_types, elementwise_binary, elementwise_unary)
+
+
+@lru_cache(maxsize=1)
+def scalar_patterns() -> dict[type[Operation], ScalarPattern]:
+    """By operation class."""
+    table: dict[type[Operation], ScalarPattern] = {}
+    for family in _FAMILIES:
+        table.update(family.SCALARS)
+    for plugin in entry_points(group=ENTRY_POINT_GROUP):
+        table.update(plugin.load())
+    return table
+
+
+def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> list[Scalar]:
+    """
+    The operations of a region on tensors of rank 0 as scalar operations at the end of `target`; what it returns.
+
+    `arguments` stand for the region's block arguments. Raises DiagnosticError for what has no scalar form.
+    """
+    table = scalar_patterns()
+    values: dict[SSAValue, SSAValue] = dict(zip(source.args, arguments, strict=True))
+    for op in source.ops:
+        if op is source.last_op:
+            break
+        if isinstance(op, ConstantOp):
+            anchor = Scalar(target, arguments[0])
+            values[op.result] = scalar_constant(anchor, op.value).value
+        elif isinstance(op, (BroadcastInDimOp, ReshapeOp, TransposeOp)) and shape_of(op.result) == ():
+            values[op.result] = values[op.operand]
+        elif (pattern := table.get(type(op))) is not None:
+            operands = [Scalar(target, values[operand]) for operand in op.operands]
+            values[op.results[0]] = pattern(op, *operands).value
+        else:
+            fail(op, "is not supported inside a reducer by convert-hlo-to-linalg")
+    terminator = source.last_op
+    assert terminator is not None, "a region without a terminator passes no verifier"
+    return [Scalar(target, values[operand]) for operand in terminator.operands]
