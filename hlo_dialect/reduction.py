@@ -13,9 +13,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import (
+    OptPropertyDef,
     SameVariadicOperandSize,
     irdl_op_definition,
     prop_def,
@@ -30,7 +31,7 @@ from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
 from .attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from .control_flow import ReturnOp, all_agree, region_block, returned_types, types_text
-from .op import RegionOp, RegionRunner, check
+from .op import HloOp, RegionOp, RegionRunner, check
 from .shapes import repeated, shape_text, shapes_agree, verify_results_agree
 from .structural_syntax import (
     new_line,
@@ -134,11 +135,10 @@ class ReduceOp(RegionOp):
                 parser.parse_punctuation(":")
                 inits.append(parser.parse_unresolved_operand())
             more = parser.parse_optional_punctuation(",")
-        combiner = None
+        combiner, position = None, parser.pos
         if parser.parse_optional_keyword("applies") is not None:
-            combiner = parser.ctx.get_optional_op(parser.parse_identifier(), dialect_stack=("hlo",))
-            if combiner is None:
-                parser.raise_error("expected the name of a binary operation after 'applies'")
+            position = parser.pos
+            combiner = _parse_combiner(parser)
         parser.parse_keyword("across")
         parser.parse_keyword("dimensions")
         parser.parse_punctuation("=")
@@ -146,7 +146,9 @@ class ReduceOp(RegionOp):
         properties, attributes = parse_attributes(cls, parser, stated)
         operands, results = parse_functional(parser, [*inputs, *inits])
         if combiner is not None:
-            body = _combiner_region(combiner, results)
+            if len(results) != 1:
+                parser.raise_error(f"'applies' stands for a body of one result, got {len(results)}")
+            body = _combiner_region(combiner, results, location_at(parser, position))
         else:
             body = _parse_reducer(parser, len(inputs))
         return cls.create(
@@ -301,12 +303,30 @@ def is_promotable(source: Attribute, target: Attribute) -> bool:
     return same_kind and before is not None and after is not None and before.itemsize <= after.itemsize
 
 
-def _combiner_region(combiner: type[Operation], results: Sequence[Attribute]) -> Region:
+def _parse_combiner(parser: Parser) -> type[Operation]:
+    """The operation that `applies` names: elementwise, of two operands."""
+    position = parser.pos
+    combiner = parser.ctx.get_optional_op(parser.parse_identifier(), dialect_stack=("hlo",))
+    if combiner is not None and issubclass(combiner, HloOp) and getattr(combiner, "elementwise", False):
+        definition = combiner.get_irdl_definition()
+        optional = all(isinstance(prop, OptPropertyDef) for prop in definition.properties.values())
+        if len(definition.operands) == 2 and optional:
+            return combiner
+    parser.raise_error("expected the name of a binary operation after 'applies'", position)
+
+
+def location_at(parser: Parser, position: int) -> LocationAttr:
+    """The file position, where the parser keeps track of it (the project's reader does)."""
+    positions = getattr(parser, "positions", None)
+    return UNKNOWN_LOC if positions is None else positions.location(position)
+
+
+def _combiner_region(combiner: type[Operation], results: Sequence[Attribute], location: LocationAttr) -> Region:
     """The body that `applies combiner` stands for."""
     scalar = make_tensor((), tensor_type(results[0]).element_type)
     block = Block(arg_types=(scalar, scalar))
-    op = combiner.create(operands=block.args, result_types=(scalar,))
-    block.add_ops((op, ReturnOp.create(operands=op.results)))
+    op = combiner.create(operands=block.args, result_types=(scalar,), location=location)
+    block.add_ops((op, ReturnOp.create(operands=op.results, location=location)))
     return Region(block)
 
 

@@ -56,6 +56,8 @@ class TupleOp(HloOp):
         position = parser.pos
         functional = parser.parse_optional_function_type()
         if functional is not None:
+            if len(functional.outputs.data) != 1:
+                parser.raise_error(f"expected one result type, got {len(functional.outputs.data)}", position)
             types: Sequence[Attribute] = functional.inputs.data
             result: Attribute = functional.outputs.data[0]
         else:

@@ -280,3 +280,39 @@ class TestChecks:
 
     def test_scalars(self) -> None:
         assert "at []" in str(run_check("expect_close", f32(1), f32(2)))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "hlo.reduce(%x init: %c) applies hlo.while across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+            "binary operation",
+        ),
+        (
+            "hlo.reduce(%x init: %c) applies hlo.and across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+            "'hlo.and' op",
+        ),
+        (
+            "hlo.reduce(%x init: %c) applies hlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> ()",
+            "one result",
+        ),
+        ("hlo.tuple %x : (tensor<4xf32>) -> ()", "one result type"),
+        (
+            "hlo.transpose %x, dims = [0] {permutation = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>",
+            "stated twice",
+        ),
+        ("hlo.fusion blob (%a = %x : tensor<4xf32>) -> tensor<4xf32> { hlo.return %a : tensor<4xf32> }", "'loop'"),
+        (
+            "hlo.fusion loop (%a = %x : tensor<4xf32>) -> tensor<4xf32> { hlo.return %x : tensor<4xf32> }",
+            "undefined value",
+        ),
+        ('"hlo.while"(%x) ({}, {}) : (tensor<4xf32>) -> tensor<4xf32>', "while_c1"),
+    ],
+)
+def test_broken_syntax_is_located(line: str, message: str) -> None:
+    text = f"func.func @main(%x: tensor<4xf32>, %c: tensor<f32>) {{\n  %0 = {line}\n  return\n}}"
+    with pytest.raises(DiagnosticError, match=message) as caught:
+        parse_module(text, "test.mlir")
+    location = file_location(caught.value.diagnostics[0].location)
+    assert location is not None and location.line.data in (2, 3)
