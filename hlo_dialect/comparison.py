@@ -207,7 +207,8 @@ class CompareOp(ElementwiseOp):
         lhs, rhs = operands
         if self.type_name == "TOTALORDER":
             lhs, rhs = total_order_key(lhs), total_order_key(rhs)
-        return np.asarray(_RELATIONS[self.direction](lhs, rhs))
+        with np.errstate(all="ignore"):
+            return np.asarray(_RELATIONS[self.direction](lhs, rhs))
 
 
 @irdl_op_definition

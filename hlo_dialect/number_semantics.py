@@ -52,7 +52,7 @@ def round_to(value: Any, dtype: np.dtype[Any]) -> Array:
         return array
     if dtype == _BF16 and array.dtype == _F64:
         array = _round_f64_to_odd_f32(array)
-    return array.astype(dtype)
+    return np.asarray(array.astype(dtype))
 
 
 def _round_f64_to_odd_f32(array: Numbers) -> Numbers:
@@ -65,8 +65,7 @@ def _round_f64_to_odd_f32(array: Numbers) -> Numbers:
     back = near.astype(_F64)
     toward_zero = np.where(np.abs(back) > np.abs(array), np.nextafter(near, np.float32(0)), near)
     inexact = (back != array) & ~np.isnan(array)
-    bits = toward_zero.view(np.uint32) | inexact.astype(np.uint32)
-    return bits.view(_F32)
+    return np.asarray(toward_zero.view(np.uint32) | inexact).view(_F32)
 
 
 def _odd_int64_to_f64(array: Numbers) -> Numbers:

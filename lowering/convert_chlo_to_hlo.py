@@ -10,10 +10,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..hlo_dialect.chlo import ErfcOp, ErfOp, SquareOp
+from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.elementwise_binary import MultiplyOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.types import element_of
+from ..hlo_dialect.shapes import is_static
+from ..hlo_dialect.types import element_of, shape_of
 from .chlo_arithmetic import Builder, Tensor
 from .chlo_error_functions import computing_type, erf, erfc
 
@@ -48,6 +50,8 @@ def _convert_with(function: Callable[[Tensor], Tensor]) -> Callable[[Operation],
     """`chlo.f %x` becomes what `function` builds, in f32 where x is narrower."""
 
     def convert(op: Operation) -> None:
+        if not is_static(shape_of(op.operands[0])):
+            fail(op, f"cannot be decomposed: the shape of {op.operands[0].type} is unknown")
         builder = Builder()
         element_type = element_of(op.operands[0])
         x = Tensor(builder, op.operands[0]).convert(computing_type(element_type))
