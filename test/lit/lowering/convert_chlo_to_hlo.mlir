@@ -1,0 +1,65 @@
+// RUN: hlo-opt %s --convert-chlo-to-hlo | filecheck %s
+// RUN: hlo-opt %s --convert-chlo-to-hlo | filecheck %s --check-prefix=GONE
+
+// GONE-NOT: chlo.
+
+// CHECK-LABEL: func.func @square
+// CHECK-SAME: (%[[X:.*]]: tensor<4xcomplex<f32>>)
+func.func @square(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  // CHECK-NEXT: %[[Y:.*]] = hlo.multiply %[[X]], %[[X]] : tensor<4xcomplex<f32>>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = chlo.square %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// x + x P(x x) up to 1, 1 - e^(a Q(a)) above.
+// CHECK-LABEL: func.func @erf
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @erf(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[A:.*]] = hlo.abs %[[X]]
+  // CHECK-NEXT: %[[END:.*]] = hlo.constant dense<4.000000e+00> : tensor<4xf32>
+  // CHECK-NEXT: hlo.minimum %[[A]], %[[END]]
+  // CHECK: %[[E:.*]] = hlo.exponential
+  // CHECK: %[[FAR:.*]] = hlo.subtract %{{.*}}, %[[E]]
+  // CHECK: %[[IN:.*]] = hlo.compare LT, %[[A]], %{{.*}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  // CHECK: %[[NEAR:.*]] = hlo.add %[[X]], %{{.*}}
+  // CHECK: %[[MINUS:.*]] = hlo.negate %[[FAR]]
+  // CHECK: %[[SIGNED:.*]] = hlo.select %{{.*}}, %[[MINUS]], %[[FAR]]
+  // CHECK: %[[Y:.*]] = hlo.select %[[IN]], %[[NEAR]], %[[SIGNED]]
+  // CHECK-NEXT: return %[[Y]]
+  %0 = chlo.erf %x : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// The tail of erfc is finished in f64.
+// CHECK-LABEL: func.func @erfc_f32
+func.func @erfc_f32(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: hlo.convert %{{.*}} : (tensor<4xf32>) -> tensor<4xf64>
+  // CHECK: hlo.exponential %{{.*}} : tensor<4xf64>
+  // CHECK: hlo.divide %{{.*}}, %{{.*}} : tensor<4xf64>
+  // CHECK: hlo.convert %{{.*}} : (tensor<4xf64>) -> tensor<4xf32>
+  %0 = chlo.erfc %x : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// In f64 the argument is split by its bits.
+// CHECK-LABEL: func.func @erfc_f64
+func.func @erfc_f64(%x: tensor<f64>) -> tensor<f64> {
+  // CHECK: hlo.bitcast_convert %{{.*}} : (tensor<f64>) -> tensor<i64>
+  // CHECK: hlo.and
+  // CHECK: hlo.bitcast_convert %{{.*}} : (tensor<i64>) -> tensor<f64>
+  // CHECK: hlo.exponential %{{.*}} : tensor<f64>
+  %0 = chlo.erfc %x : tensor<f64> -> tensor<f64>
+  return %0 : tensor<f64>
+}
+
+// Narrow floats are computed in f32.
+// CHECK-LABEL: func.func @erf_bf16
+// CHECK-SAME: (%[[X:.*]]: tensor<4xbf16>)
+func.func @erf_bf16(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  // CHECK-NEXT: hlo.convert %[[X]] : (tensor<4xbf16>) -> tensor<4xf32>
+  // CHECK: %[[Y:.*]] = hlo.convert %{{.*}} : (tensor<4xf32>) -> tensor<4xbf16>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = chlo.erf %x : tensor<4xbf16> -> tensor<4xbf16>
+  return %0 : tensor<4xbf16>
+}
