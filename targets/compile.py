@@ -64,7 +64,7 @@ def text_at(source: Source, target: Target, stage: str) -> str:
     from ..hlo_dialect.printing import print_module
 
     emitters = {name: emit for name, emit in target.emitters.items() if name != "obj"}
-    stages = {"hlo": (), "fused": (*FRONT, FUSE[0])}
+    stages = {"hlo": (), "fused": (*FRONT, *FUSE)}
     stages |= {name: (*FRONT, *FUSE, *target.passes_between(None, name)) for name in target.lowering}
     stages |= dict.fromkeys(emitters, stages[target.last_stage])
     if stage not in stages:

@@ -94,9 +94,10 @@ def build(ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at
     run_passes(ctx, module, pipelines.FRONT, timing)
     inputs, outputs = entry_types(module)
     check, count = checker_of(module), result_count(module, len(outputs))
-    run_passes(ctx, module, pipelines.FUSE, timing)
+    outline, *linalg = pipelines.LOWER_LINALG
+    run_passes(ctx, module, (*pipelines.FUSE, outline), timing)
     kernels = describe_kernels(module)
-    run_passes(ctx, module, pipelines.LOWER_LINALG, timing)
+    run_passes(ctx, module, linalg, timing)
     bufferize, *loops = pipelines.LOWER_LOOPS
     instrument = ("instrument-kernels",) if profile else ()
     run_passes(ctx, module, (bufferize, *instrument, *loops), timing)
