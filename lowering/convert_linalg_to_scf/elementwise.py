@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from xdsl.ir import SSAValue
 
 from .cost import body_cost, task_count, task_size
 from .emission import Bounds, NestEmitter
-from .loop_builder import Index, LoopBuilder
+from .loop_builder import Index, LoopBuilder, buffer_of, memref_type
 from .nest import Access, Nest
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""
 
 
-TILE = 32
-"""Elements: side of the square tiles of a transposition, two of which fit into the first-level cache."""
+TILE = 64
+"""Elements: side of the square tiles of a transposition, two of which fit into the first-level cache as f32."""
+
+
+COLLIDING = 2048
+"""Bytes: lines this far apart share a set of the first-level cache with every other one or more."""
 
 
 def contiguity(nest: Nest, loop: int) -> float:
@@ -127,9 +132,42 @@ def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bo
             _emit_tiled(emitter, free, other, bounds or {}, inner)
 
 
+def _lines_collide(nest: Nest, k: int, other: int, inner: int) -> bool:
+    """
+    Whether the lines of a tile of input `k` fall into too few sets of the cache to stay there.
+
+    They do at strides of a multiple of 2 KiB: then 64 lines share two sets.
+    """
+    access = nest.inputs[k]
+    if not isinstance(access, Access) or abs(access.strides[other]) != 1:
+        return False
+    size = int(buffer_of(access.root).element_type.compile_time_size)
+    stride = abs(access.strides[inner])
+    return stride > 1 and stride * size % COLLIDING == 0
+
+
+def _stage(
+    emitter: NestEmitter, k: int, other: int, inner: int, tile: dict[int, tuple[Index, Index]]
+) -> tuple[SSAValue, list[tuple[int, Index]]]:
+    """Copy the tile of input `k`, line by line, to a buffer in which its lines do not collide."""
+    builder, access = emitter.builder, cast(Access, emitter.nest.inputs[k])
+    buffer = builder.alloca(memref_type((TILE, TILE), buffer_of(access.root).element_type))
+    starts = [(inner, tile[inner][0]), (other, tile[other][0])]
+
+    def element() -> None:
+        at = [builder.sub(cast(Index, emitter.indices[loop]), start) for loop, start in starts]
+        builder.store(emitter.load_input(k), buffer, at)
+
+    hoistable, emitter.hoistable = emitter.hoistable, [False] * len(emitter.hoistable)
+    emitter.loops([inner, other], element, tile)
+    emitter.hoistable = hoistable
+    return buffer, starts
+
+
 def _emit_tiled(emitter: NestEmitter, free: list[int], other: int, bounds: Bounds, inner: Callable[[], None]) -> None:
     """Square tiles of `other` and the innermost loop: all operands' lines of a tile stay in the cache."""
     builder, last = emitter.builder, free[-1]
+    staged = [k for k in range(len(emitter.nest.inputs)) if _lines_collide(emitter.nest, k, other, last)]
     whole = {loop: bounds.get(loop, (0, emitter.nest.sizes[loop])) for loop in (other, last)}
 
     def tile_of(loop: int, start: SSAValue) -> tuple[Index, Index]:
@@ -137,7 +175,11 @@ def _emit_tiled(emitter: NestEmitter, free: list[int], other: int, bounds: Bound
 
     def down(row: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
         def across(column: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            emitter.loops([other, last], inner, {other: tile_of(other, row), last: tile_of(last, column)})
+            tile = {other: tile_of(other, row), last: tile_of(last, column)}
+            with emitter.scope():
+                emitter.staged = {k: _stage(emitter, k, other, last, tile) for k in staged}
+                emitter.loops([other, last], inner, tile)
+                emitter.staged = {}
             return ()
 
         return builder.loop(*whole[last], across, step=TILE)

@@ -31,6 +31,8 @@ class NestEmitter:
         self.loaded: dict[int, SSAValue] = {}
         """By input: the value loaded at the insertion point."""
         self.views: dict[int, tuple[SSAValue, list[int]]] = {}
+        self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
+        """By input: a buffer with a tile of it, and for each dimension the loop and where the tile starts."""
         written = {access.root for access in nest.outputs}
         self.hoistable = [isinstance(x, Access) and x.root not in written for x in nest.inputs]
 
@@ -104,8 +106,13 @@ class NestEmitter:
             x = self.nest.inputs[k]
             if not isinstance(x, Access):
                 return x
-            view, loops = self.view(k, x)
-            value = self.builder.load(view, self._indices(x, loops))
+            if k in self.staged:
+                buffer, origin = self.staged[k]
+                at = [self.builder.sub(cast(Index, self.indices[loop]), start) for loop, start in origin]
+                value = self.builder.load(buffer, at)
+            else:
+                view, loops = self.view(k, x)
+                value = self.builder.load(view, self._indices(x, loops))
             if self.hoistable[k]:
                 self.loaded[k] = value
         return value

@@ -254,6 +254,7 @@ def thresholds(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(reduction, "COLUMNS", 6)
         monkeypatch.setattr(reduction, "CHUNK_ROWS", 3)
         monkeypatch.setattr(elementwise, "TILE", 3)
+        monkeypatch.setattr(elementwise, "COLLIDING", 4)
     return request.param
 
 

@@ -41,15 +41,15 @@ func.func private @large_with_row(%a: memref<1000x1000xf32>, %b: memref<1000xf32
 
 // A transposition runs in square tiles, within which both operands stay in the cache.
 // CHECK-LABEL: func.func private @transpose
-// CHECK:         %[[TILE:.*]] = arith.constant 32 : index
+// CHECK:         %[[TILE:.*]] = arith.constant 64 : index
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
 // CHECK-NEXT:      scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
 // CHECK:             scf.for %[[I:.*]] = %{{.*}} to
 // CHECK-NEXT:          scf.for %[[J:.*]] = %{{.*}} to
 // CHECK-NEXT:            %[[X:.*]] = memref.load %a[%[[J]], %[[I]]]
 // CHECK-NEXT:            memref.store %[[X]], %o[%[[I]], %[[J]]]
-func.func private @transpose(%a: memref<64x96xf32>, %o: memref<96x64xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<64x96xf32>) outs(%o : memref<96x64xf32>) {
+func.func private @transpose(%a: memref<72x96xf32>, %o: memref<96x72xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<72x96xf32>) outs(%o : memref<96x72xf32>) {
   ^bb(%x: f32, %z: f32):
     linalg.yield %x : f32
   }
