@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, f32, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
 from .builder import I64, LlvmBuilder, Pattern, flags_of
 from .layout import bit_width, integer
+from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate
 
 # Tables: one row for each operation that becomes one operation.
 
@@ -38,7 +39,6 @@ _FLOAT: dict[type[Operation], type[Operation]] = {
     arith.SubfOp: llvm.FSubOp,
     arith.MulfOp: llvm.FMulOp,
     arith.DivfOp: llvm.FDivOp,
-    arith.NegfOp: llvm.FNegOp,
     RemFOp: llvm.FRemOp,
 }
 _INTEGER_INTRINSICS: dict[type[Operation], str] = {
@@ -54,12 +54,6 @@ _FLOAT_INTRINSICS: dict[type[Operation], str] = {
     arith.MinnumfOp: "minnum",
 }
 _CASTS: dict[type[Operation], type[Operation]] = {
-    arith.FPToSIOp: FPToSIOp,
-    arith.FPToUIOp: FPToUIOp,
-    arith.SIToFPOp: llvm.SIToFPOp,
-    arith.UIToFPOp: UIToFPOp,
-    arith.ExtFOp: llvm.FPExtOp,
-    arith.TruncFOp: llvm.FPTruncOp,
     arith.TruncIOp: llvm.TruncOp,
     arith.ExtSIOp: llvm.SExtOp,
     arith.ExtUIOp: llvm.ZExtOp,
@@ -93,16 +87,56 @@ def _wrapping(op_class: type[Operation]) -> Pattern:
 def _float(op_class: type[Operation]) -> Pattern:
     def convert(op: Operation, to: LlvmBuilder) -> None:
         properties = {"fastmathFlags": flags_of(op)}
-        to.define(op.results[0], to.emit(op_class, to.operands(op), op.results[0].type, properties))
+
+        def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+            return to.emit(op_class, operands, type_, properties)
+
+        to.define(op.results[0], in_single(to, to.operands(op), to.type(op.results[0].type), compute))
 
     return convert
 
 
-def _intrinsic(name: str, flagged: bool) -> Pattern:
+def _extend(op: arith.ExtFOp, to: LlvmBuilder) -> None:
+    to.define(op.result, extend(to, to.operand(op.input), to.type(op.result.type)))
+
+
+def _truncate(op: arith.TruncFOp, to: LlvmBuilder) -> None:
+    to.define(op.result, truncate(to, to.operand(op.input), to.type(op.result.type)))
+
+
+def _to_float(op_class: type[Operation]) -> Pattern:
+    """An integer to bf16 goes by way of f32."""
+
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+            return to.emit(op_class, operands, type_)
+
+        to.define(op.results[0], in_single(to, to.operands(op), to.type(op.results[0].type), compute))
+
+    return convert
+
+
+def _from_float(op_class: type[Operation]) -> Pattern:
+    """A bf16 to an integer goes by way of f32."""
+
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        value = to.operand(op.operands[0])
+        wide = extend(to, value, to.like(value.type, f32)) if is_bfloat(value.type) else value
+        to.define(op.results[0], to.emit(op_class, (wide,), to.type(op.results[0].type)))
+
+    return convert
+
+
+def _negate(op: arith.NegfOp, to: LlvmBuilder) -> None:
+    """The sign changes; nothing is rounded."""
+    properties = {"fastmathFlags": flags_of(op)}
+    to.define(op.result, to.emit(llvm.FNegOp, to.operands(op), op.result.type, properties))
+
+
+def _integer_intrinsic(name: str) -> Pattern:
     def convert(op: Operation, to: LlvmBuilder) -> None:
         type_ = to.type(op.results[0].type)
-        flags = flags_of(op) if flagged else None
-        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,), flags))
+        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,)))
 
     return convert
 
@@ -118,7 +152,10 @@ def _compare_integers(op: arith.CmpiOp, to: LlvmBuilder) -> None:
 
 def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
     properties = {"predicate": IntegerAttr(op.predicate.value.data, I64), "fastmathFlags": flags_of(op)}
-    to.define(op.result, to.emit(FCmpOp, to.operands(op), op.result.type, properties))
+    operands = [
+        extend(to, value, to.like(value.type, f32)) if is_bfloat(value.type) else value for value in to.operands(op)
+    ]
+    to.define(op.result, to.emit(FCmpOp, operands, to.mask(operands[0].type), properties))
 
 
 def _select(op: arith.SelectOp, to: LlvmBuilder) -> None:
@@ -212,8 +249,15 @@ PATTERNS: Mapping[type[Operation], Pattern] = {
     **{old: _one_to_one(new) for old, new in _CASTS.items()},
     **{old: _wrapping(new) for old, new in _WRAPPING.items()},
     **{old: _float(new) for old, new in _FLOAT.items()},
-    **{old: _intrinsic(name, False) for old, name in _INTEGER_INTRINSICS.items()},
-    **{old: _intrinsic(name, True) for old, name in _FLOAT_INTRINSICS.items()},
+    **{old: _integer_intrinsic(name) for old, name in _INTEGER_INTRINSICS.items()},
+    **{old: float_intrinsic(name) for old, name in _FLOAT_INTRINSICS.items()},
+    arith.NegfOp: _negate,
+    arith.ExtFOp: _extend,
+    arith.TruncFOp: _truncate,
+    arith.FPToSIOp: _from_float(FPToSIOp),
+    arith.FPToUIOp: _from_float(FPToUIOp),
+    arith.SIToFPOp: _to_float(llvm.SIToFPOp),
+    arith.UIToFPOp: _to_float(UIToFPOp),
     arith.ConstantOp: _leave,
     arith.CmpiOp: _compare_integers,
     arith.CmpfOp: _compare_floats,

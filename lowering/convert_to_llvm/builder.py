@@ -195,6 +195,10 @@ class LlvmBuilder:
         one = self.emit(llvm.InsertElementOp, (poison, scalar, self.constant(0)), type_)
         return self.emit(llvm.ShuffleVectorOp, (one, poison), type_, {"mask": i32_array((0,) * length)})
 
+    def splat_like(self, scalar: SSAValue, type_: Attribute) -> SSAValue:
+        """The scalar, or the vector of it where `type_` is a vector."""
+        return self.splat(scalar, cast(Vector, type_).get_shape()[0]) if isinstance(type_, VectorType) else scalar
+
     def poison(self, type_: Attribute) -> SSAValue:
         """The undefined value that a vector or structure is built from."""
         op = PoisonOp.create(result_types=(type_,))

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .builder import I1, LlvmBuilder, Pattern, flags_of
+from .narrow import element_of, extend, float_intrinsic, in_single, truncate
 
 _F32, _F64 = Float32Type(), Float64Type()
 
@@ -57,11 +58,10 @@ _LIBRARY: dict[type[Operation], str] = {
 }
 
 
-def _intrinsic(name: str, flagged: bool) -> Pattern:
+def _count(name: str) -> Pattern:
     def convert(op: Operation, to: LlvmBuilder) -> None:
         type_ = to.type(op.results[0].type)
-        flags = flags_of(op) if flagged else None
-        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,), flags))
+        to.define(op.results[0], to.intrinsic(name, to.operands(op), type_, (type_,)))
 
     return convert
 
@@ -79,13 +79,14 @@ def _with_poison_flag(name: str) -> Pattern:
 
 def _reciprocal_root(op: math.RsqrtOp, to: LlvmBuilder) -> None:
     """`1 / sqrt(x)`, both correctly rounded."""
-    type_ = op.result.type
-    root = to.intrinsic("sqrt", to.operands(op), type_, (type_,), flags_of(op))
-    element = cast("VectorType[Any]", type_).element_type if isinstance(type_, VectorType) else type_
-    one = to.float_constant(1.0, element)
-    if isinstance(type_, VectorType):
-        one = to.splat(one, cast("VectorType[Any]", type_).get_shape()[0])
-    to.define(op.result, to.emit(llvm.FDivOp, (one, root), type_, {"fastmathFlags": flags_of(op)}))
+    flags = flags_of(op)
+
+    def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+        root = to.intrinsic("sqrt", operands, type_, (type_,), flags)
+        one = to.splat_like(to.float_constant(1.0, element_of(type_)), type_)
+        return to.emit(llvm.FDivOp, (one, root), type_, {"fastmathFlags": flags})
+
+    to.define(op.result, in_single(to, to.operands(op), to.type(op.result.type), compute))
 
 
 def _library_call(name: str) -> Pattern:
@@ -112,16 +113,16 @@ def _call_scalar(to: LlvmBuilder, name: str, operands: Sequence[SSAValue], type_
     narrow = isinstance(type_, Float16Type | BFloat16Type)
     work: Attribute = _F32 if narrow else type_
     if narrow:
-        operands = [to.emit(llvm.FPExtOp, (operand,), work) for operand in operands]
+        operands = [extend(to, operand, work) for operand in operands]
     full = name + "f" if isinstance(work, Float32Type) else name
     to.declare(full, llvm.LLVMFunctionType([work] * len(operands), work))
     result = cast(SSAValue, to.call(full, operands, work))
-    return to.emit(llvm.FPTruncOp, (result,), type_) if narrow else result
+    return truncate(to, result, type_) if narrow else result
 
 
 PATTERNS: Mapping[type[Operation], Pattern] = {
-    **{old: _intrinsic(name, True) for old, name in _INTRINSICS.items()},
-    **{old: _intrinsic(name, False) for old, name in _COUNTS.items()},
+    **{old: float_intrinsic(name) for old, name in _INTRINSICS.items()},
+    **{old: _count(name) for old, name in _COUNTS.items()},
     **{old: _with_poison_flag(name) for old, name in _WITH_POISON_FLAG.items()},
     **{old: _library_call(name) for old, name in _LIBRARY.items()},
     math.RsqrtOp: _reciprocal_root,

@@ -24,6 +24,7 @@ from ...hlo_dialect.diagnostics import fail
 from .builder import I32, I64, PTR, LlvmBuilder, Pattern, flags_of, i32_array, vector_of
 from .layout import Buffer, Vector
 from .memref import from_memory, is_nontemporal, to_memory
+from .narrow import in_single
 
 
 def _length(type_: Attribute) -> int:
@@ -119,8 +120,10 @@ def _broadcast(op: vector.BroadcastOp, to: LlvmBuilder) -> None:
 
 
 def _fma(op: vector.FMAOp, to: LlvmBuilder) -> None:
-    type_ = op.res.type
-    to.define(op.res, to.intrinsic("fma", to.operands(op), type_, (type_,)))
+    def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+        return to.intrinsic("fma", operands, type_, (type_,))
+
+    to.define(op.res, in_single(to, to.operands(op), to.type(op.res.type), compute))
 
 
 def _position(op: vector.ExtractOp | vector.InsertOp, to: LlvmBuilder) -> SSAValue:
@@ -219,18 +222,22 @@ def _reduction(op: vector.ReductionOp, to: LlvmBuilder) -> None:
     if name is None or combiner is None:
         fail(op, f"of kind {kind} does not take elements of type {element}")
     flags = flags_of(op) if is_float else None
-    full = f"vector.reduce.{name}"
-    if name in ("fadd", "fmul"):
-        start = accumulator if accumulator is not None else to.float_constant(_NEUTRAL[kind], element)
-        to.define(op.dest, to.intrinsic(full, (start, source), element, (source.type,), flags))
-        return
-    result = to.intrinsic(full, (source,), element, (source.type,), flags)
-    if accumulator is not None:
+
+    def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+        vector_, *start = operands
+        full = f"vector.reduce.{name}"
+        if name in ("fadd", "fmul"):
+            first = start[0] if start else to.float_constant(_NEUTRAL[kind], type_)
+            return to.intrinsic(full, (first, vector_), type_, (vector_.type,), flags)
+        result = to.intrinsic(full, (vector_,), type_, (vector_.type,), flags)
+        if not start:
+            return result
         if isinstance(combiner, str):
-            result = to.intrinsic(combiner, (accumulator, result), element, (element,), flags)
-        else:
-            result = to.emit(combiner, (accumulator, result), element)
-    to.define(op.dest, result)
+            return to.intrinsic(combiner, (start[0], result), type_, (type_,), flags)
+        return to.emit(combiner, (start[0], result), type_)
+
+    operands = [source] if accumulator is None else [source, accumulator]
+    to.define(op.dest, in_single(to, operands, element, compute))
 
 
 PATTERNS: Mapping[type[Operation], Pattern] = {

@@ -1,0 +1,142 @@
+"""
+bf16, and rounding to bf16 and f16, where LLVM would call a compiler's runtime library or flush denormals.
+
+LLVM has arithmetic of bf16 only by way of f32 and rounds the result by a call or, with AVX512-BF16, by an instruction
+that takes denormals for zero. Here an operation on bf16 is one on f32 whose result is rounded by integer arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.llvm_ops import FCmpOp, SelectOp
+from .builder import I32, I64, LlvmBuilder, Pattern, flags_of
+from .layout import Vector, integer
+
+_F32, _F64 = Float32Type(), Float64Type()
+_I16 = integer(16)
+_NO_FLAGS = llvm.FastMathAttr(None)
+
+
+def element_of(type_: Attribute) -> Attribute:
+    return cast(Vector, type_).element_type if isinstance(type_, VectorType) else type_
+
+
+def is_bfloat(type_: Attribute) -> bool:
+    return isinstance(element_of(type_), BFloat16Type)
+
+
+def in_single(
+    to: LlvmBuilder,
+    operands: Sequence[SSAValue],
+    type_: Attribute,
+    compute: Callable[[Sequence[SSAValue], Attribute], SSAValue],
+) -> SSAValue:
+    """`compute(operands, type)`, for bf16 on f32 operands with the result rounded."""
+    if not is_bfloat(type_):
+        return compute(operands, type_)
+    single = to.like(type_, _F32)
+    wide = [extend(to, value, to.like(value.type, _F32)) if is_bfloat(value.type) else value for value in operands]
+    return truncate(to, compute(wide, single), type_)
+
+
+def extend(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
+    """
+    A float in a wider type.
+
+    A bf16 becomes the upper half of an f32 by integer arithmetic: LLVM would move an operation such as floor before an
+    fpext, to bf16, whose result then needs the rounding that this file avoids.
+    """
+    if is_bfloat(value.type):
+        bits_type, half_type = to.like(value.type, I32), to.like(value.type, _I16)
+        half = to.emit(llvm.BitcastOp, (value,), half_type)
+        bits = to.emit(llvm.ZExtOp, (half,), bits_type)
+        bits = to.emit(llvm.ShlOp, (bits, to.constant_like(16, bits_type)), bits_type)
+        value = to.emit(llvm.BitcastOp, (bits,), to.like(value.type, _F32))
+    return value if value.type == type_ else to.emit(llvm.FPExtOp, (value,), type_)
+
+
+def float_intrinsic(name: str) -> Pattern:
+    """A pattern: the operation becomes a call of `llvm.NAME.TYPE` with its fast-math flags."""
+
+    def convert(op: Operation, to: LlvmBuilder) -> None:
+        def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
+            return to.intrinsic(name, operands, type_, (type_,), flags_of(op))
+
+        to.define(op.results[0], in_single(to, to.operands(op), to.type(op.results[0].type), compute))
+
+    return convert
+
+
+def truncate(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
+    """Round a float to a narrower type, to nearest even, denormals included."""
+    narrow = isinstance(element_of(type_), BFloat16Type | Float16Type)
+    if narrow and isinstance(element_of(value.type), Float64Type):
+        value = _round_to_odd(to, value)
+    if is_bfloat(type_):
+        return _round_to_bfloat(to, value, type_)
+    return to.emit(llvm.FPTruncOp, (value,), type_)
+
+
+def _round_to_odd(to: LlvmBuilder, value: SSAValue) -> SSAValue:
+    """
+    A double as the f32 whose last bit is set where it is inexact, so that rounding it again is right.
+
+    The nearest f32 y is taken; where it differs from the double and its last bit is clear, its neighbour on the
+    double's side is odd: one up in magnitude when the double is larger, one down when it is smaller.
+    """
+    double, single = value.type, to.like(value.type, _F32)
+    bits_type = to.like(value.type, I32)
+    nearest = to.emit(llvm.FPTruncOp, (value,), single)
+    back = to.emit(llvm.FPExtOp, (nearest,), double)
+    bits = to.emit(llvm.BitcastOp, (nearest,), bits_type)
+    inexact = _compare(to, "one", value, back)
+    magnitudes = [to.intrinsic("fabs", (x,), double, (double,)) for x in (value, back)]
+    larger = _compare(to, "ogt", *magnitudes)
+    last = to.emit(llvm.AndOp, (bits, to.constant_like(1, bits_type)), bits_type)
+    even = to.emit(llvm.ICmpOp, (last, to.zero(bits_type)), inexact.type, {"predicate": IntegerAttr(_equal(), I64)})
+    moves = to.emit(llvm.AndOp, (inexact, even), inexact.type)
+    one, minus_one = to.constant_like(1, bits_type), to.constant_like(-1, bits_type)
+    step = _select(to, larger, one, minus_one)
+    moved = to.emit(llvm.AddOp, (bits, step), bits_type)
+    return to.emit(llvm.BitcastOp, (_select(to, moves, moved, bits),), single)
+
+
+def _round_to_bfloat(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
+    """The upper half of the bits after adding half of the last kept one; a NaN stays one, its quiet bit set."""
+    bits_type, half_type = to.like(type_, I32), to.like(type_, _I16)
+    bits = to.emit(llvm.BitcastOp, (value,), bits_type)
+    shift = to.constant_like(16, bits_type)
+    upper = to.emit(llvm.LShrOp, (bits, shift), bits_type)
+    last = to.emit(llvm.AndOp, (upper, to.constant_like(1, bits_type)), bits_type)
+    half = to.emit(llvm.AddOp, (last, to.constant_like(0x7FFF, bits_type)), bits_type)
+    rounded = to.emit(llvm.LShrOp, (to.emit(llvm.AddOp, (bits, half), bits_type), shift), bits_type)
+    quiet = to.emit(llvm.OrOp, (upper, to.constant_like(0x40, bits_type)), bits_type)
+    chosen = _select(to, _compare(to, "uno", value, value), quiet, rounded)
+    return to.emit(llvm.BitcastOp, (to.emit(llvm.TruncOp, (chosen,), half_type),), type_)
+
+
+def _equal() -> int:
+    return llvm.ICmpPredicateFlag.EQ.to_int()
+
+
+def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    number = llvm.FCmpPredicateFlag(predicate).to_int()
+    properties = {"predicate": IntegerAttr(number, I64), "fastmathFlags": _NO_FLAGS}
+    return to.emit(FCmpOp, (lhs, rhs), to.mask(lhs.type), properties)
+
+
+def _select(to: LlvmBuilder, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    return to.emit(SelectOp, (condition, lhs, rhs), lhs.type, {"fastmathFlags": _NO_FLAGS})
