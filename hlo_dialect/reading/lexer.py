@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind
 
@@ -43,6 +44,9 @@ _KINDS: tuple[MLIRTokenKind | None, ...] = (
 )
 _PUNCTUATION = 3
 
+MAX_DIGITS = 1000
+"""Of an integer token; Python itself refuses a few thousand."""
+
 
 class HloLexer(MLIRLexer):
     """xDSL's lexer, faster."""
@@ -62,4 +66,7 @@ class HloLexer(MLIRLexer):
         else:
             kind = _KINDS[group]
             assert kind is not None
+            if kind is MLIRTokenKind.INTEGER_LIT and self.pos - start > MAX_DIGITS:
+                message = f"an integer of {self.pos - start} digits is too long"
+                raise ParseError(Span(start, self.pos, self.input), message)
         return Token(kind, Span(start, self.pos, self.input))

@@ -16,7 +16,8 @@ from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
-from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import AttributeInvT, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
@@ -42,6 +43,7 @@ class HloParser(HloAttributeParser):
         self._region_depth = 0
         self._isolated = False
         self._scope: list[str] = []
+        self._empty_region: int | None = None
         self._first_uses: dict[str, Span] = {}
         self._op_types: dict[str, type[Operation]] = {}
         self._isolation: dict[type[Operation], bool] = {}
@@ -99,6 +101,8 @@ class HloParser(HloAttributeParser):
                 raise
             self.raise_error(f"'{op_type.name}' op could not be read: {error}", token.span)
         stack.pop()
+        if self._empty_region is not None and isinstance(op, FuncOp) and self._empty_region > token.span.start:
+            self.raise_error("a function's body has at least one block", self._empty_region)
         if custom and (location := self.parse_optional_location()) is not None:
             op.location = location
         if op.location is UNKNOWN_LOC:
@@ -184,8 +188,10 @@ class HloParser(HloAttributeParser):
         blocks = (self.blocks, self.forward_block_references)
         self.blocks, self.forward_block_references = {}, defaultdict(list)
         scope, self._scope = self._scope, []
-        self._consume_token()
+        start = self._consume_token().span.start
         region = self._region_body(arguments)
+        if region.blocks.first is None:
+            self._empty_region = start
         if outer is not None:
             self._check_forward_references()
             self.ssa_values, self.forward_ssa_references, self._first_uses = outer
