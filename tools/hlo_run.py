@@ -31,7 +31,7 @@ OPTIONS = (
     Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
     Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
     Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
-    Option("compare", "Run there too (reference) and compare", CHECKS, "optional", "|".join(MACHINES), choices=MACHINES),
+    Option("compare", "Run there (reference) and compare", CHECKS, "optional", "|".join(MACHINES), choices=MACHINES),
     Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", "FILE.npz"),
     Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
     Option("signed-zeros", "Compare the signs of zeros too", CHECKS),

@@ -20,6 +20,7 @@ from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.reference import evaluate
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
+from ..passes.pass_manager import PassFailure
 from ..passes.timing import Timing
 from .arrays import Wanted, compare, load_npz, pick, random_arrays, save_npz
 from .failures import EXIT_INPUT, report
@@ -41,7 +42,8 @@ class Program:
 
     @property
     def sources(self) -> dict[str, str]:
-        return {self.filename: self.text, "<text>": self.text}
+        """The text by each name that diagnostics may call it."""
+        return dict.fromkeys((self.filename, str(Path(self.filename)), "<text>"), self.text)
 
     @cached_property
     def module(self) -> ModuleOp:
@@ -94,7 +96,10 @@ def run(settings: Settings) -> int:
         print(f"hlo-run: error: {error}", file=sys.stderr)
         return EXIT_INPUT
     except (Exception, KeyboardInterrupt) as error:
-        return report("hlo-run", error, sources)
+        status = report("hlo-run", error, sources)
+        if isinstance(error, PassFailure) and error.reproducer is None and settings.file != "-":
+            print(f"hlo-opt --fuse --lower {settings.file} leaves a reproducer", file=sys.stderr)
+        return status
 
 
 def _run(settings: Settings, program: Program, timing: Timing) -> int:
