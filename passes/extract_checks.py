@@ -1,0 +1,88 @@
+"""The program's own checks become results of the entry, for the executable to test after the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..hlo_dialect.calls import IDENTITY_TARGETS, CustomCallOp
+from ..hlo_dialect.check_calls import check_kind, check_name
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import replace_op
+
+
+@dataclass(frozen=True)
+class ExtractChecksPass(HloPass):
+    """
+    Checks of the entry become extra results of it; custom calls that are identities become their operands.
+
+    Before: `hlo.custom_call @check.expect_eq(%a, %b)`
+    After:  `return .., %a, %b`; the module's attribute xhlo.checks says which results to compare, and how;
+            xhlo.result_count how many results are the program's own.
+    Assumes: the level after inline. A check inside control flow is refused.
+    """
+
+    name = "extract-checks"
+
+    entry: str = "main"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for op in list(module.walk()):
+            if isinstance(op, CustomCallOp) and op.call_target_name.data in IDENTITY_TARGETS:
+                replace_op(op, (), list(op.operands))
+        for function in module.body.block.ops:
+            if (
+                isinstance(function, func.FuncOp)
+                and function.sym_name.data == self.entry
+                and not function.is_declaration
+            ):
+                self._extract(module, function)
+
+    def _extract(self, module: ModuleOp, function: func.FuncOp) -> None:
+        block = function.body.block
+        checks = [op for op in function.walk() if check_name(op) is not None]
+        terminator = cast(Operation, block.last_op)
+        extra: list[SSAValue] = []
+        described: list[Attribute] = []
+        first = len(terminator.operands)
+        for op in checks:
+            if op.parent is not block:
+                fail(op, "is a check inside control flow, which is not supported; check the loop's or branch's results")
+            name = check_name(op)
+            kind = check_kind(cast(str, name))
+            if kind is None or len(op.operands) != 2 or op.results:
+                fail(op, f"is a check ({name}) that the compiler does not know")
+            places = [first + len(extra), first + len(extra) + 1]
+            extra.extend(op.operands)
+            described.append(_describe(op, kind, places))
+            op.detach()
+            op.erase()
+        if not described:
+            return
+        terminator.operands = [*terminator.operands, *extra]
+        types = function.function_type
+        outputs = [*types.outputs, *(value.type for value in extra)]
+        function.properties["function_type"] = FunctionType.from_lists(list(types.inputs), outputs)
+        attributes = function.properties.get("res_attrs")
+        if isinstance(attributes, ArrayAttr):
+            function.properties["res_attrs"] = ArrayAttr(
+                [*cast("ArrayAttr[Any]", attributes), *(DictionaryAttr({}) for _ in extra)]
+            )
+        module.attributes["xhlo.checks"] = ArrayAttr(described)
+        module.attributes["xhlo.result_count"] = IntegerAttr(first, i64)
+
+
+def _describe(op: Operation, kind: str, places: list[int]) -> Attribute:
+    entry: dict[str, Attribute] = {
+        "kind": StringAttr(kind),
+        "results": ArrayAttr([IntegerAttr(place, i64) for place in places]),
+        "attributes": DictionaryAttr({**op.properties, **op.attributes}),
+        "location": op.location,
+    }
+    return DictionaryAttr(entry)

@@ -1,0 +1,94 @@
+"""Every call of a private function becomes the function's body, inside regions too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.hlo_pass import HloPass
+
+
+def calls_in(op: Operation) -> list[func.CallOp]:
+    return [inner for inner in op.walk() if isinstance(inner, func.CallOp)]
+
+
+def inline_call(call: func.CallOp, callee: func.FuncOp) -> None:
+    """Replace a call by a clone of the callee's one block."""
+    values: dict[SSAValue, SSAValue] = dict(zip(callee.body.block.args, call.arguments, strict=True))
+    block = cast(Block, call.parent)
+    last = callee.body.block.last_op
+    for op in callee.body.block.ops:
+        if op is last:
+            break
+        clone = op.clone(values)
+        block.insert_op_before(clone, call)
+    returned = [values.get(value, value) for value in cast(Operation, last).operands]
+    for result, value in zip(call.results, returned, strict=True):
+        if value.name_hint is None:
+            value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+    call.detach()
+    call.erase()
+
+
+@dataclass(frozen=True)
+class InlinePass(HloPass):
+    """
+    Calls of functions with a body become that body; private functions that nothing calls any more are removed.
+
+    Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
+    After:  the operations of @relu
+    Assumes: no recursion (the verifier sees to that); functions of one block. Kernels are not inlined.
+    Leaves: calls of declarations and kernels only.
+    """
+
+    name = "inline"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        functions = {
+            op.sym_name.data: op
+            for op in module.body.block.ops
+            if isinstance(op, func.FuncOp) and not op.is_declaration and "hlo.kernel" not in op.attributes
+        }
+        done: set[str] = set()
+        for name in functions:
+            self._inline_into(name, functions, done)
+        called = {call.callee.root_reference.data for call in calls_in(module)}
+        for name, function in functions.items():
+            private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+            if private and name not in called:
+                function.detach()
+                function.erase()
+
+    def _inline_into(self, root: str, functions: dict[str, func.FuncOp], done: set[str]) -> None:
+        """Callees first, so that each body is complete when it is cloned; a stack of its own, for deep chains."""
+        stack = [(root, False)]
+        open_: set[str] = set()
+        while stack:
+            name, ready = stack.pop()
+            if name in done:
+                continue
+            calls = [c for c in calls_in(functions[name]) if c.callee.root_reference.data in functions]
+            if not ready:
+                open_.add(name)
+                stack.append((name, True))
+                for call in calls:
+                    callee = call.callee.root_reference.data
+                    if callee in open_ and callee not in done:
+                        if (callee, False) not in stack:
+                            fail(call, f"calls @{callee} recursively")
+                        continue
+                    stack.append((callee, False))
+                continue
+            for call in calls:
+                callee = functions[call.callee.root_reference.data]
+                if len(callee.body.blocks) != 1:
+                    fail(call, f"calls @{callee.sym_name.data}, which has several blocks")
+                inline_call(call, callee)
+            done.add(name)

@@ -1,0 +1,102 @@
+"""Every fusion becomes a private function, one for all that are equal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..hlo_dialect.fusion import FusionOp
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import replace_op
+
+_PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
+
+
+def structure(region: Region) -> Hashable:
+    """What two regions have in common when they compute the same: operations, attributes, types and data flow."""
+    numbers: dict[SSAValue, int] = {}
+
+    def describe(inner: Region) -> Hashable:
+        blocks: list[Hashable] = []
+        for block in inner.blocks:
+            for argument in block.args:
+                numbers[argument] = len(numbers)
+            ops: list[Hashable] = []
+            for op in block.ops:
+                operands = tuple(numbers[operand] for operand in op.operands)
+                types = tuple(result.type for result in op.results)
+                nested = tuple(describe(r) for r in op.regions)
+                for result in op.results:
+                    numbers[result] = len(numbers)
+                attributes = (*sorted(op.properties.items()), *sorted(op.attributes.items()))
+                ops.append((op.name, operands, types, attributes, nested))
+            blocks.append((tuple(argument.type for argument in block.args), tuple(ops)))
+        return tuple(blocks)
+
+    return describe(region)
+
+
+@dataclass(frozen=True)
+class OutlineKernelsPass(HloPass):
+    """
+    Each hlo.fusion becomes a call of a private function, one function per distinct body.
+
+    Before: `%r = hlo.fusion loop (%a = %x : ..) -> .. {..}`
+    After:  `%r = func.call @loop_fusion_0(%x)` and `func.func private @loop_fusion_0` with hlo.kernel = "loop"
+    Assumes: fusions are isolated from above.
+    Leaves: no hlo.fusion.
+    """
+
+    name = "outline-kernels"
+    illegal = ("hlo.fusion",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+        counts: Counter[str] = Counter()
+        known: dict[Hashable, str] = {}
+        for op in list(module.walk()):
+            if not isinstance(op, FusionOp):
+                continue
+            key = (op.kind, op.row_dims, structure(op.body))
+            name = known.get(key)
+            if name is None:
+                name = known[key] = _fresh_name(op.kind.data, counts, taken)
+                module.body.block.add_op(_function(name, op))
+            call = func.CallOp(name, list(op.operands), [result.type for result in op.results])
+            replace_op(op, [call], list(call.results))
+
+
+def _fresh_name(kind: str, counts: Counter[str], taken: set[str]) -> str:
+    prefix = _PREFIXES.get(kind, kind)
+    while True:
+        name = f"{prefix}_{counts[prefix]}"
+        counts[prefix] += 1
+        if name not in taken:
+            taken.add(name)
+            return name
+
+
+def _function(name: str, op: FusionOp) -> func.FuncOp:
+    region = op.detach_region(op.body)
+    terminator = cast(Operation, region.block.last_op)
+    returned = func.ReturnOp(*terminator.operands)
+    block: Block = region.block
+    block.insert_op_before(returned, terminator)
+    terminator.detach()
+    terminator.erase()
+    types = FunctionType.from_lists([a.type for a in block.args], [r.type for r in op.results])
+    function = func.FuncOp(name, types, region, StringAttr("private"))
+    function.location = op.location
+    function.attributes["hlo.kernel"] = op.kind
+    if op.row_dims is not None:
+        function.attributes["hlo.row_dims"] = IntegerAttr(op.row_count, i64)
+    if op.kind.data == "update":
+        function.attributes["hlo.tied"] = DenseArrayBase.from_list(i64, [0])
+    return function
