@@ -8,9 +8,10 @@ used and cost no line; block arguments become phis. Names and numbers depend on 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..hlo_dialect.diagnostics import fail
@@ -150,8 +151,10 @@ class FunctionWriter:
         self.lines.append("}")
 
     def _traits(self) -> list[str]:
-        passthrough = self.op.passthrough
-        traits = [trait.data for trait in passthrough.data if isinstance(trait, StringAttr)] if passthrough else []
+        # A property of what a pass made, an attribute of what was read from text.
+        found = self.op.properties.get("passthrough") or self.op.attributes.get("passthrough")
+        names = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
+        traits = [name.data for name in names if isinstance(name, StringAttr)]
         return traits if not self.op.body.blocks else [*traits, "#0"]
 
     def _parameter_marks(self, count: int) -> list[str]:

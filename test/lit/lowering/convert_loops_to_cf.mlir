@@ -1,0 +1,89 @@
+// RUN: hlo-opt %s --convert-loops-to-cf | filecheck %s
+
+// CHECK-LABEL: func.func @counted
+// CHECK:         cf.br ^[[HEADER:bb[0-9]+]](%lo, %init : index, f32)
+// CHECK:       ^[[HEADER]](%i: index, %a: f32):
+// CHECK:         %[[MORE:.*]] = arith.cmpi slt, %i, %hi : index
+// CHECK-NEXT:    cf.cond_br %[[MORE]], ^[[BODY:bb[0-9]+]], ^[[AFTER:bb[0-9]+]](%a : f32)
+// CHECK:       ^[[BODY]]:
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addf %a, %a : f32
+// CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %i, %step overflow<nsw> : index
+// CHECK-NEXT:    cf.br ^[[HEADER]](%[[NEXT]], %[[SUM]] : index, f32) {xhlo.parallel, xhlo.unroll = 4 : i64}
+// CHECK:       ^[[AFTER]](%[[RESULT:.*]]: f32):
+// CHECK-NEXT:    func.return %[[RESULT]] : f32
+func.func @counted(%lo: index, %hi: index, %step: index, %init: f32) -> f32 {
+  %r = scf.for %i = %lo to %hi step %step iter_args(%a = %init) -> (f32) {
+    %b = arith.addf %a, %a : f32
+    scf.yield %b : f32
+  } {xhlo.parallel, xhlo.unroll = 4 : i64}
+  func.return %r : f32
+}
+
+// CHECK-LABEL: func.func @decided
+// CHECK:         cf.br ^[[TEST:bb[0-9]+]](%x : i32)
+// CHECK:       ^[[TEST]](%v: i32):
+// CHECK:         cf.cond_br %{{.*}}, ^[[DO:bb[0-9]+]](%v : i32), ^[[END:bb[0-9]+]](%v : i32)
+// CHECK:       ^[[DO]](%w: i32):
+// CHECK:         cf.br ^[[TEST]](%{{.*}} : i32)
+// CHECK:       ^[[END]](%[[R:.*]]: i32):
+// CHECK-NEXT:    func.return %[[R]] : i32
+func.func @decided(%x: i32, %limit: i32) -> i32 {
+  %r = scf.while (%v = %x) : (i32) -> (i32) {
+    %more = arith.cmpi slt, %v, %limit : i32
+    scf.condition(%more) %v : i32
+  } do {
+  ^bb0(%w: i32):
+    %next = arith.addi %w, %w : i32
+    scf.yield %next : i32
+  }
+  func.return %r : i32
+}
+
+// A conditional without results and without else jumps past it.
+// CHECK-LABEL: func.func @conditional
+// CHECK-NEXT:    cf.cond_br %p, ^[[THEN:bb[0-9]+]], ^[[AFTER:bb[0-9]+]]
+// CHECK:       ^[[THEN]]:
+// CHECK-NEXT:    memref.store
+// CHECK-NEXT:    cf.br ^[[AFTER]]
+// CHECK:       ^[[AFTER]]:
+// CHECK-NEXT:    func.return
+func.func @conditional(%p: i1, %m: memref<f32>, %v: f32) {
+  scf.if %p {
+    memref.store %v, %m[] : memref<f32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @cases
+// CHECK:         %[[FLAG:.*]] = arith.index_cast %k : index to i64
+// CHECK-NEXT:    cf.switch %[[FLAG]] : i64, [
+// CHECK-NEXT:      default: ^[[DEFAULT:bb[0-9]+]]
+// CHECK-NEXT:      0: ^[[ZERO:bb[0-9]+]]
+// CHECK:       ^[[ZERO]]:
+// CHECK-NEXT:    cf.br ^[[AFTER:bb[0-9]+]](%x : f32)
+// CHECK:       ^[[DEFAULT]]:
+// CHECK-NEXT:    cf.br ^[[AFTER]](%y : f32)
+func.func @cases(%k: index, %x: f32, %y: f32) -> f32 {
+  %r = scf.index_switch %k -> f32
+  case 0 {
+    scf.yield %x : f32
+  }
+  default {
+    scf.yield %y : f32
+  }
+  func.return %r : f32
+}
+
+// A parallel loop that no pass has outlined runs serially.
+// CHECK-LABEL: func.func @serial
+// CHECK-NOT:     scf.
+// CHECK:         cf.cond_br
+// CHECK:         cf.cond_br
+func.func @serial(%m: memref<4x4xf32>, %v: f32, %c0: index, %c1: index, %c4: index) {
+  "scf.parallel"(%c0, %c0, %c4, %c4, %c1, %c1) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    memref.store %v, %m[%i, %j] : memref<4x4xf32>
+    scf.reduce
+  }) : (index, index, index, index, index, index) -> ()
+  func.return
+}

@@ -1,0 +1,50 @@
+// RUN: hlo-opt %s --convert-to-llvm | filecheck %s
+
+// CHECK-LABEL: llvm.func internal @kernel(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias})
+// CHECK-SAME:    passthrough = ["noinline", "nounwind"]
+// CHECK:         %[[CONTEXT:.*]] = llvm.alloca {{.*}} x !llvm.struct<(!llvm.ptr, !llvm.ptr)>
+// CHECK:         llvm.store %x
+// CHECK:         llvm.store %y
+// CHECK:         %[[THUNK:.*]] = llvm.mlir.addressof @body.thunk : !llvm.ptr
+// CHECK:         llvm.call @xhlo_parallel_for(%[[THUNK]], %[[CONTEXT]], %{{.*}})
+func.func private @kernel(%x: memref<64xf32>, %y: memref<64xf32>) attributes {hlo.kernel = "loop"} {
+  cpu.parallel_for @body(%x, %y : memref<64xf32>, memref<64xf32>) {count = 4 : i64}
+  func.return
+}
+
+// The captures are different buffers, so the body's parameters do not alias; its loop needs no check.
+// CHECK-LABEL: llvm.func internal @body
+// CHECK-SAME:    %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64
+// CHECK:         llvm.load %{{.*}} {access_groups = array<i64: 0>
+// CHECK:         llvm.store {{.*}} {access_groups = array<i64: 0>
+// CHECK:         llvm.br {{.*}} {loop = {parallel_accesses = 0 : i64, vectorize}}
+func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi: index)
+    attributes {xhlo.parallel_body} {
+  %c1 = arith.constant 1 : index
+  cf.br ^header(%lo : index)
+^header(%i: index):
+  %more = arith.cmpi slt, %i, %hi : index
+  cf.cond_br %more, ^loop, ^done
+^loop:
+  %v = memref.load %x[%i] : memref<64xf32>
+  memref.store %v, %y[%i] : memref<64xf32>
+  %next = arith.addi %i, %c1 : index
+  cf.br ^header(%next : index) {xhlo.parallel}
+^done:
+  func.return
+}
+
+// CHECK-LABEL: llvm.func internal @body.thunk
+// CHECK-COUNT-2: llvm.load
+// CHECK:         llvm.call @body(
+
+// CHECK-LABEL: llvm.func @main
+func.func @main(%x: memref<64xf32>, %y: memref<64xf32>) {
+  func.call @kernel(%x, %y) : (memref<64xf32>, memref<64xf32>) -> ()
+  func.return
+}
+
+// CHECK-LABEL: llvm.func @xhlo_entry(%{{.*}}: !llvm.ptr)
+// CHECK:         %[[X:.*]] = llvm.load
+// CHECK:         %[[Y:.*]] = llvm.load
+// CHECK:         llvm.call @main(%[[X]], %[[Y]])
