@@ -26,7 +26,9 @@ from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, p
 from .hlo_opt import Settings
 from .streams import StreamError, read_text, write_bytes, write_text
 
-SEPARATOR = "// -----\n"
+SEPARATORS = {"mlir": "// -----\n", "llvm": "; -----\n", "asm": "# -----\n"}
+"""What stands between modules, a comment in each language."""
+
 _SPLIT = re.compile(r"^// -----+[ \t]*(?:\n|$)", re.MULTILINE)
 
 
@@ -82,7 +84,7 @@ def _run(settings: Settings) -> int:
             if outcome.binary is not None:
                 write_bytes(settings.output, outcome.binary)
             else:
-                write_text(settings.output, SEPARATOR.join(outcome.texts))
+                write_text(settings.output, SEPARATORS.get(settings.emit, "").join(outcome.texts))
     if settings.timing:
         print(timing.table(), file=sys.stderr)
     return outcome.status
