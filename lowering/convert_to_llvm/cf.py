@@ -22,7 +22,7 @@ def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]
     found: dict[str, Attribute] = {}
     if group is not None:
         found["parallel_accesses"] = IntegerAttr(group, I64)
-    if PARALLEL in op.attributes or VECTORIZE in op.attributes:
+    if VECTORIZE in op.attributes:
         found["vectorize"] = UNIT
     unroll = op.attributes.get(UNROLL)
     if isinstance(unroll, IntegerAttr):
