@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    LocationAttr,
     ModuleOp,
     TensorType,
     UnregisteredOp,
@@ -25,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.printer import Printer
 
 from .printing_constants import dense_text, float_text
+from .printing_locations import LocationNames
 
 Spelling = Literal["hlo", "stablehlo"]
 
@@ -45,8 +47,9 @@ def print_module(
     """
     The text of a module, with a newline at its end.
 
-    `generic` prints `"hlo.add"(%a, %b) : ..` for every operation, `locations` the `loc(..)` of each; constants of more
-    than `elide_larger_than` elements become `dense_resource<__elided__>`, which does not read back.
+    `generic` prints `"hlo.add"(%a, %b) : ..` for every operation, `locations` the `loc(#loc7)` of each with the
+    locations behind the module; constants of more than `elide_larger_than` elements become
+    `dense_resource<__elided__>`, which does not read back.
     """
     return print_operation(
         module, generic=generic, locations=locations, elide_larger_than=elide_larger_than, spelling=spelling
@@ -68,6 +71,8 @@ def print_operation(
     )
     printer.print_op(op)
     stream.write("\n")
+    for name, text in printer.locations.definitions:
+        stream.write(f"{name} = loc({text})\n")
     return stream.getvalue()
 
 
@@ -86,6 +91,7 @@ class HloPrinter(Printer):
         super().__init__(stream, print_generic_format=generic, print_debuginfo=locations)
         self.elide_larger_than = elide_larger_than
         self.spelling: Spelling = spelling
+        self.locations = LocationNames()
         self._types: dict[int, tuple[Attribute, str]] = {}
 
     # Names -----------------------------------------------------------------------------------------------------
@@ -158,6 +164,8 @@ class HloPrinter(Printer):
             self._print_tensor_type(attribute)
         elif isinstance(attribute, DenseIntOrFPElementsAttr):
             self._print_dense(attribute)
+        elif isinstance(attribute, LocationAttr):
+            self.print_string(f"loc({self.locations.name(attribute)})")
         elif isinstance(attribute, DenseResourceAttr):
             self.print_string(f"dense_resource<{attribute.resource_handle.data}> : ")
             self.print_attribute(attribute.get_type())

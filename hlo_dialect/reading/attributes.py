@@ -10,13 +10,16 @@ Dense constants, resources, locations and their aliases, tensor types from a cac
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     CallSiteLoc,
     ComplexType,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    FileLineColLoc,
     FloatAttr,
     FusedLoc,
     IntAttr,
@@ -45,6 +48,9 @@ from .locations import DistinctAttr, SourcePositions, location_alias_positions, 
 
 MAX_NESTING = 64
 """How deep attributes, types and locations may be nested in each other, and regions."""
+
+MAX_LOCATION_DEPTH = 200
+"""How deep a location may be through aliases: a traced program has one level for each frame of Python's stack."""
 
 MAX_INTEGER_WIDTH = 1 << 24
 MAX_DIMENSION = (1 << 63) - 1
@@ -94,6 +100,7 @@ class HloAttributeParser(Parser):
         self._alias_positions: dict[str, int] | None = None
         self._resolving: set[str] = set()
         self._resources: dict[str, str] | None = None
+        self._location_depths: dict[int, tuple[int, Attribute]] = {}
 
     # Nesting ---------------------------------------------------------------------------------------------------
 
@@ -301,8 +308,14 @@ class HloAttributeParser(Parser):
         self.nesting += 1
         if self.nesting > MAX_NESTING:
             self.too_deep("locations")
+        position = self.pos
         found = self._location()
         self.nesting -= 1
+        if not isinstance(found, (FileLineColLoc, UnknownLoc)) and id(found) not in self._location_depths:
+            depth = 1 + max((self._location_depths.get(id(part), (0, part))[0] for part in _parts(found)), default=0)
+            if depth > MAX_LOCATION_DEPTH:
+                self.raise_error(f"the location's aliases are nested more than {MAX_LOCATION_DEPTH} deep", position)
+            self._location_depths[id(found)] = (depth, found)
         return found
 
     def _location(self) -> LocationAttr:
@@ -373,3 +386,16 @@ class HloAttributeParser(Parser):
             with self.in_angle_brackets():
                 return DistinctAttr(IntAttr(identity), self._metadata_attribute())
         return super()._parse_optional_builtin_parametrized_attr()
+
+
+def _parts(location: Attribute) -> Sequence[Attribute]:
+    """The locations that a location is made of."""
+    match location:
+        case NameLoc():
+            return (location.location,)
+        case CallSiteLoc():
+            return (location.callee, location.caller)
+        case FusedLoc():
+            return tuple(cast("ArrayAttr[Attribute]", location.locations))
+        case _:
+            return ()

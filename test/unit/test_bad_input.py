@@ -279,7 +279,12 @@ DEPTH = {
     "alias_chain": (
         "module {\n} loc(#loc1)\n"
         + "".join(f"#loc{index} = loc(callsite(#loc{index + 1} at unknown))\n" for index in range(1, 20_000)),
-        "nested|undefined",
+        "nested",
+    ),
+    "alias_chain_in_order": (
+        '#loc0 = loc("a":1:1)\n'
+        + "".join(f"#loc{index} = loc(callsite(#loc{index - 1} at unknown))\n" for index in range(1, 20_000)),
+        "nested more than",
     ),
 }
 
