@@ -4,15 +4,15 @@
 
 // CHECK:       builtin.module attributes {xhlo.arena_size = 192 : i64}
 // CHECK-LABEL: func.func @main
-// CHECK-SAME:    %[[ARENA:.*]]: memref<192xi8>)
-// CHECK-DAG:     %[[FIRST:.*]] = arith.constant 0 : index
-// CHECK-DAG:     %[[SECOND:.*]] = arith.constant 64 : index
-// CHECK-DAG:     %[[THIRD:.*]] = arith.constant 128 : index
-// CHECK:         %[[A:.*]] = memref.view %[[ARENA]][%[[FIRST]]][]
+// CHECK-SAME:    %[[ARENA:[a-z0-9]+]]: memref<192xi8>)
+// CHECK-NEXT:    %[[FIRST:[a-z0-9]+]] = arith.constant 0 : index
+// CHECK-NEXT:    %[[SECOND:[a-z0-9]+]] = arith.constant 64 : index
+// CHECK-NEXT:    %[[THIRD:[a-z0-9]+]] = arith.constant 128 : index
+// CHECK:         %[[A:[a-z0-9]+]] = memref.view %[[ARENA]]{{\[}}%[[FIRST]]{{\]}}
 // CHECK:         func.call @k(%{{.*}}, %[[A]], %{{.*}})
-// CHECK:         %[[B:.*]] = memref.view %[[ARENA]][%[[SECOND]]][]
+// CHECK:         %[[B:[a-z0-9]+]] = memref.view %[[ARENA]]{{\[}}%[[SECOND]]{{\]}}
 // CHECK:         func.call @k(%[[A]], %[[B]], %{{.*}})
-// CHECK:         %[[C:.*]] = memref.view %[[ARENA]][%[[FIRST]]][]
+// CHECK:         %[[C:[a-z0-9]+]] = memref.view %[[ARENA]]{{\[}}%[[FIRST]]{{\]}}
 // CHECK:         func.call @k(%[[B]], %[[C]], %{{.*}})
 func.func @main(%x: memref<16xf32>, %out: memref<16xf32>) {
   %a = memref.alloc() : memref<16xf32>
@@ -26,7 +26,7 @@ func.func @main(%x: memref<16xf32>, %out: memref<16xf32>) {
 }
 
 // CHECK-LABEL: func.func private @k
-// CHECK-SAME:    %[[SCRATCH:.*]]: memref<4xf32>)
+// CHECK-SAME:    %[[SCRATCH:[a-z0-9]+]]: memref<4xf32>)
 // CHECK-NOT:     memref.alloc
 // CHECK:         memref.store %{{.*}}, %[[SCRATCH]]
 func.func private @k(%x: memref<16xf32>, %y: memref<16xf32>) attributes {hlo.kernel = "loop"} {
