@@ -143,25 +143,23 @@ def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
     w.lines.append(f"  {w.name(op.res)} = alloca {type_text(op.elem_type)}, {w.typed(op.size)}{align}")
 
 
-def _atomic_words(op: Operation) -> str:
+def _refuse_atomic(op: llvm.LoadOp | llvm.StoreOp) -> None:
     ordering = op.properties.get("ordering")
-    number = cast("IntegerAttr[Any]", ordering).value.data if isinstance(ordering, IntegerAttr) else 0
-    if number:
+    if ordering is not None and cast("IntegerAttr[Any]", ordering).value.data:
         fail(op, "is atomic: the LLVM IR writer supports plain accesses only")
-    return ""
 
 
 def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
     result = op.dereferenced_value
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
-    _atomic_words(op)
+    _refuse_atomic(op)
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
     w.lines.append(f"  {w.name(result)} = load {type_text(result.type)}, {w.typed(op.ptr)}{align}{tail}")
 
 
 def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
-    _atomic_words(op)
+    _refuse_atomic(op)
     volatile = "volatile " if op.volatile_ is not None else ""
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
     if op.nontemporal is not None:

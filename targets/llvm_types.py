@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IntAttr,
     IntegerType,
     VectorType,
 )
@@ -18,7 +19,6 @@ from xdsl.ir import Attribute
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
 _NAMES: dict[type, str] = {
-    llvm.LLVMPointerType: "ptr",
     llvm.LLVMVoidType: "void",
     Float16Type: "half",
     BFloat16Type: "bfloat",
@@ -30,13 +30,15 @@ _INTEGERS: dict[int, str] = {width: f"i{width}" for width in (1, 8, 16, 32, 64)}
 
 def type_text(type_: Attribute) -> str:
     """`<16 x float>`. Raises DiagnosticError for a type that is none of LLVM's."""
-    if isinstance(type_, IntegerType):
+    kind = type(type_)  # isinstance costs more: these classes are abstract base classes
+    if kind is IntegerType:
         width = cast("IntegerType[Any, Any]", type_).width.data
         return _INTEGERS.get(width) or f"i{width}"
-    found = _NAMES.get(type(type_))
+    if kind is llvm.LLVMPointerType:
+        space = cast(llvm.LLVMPointerType, type_).addr_space
+        return f"ptr addrspace({space.data})" if isinstance(space, IntAttr) else "ptr"
+    found = _NAMES.get(kind)
     if found is not None:
-        if isinstance(type_, llvm.LLVMPointerType) and type_.addr_space.name == "builtin.int":
-            return f"ptr addrspace({cast(Any, type_.addr_space).data})"
         return found
     if isinstance(type_, VectorType):
         vector = cast("VectorType[Any]", type_)

@@ -17,7 +17,7 @@ func.func private @kernel(%x: memref<64xf32>, %y: memref<64xf32>) attributes {hl
 // CHECK-SAME:    %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64
 // CHECK:         llvm.load %{{.*}} {access_groups = array<i64: 0>
 // CHECK:         llvm.store {{.*}} {access_groups = array<i64: 0>
-// CHECK:         llvm.br {{.*}} {loop = {parallel_accesses = 0 : i64, vectorize}}
+// CHECK:         llvm.br {{.*}} {loop = {parallel_accesses = 0 : i64, unroll = 4 : i64}}
 func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi: index)
     attributes {xhlo.parallel_body} {
   %c1 = arith.constant 1 : index
@@ -29,7 +29,7 @@ func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi:
   %v = memref.load %x[%i] : memref<64xf32>
   memref.store %v, %y[%i] : memref<64xf32>
   %next = arith.addi %i, %c1 : index
-  cf.br ^header(%next : index) {xhlo.parallel}
+  cf.br ^header(%next : index) {xhlo.parallel, xhlo.unroll = 4 : i64}
 ^done:
   func.return
 }
