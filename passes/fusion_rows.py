@@ -8,7 +8,7 @@ before loops and reductions: a loop fusion would take operations that belong to 
 For rows of shape `lead + trailing`, an operation is part of the row as
 
 * full: elementwise or iota, of the shape of all rows;
-* lead: elementwise (or a reshape that adds dimensions of one element), one value per row;
+* lead: elementwise (or what adds dimensions of one element), one value per row;
 * expand: a broadcast of a lead value along its row;
 * outer: a broadcast of something from outside the fusion;
 * reduce: a reduction of exactly the trailing dimensions.
@@ -56,15 +56,19 @@ class RowShape:
                     return "full"
                 return "lead" if self.is_lead(node.shape) else None
             case "iota":
-                return "full" if node.shape == self.shape else None
+                if node.shape == self.shape:
+                    return "full"
+                return "lead" if self.is_lead(node.shape) else None
             case "reshape":
                 source = node.op.operands[0].type.get_shape()  # pyright: ignore
                 return "lead" if self.is_lead(node.shape) and self.is_lead(source) else None  # pyright: ignore
             case "broadcast":
-                if node.shape != self.shape:
-                    return None
                 in_place = node.dims[: self.row_dims] == tuple(range(self.row_dims))
-                return "expand" if in_place and self.is_lead(node.operand_shape) else "outer"
+                if not in_place or not self.is_lead(node.operand_shape):
+                    return "outer" if node.shape == self.shape or self.is_lead(node.shape) else None
+                if node.shape == self.shape:
+                    return "expand"
+                return "lead" if self.is_lead(node.shape) else None
             case "reduce":
                 trailing = tuple(range(self.row_dims, len(self.shape)))
                 matches = node.operand_shape == self.shape and tuple(sorted(node.dims)) == trailing
@@ -161,7 +165,7 @@ class RowFusion:
             case "full":
                 return source.shape == self.row.shape
             case "lead":
-                return self.row.is_lead(source.shape) and (target.role == "reshape" or source.shape == target.shape)
+                return self.row.is_lead(source.shape) and (target.role != "elementwise" or source.shape == target.shape)
             case "reduce":
                 count = len(target.op.results)
                 values = target.op.operands
