@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerType, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerType, ModuleOp, i64
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -178,6 +178,9 @@ def build_group(group: list[GenericOp], inlined: set[GenericOp]) -> None:
     body.block.add_op(YieldOp(*yielded))
     inputs = list(body.operands)
     out_maps = [attr for generic in group for attr in generic.indexing_maps.data[len(generic.inputs) :]]
+    attributes = dict(last.attributes)
+    if not is_parallel(last):
+        attributes["xhlo.loop_sizes"] = DenseArrayBase.from_list(i64, _extents(last))
     new = GenericOp.create(
         operands=[*(value for value, _ in inputs), *outputs],
         result_types=[output.type for output in outputs],
@@ -186,7 +189,7 @@ def build_group(group: list[GenericOp], inlined: set[GenericOp]) -> None:
             "iterator_types": last.iterator_types,
             "operandSegmentSizes": DenseArrayBase.from_list(IntegerType(32), (len(inputs), len(outputs))),
         },
-        attributes=dict(last.attributes),
+        attributes=attributes,
         regions=[Region(body.block)],
         location=last.location,
     )

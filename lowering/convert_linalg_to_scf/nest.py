@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, StridedLayoutAttr
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -230,7 +230,14 @@ def access_of(value: SSAValue, map_: AffineMap, op: Operation) -> Access:
 
 
 def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
-    """The size of each dimension, from an operand that a plain dimension indexes."""
+    """
+    The size of each dimension: what xhlo.loop_sizes says, else that of an operand that a plain dimension indexes.
+
+    Fused reductions carry the attribute: a slice that is read from its start looks like the whole of its operand.
+    """
+    stated = op.attributes.get("xhlo.loop_sizes")
+    if isinstance(stated, DenseArrayBase):
+        return cast("tuple[int, ...]", cast("DenseArrayBase[Any]", stated).get_values())
     sizes: list[int | None] = [None] * len(op.iterator_types.data)
     for operand, map_ in zip((*op.outputs, *op.inputs), (*maps[len(op.inputs) :], *maps), strict=False):
         if isinstance(operand.type, MemRefType):
