@@ -11,10 +11,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.dialects import get_all_dialects
@@ -91,7 +91,7 @@ class HloConstantMaterialization(ConstantMaterializationInterface):
 
         if not isinstance(value, DenseIntOrFPElementsAttr) or value.get_type() != type:
             return None
-        return ConstantOp.create(result_types=[type], properties={"value": value})
+        return ConstantOp.create(result_types=[type], properties={"value": cast(Attribute, value)})
 
 
 def _modules_with_ops(folder: Path, package: str) -> list[tuple[str, str]]:
@@ -110,9 +110,9 @@ def _collect(modules: Sequence[str]) -> tuple[list[type[Operation]], list[type[A
     attributes: list[type[Attribute]] = []
     for name in modules:
         module: Any = importlib.import_module(name)
-        dialect = getattr(module, "DIALECT", None)
-        if dialect is not None:
-            dialect = dialect() if callable(dialect) else dialect
+        found: Any = getattr(module, "DIALECT", None)
+        if found is not None:
+            dialect = cast(Dialect, found() if callable(found) else found)
             operations += dialect.operations
             attributes += dialect.attributes
         else:
@@ -121,7 +121,7 @@ def _collect(modules: Sequence[str]) -> tuple[list[type[Operation]], list[type[A
     return operations, attributes
 
 
-@lru_cache(maxsize=None)
+@cache
 def hlo_dialect() -> Dialect:
     """The hlo dialect: the `OPS` of every family file, and the attributes of attributes.py."""
     package = __package__ or "hlo_dialect"
@@ -149,7 +149,7 @@ def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: t
     return Dialect(name, [*kept, *operations], [*base.attributes, *attributes], interfaces)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
     upstream = get_all_dialects()
     ours: dict[str, tuple[str, ...]] = {}

@@ -11,7 +11,7 @@ from the name hints. The spelling "stablehlo" gives programs that StableHLO's to
 from __future__ import annotations
 
 from io import StringIO
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -27,6 +27,7 @@ from xdsl.printer import Printer
 
 from .printing_constants import dense_text, float_text
 from .printing_locations import LocationNames
+from .types import HloTensor
 
 Spelling = Literal["hlo", "stablehlo"]
 
@@ -161,9 +162,9 @@ class HloPrinter(Printer):
 
     def print_attribute(self, attribute: Attribute) -> None:
         if isinstance(attribute, TensorType):
-            self._print_tensor_type(attribute)
+            self._print_tensor_type(cast(HloTensor, attribute))
         elif isinstance(attribute, DenseIntOrFPElementsAttr):
-            self._print_dense(attribute)
+            self._print_dense(cast("DenseIntOrFPElementsAttr[Any]", attribute))
         elif isinstance(attribute, LocationAttr):
             self.print_string(f"loc({self.locations.name(attribute)})")
         elif isinstance(attribute, DenseResourceAttr):
@@ -174,7 +175,7 @@ class HloPrinter(Printer):
         else:
             super().print_attribute(attribute)
 
-    def _print_tensor_type(self, type_: TensorType[Any]) -> None:
+    def _print_tensor_type(self, type_: HloTensor) -> None:
         """Types repeat: their text is kept by identity, with the type so that it stays alive."""
         known = self._types.get(id(type_))
         if known is None:

@@ -14,8 +14,8 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, ComplexType, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
-from .types import Array, is_float
 from .reading.literals import is_float_dtype, literal_dtype
+from .types import Array, is_float
 
 LONGEST_LIST = 100
 """Constants of more elements are written as hexadecimal strings."""

@@ -169,7 +169,8 @@ class ReduceOp(RegionOp):
             printer.print_string(")")
         combiner = _compact_combiner(self)
         if combiner is not None:
-            printer.print_string(f" applies {combiner.name}")
+            spell = getattr(printer, "spell", str)  # the printer's own name for it: hlo's or StableHLO's
+            printer.print_string(f" applies {spell(combiner.name)}")
         printer.print_string(f" across dimensions = {int_list_text(self.dims)}")
         print_attributes(printer, self, ("dimensions",))
         print_functional(printer, self)

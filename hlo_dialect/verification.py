@@ -7,7 +7,7 @@ the module's size; xDSL's own verifier checks no dominance, is quadratic in call
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -54,7 +54,7 @@ class _Kind:
         self.depends_on_types_only = issubclass(op_type, HloOp) and not self.terminator
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kind(op_type: type[Operation]) -> _Kind:
     return _Kind(op_type)
 
@@ -193,12 +193,20 @@ def _not_visible(op: Operation, index: int, operand: SSAValue) -> tuple[str, tup
         case _:
             return f"{which} has no definition", ()
     note = (Diagnostic("note", "it is defined here", location),)
+    if place is None or _root(place) is not _root(op):
+        return f"{which} is defined by an operation that is not in the module", note
     around = op.parent_op()
-    while around is not None and place is not None and not around.is_ancestor(place):
+    while around is not None and not around.is_ancestor(place):
         if _kind(type(around)).isolated:
             return f"{which} is defined outside '{around.name}', whose region is isolated from above", note
         around = around.parent_op()
     return f"{which} does not dominate this use", note
+
+
+def _root(op: Operation) -> Operation:
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return op
 
 
 # Symbols -------------------------------------------------------------------------------------------------------

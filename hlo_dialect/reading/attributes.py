@@ -152,7 +152,7 @@ class HloAttributeParser(Parser):
         position = self.pos
         element_type = self.parse_type()
         if not isinstance(element_type, IntegerType) and element_type not in self._builtin_float_types.values():
-            self.raise_error(f"a complex type has an integer or float type as its element, not {element_type}", position)
+            self.raise_error(f"a complex type has an integer or float element type, not {element_type}", position)
         return ComplexType(cast(Any, element_type))
 
     # Numbers ---------------------------------------------------------------------------------------------------
@@ -167,9 +167,7 @@ class HloAttributeParser(Parser):
 
     # Dense constants -------------------------------------------------------------------------------------------
 
-    def parse_dense_int_or_fp_elements_attr(
-        self, type: RankedStructure[Any] | None
-    ) -> DenseIntOrFPElementsAttr[Any]:
+    def parse_dense_int_or_fp_elements_attr(self, type: RankedStructure[Any] | None) -> DenseIntOrFPElementsAttr[Any]:
         """`<literal> : type`, or `<literal>` for a type that is known."""
         if self._current_token.kind is not MLIRTokenKind.LESS:
             self.raise_error("expected '<' in dense attribute")
@@ -347,7 +345,7 @@ class HloAttributeParser(Parser):
                 found = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
                 return FusedLoc(tuple(found), metadata)
             case _:
-                self.raise_error("expected a location: a file name, a name, unknown, callsite, fused or an alias", position)
+                self.raise_error("expected a location: a string, unknown, callsite, fused or an alias", position)
 
     def _file_location(self, filename: str) -> LocationAttr:
         """`line:column`, behind the file's name; of a range (`to line:column`) the beginning."""

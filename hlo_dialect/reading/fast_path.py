@@ -236,7 +236,7 @@ class FastReader:
 
     def learn(self, line: Line, op: Operation) -> None:
         """Keep the form of a line that the general parser has just read as `op`."""
-        if op.regions or op.successors or not line.values and not line.signature_text:
+        if op.regions or op.successors or (not line.values and not line.signature_text):
             return
         if len(line.head) > _MAX_LEARNED_LENGTH or line.op_name in _CONSTANTS:
             return

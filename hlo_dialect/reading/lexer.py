@@ -52,9 +52,7 @@ class HloLexer(MLIRLexer):
     """xDSL's lexer, faster."""
 
     # xDSL's own expression takes exponential time on a string without an end.
-    _unescaped_characters_regex = re.compile(
-        r'"[^"\\\n\v\f]*+(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*+)*+"'
-    )
+    _unescaped_characters_regex = re.compile(r'"[^"\\\n\v\f]*+(?:\\(?:["nt\\]|[0-9A-Fa-f]{2})[^"\\\n\v\f]*+)*+"')
 
     def lex(self) -> MLIRToken:
         match = _TOKEN.match(self.input.content, self.pos)

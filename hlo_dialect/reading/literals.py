@@ -11,7 +11,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, cast
 
 import ml_dtypes
@@ -59,7 +59,12 @@ class LiteralError(Exception):
     offset: int
 
 
-@lru_cache(maxsize=None)
+def integer_parts(type_: Any) -> tuple[int, Signedness]:
+    """Width and signedness of an integer type."""
+    return type_.width.data, type_.signedness.data
+
+
+@cache
 def literal_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     """The NumPy dtype in which constants of this type are stored: `numpy_dtype` and the types that are only read."""
     found = numpy_dtype(element_type)
@@ -68,10 +73,10 @@ def literal_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     if isinstance(element_type, IndexType):
         return np.dtype(np.int64)
     if isinstance(element_type, IntegerType):
-        unsigned = element_type.signedness.data is Signedness.UNSIGNED
-        if element_type.signedness.data is Signedness.SIGNED:
-            return literal_dtype(IntegerType(element_type.width.data))
-        narrow = _NARROW_INTEGERS.get((element_type.width.data, unsigned))
+        width, signedness = integer_parts(cast(Any, element_type))
+        if signedness is Signedness.SIGNED:
+            return literal_dtype(IntegerType(width))
+        narrow = _NARROW_INTEGERS.get((width, signedness is Signedness.UNSIGNED))
     else:
         narrow = _NARROW_FLOATS.get(str(element_type))
     return None if narrow is None else np.dtype(narrow)
@@ -127,7 +132,9 @@ def _from_bytes(data: bytes, shape: tuple[int, ...], element_type: Attribute, dt
     if dtype == np.bool_:
         return _bools_from_bytes(data, count)
     if len(data) not in (count * dtype.itemsize, dtype.itemsize):
-        raise LiteralError(f"{count} elements of {element_type} take {count * dtype.itemsize} bytes, got {len(data)}", 0)
+        raise LiteralError(
+            f"{count} elements of {element_type} take {count * dtype.itemsize} bytes, got {len(data)}", 0
+        )
     return np.frombuffer(data, dtype)
 
 
@@ -192,8 +199,8 @@ def _plain_list(text: str, element_type: Attribute, dtype: np.dtype[Any]) -> Arr
 def _integer_range(element_type: Attribute) -> tuple[int, int]:
     """The values that may be written for an integer type: a signless one takes both readings of its bits."""
     if isinstance(element_type, IntegerType):
-        width = element_type.width.data
-        match element_type.signedness.data:
+        width, signedness = integer_parts(cast(Any, element_type))
+        match signedness:
             case Signedness.UNSIGNED:
                 return 0, 2**width - 1
             case Signedness.SIGNED:
@@ -335,7 +342,7 @@ class _ListReader:
 def _wrap(value: int, element_type: Attribute) -> int:
     """A signless value written in its unsigned reading, as the signed one."""
     assert isinstance(element_type, IntegerType)
-    width = element_type.width.data
-    if element_type.signedness.data is Signedness.UNSIGNED or value < 2 ** (width - 1):
+    width, signedness = integer_parts(cast(Any, element_type))
+    if signedness is Signedness.UNSIGNED or value < 2 ** (width - 1):
         return value
     return value - 2**width

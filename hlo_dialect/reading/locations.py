@@ -11,8 +11,8 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from xdsl.dialects.builtin import BuiltinAttribute, FileLineColLoc, IntAttr, StringAttr
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Attribute, BuiltinAttribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.printer import Printer
 

@@ -6,7 +6,7 @@ A property that its operation takes as it stands is left alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Attribute
@@ -24,18 +24,21 @@ def normalize_properties(op: IRDLOperation) -> None:
         definition = definitions.get(name)
         if definition is None or not isinstance(value, DenseIntOrFPElementsAttr):
             continue
+        value = cast("DenseIntOrFPElementsAttr[Any]", value)
         array = _as_array(value)
         if array is not None and not _takes(definition.constr, value) and _takes(definition.constr, array):
             op.properties[name] = array
 
 
-def _as_array(value: DenseIntOrFPElementsAttr[Any]) -> DenseArrayBase[IntegerType] | None:
-    element_type = value.get_element_type()
-    if not isinstance(element_type, IntegerType) or numpy_dtype(element_type) is None:
+def _as_array(value: DenseIntOrFPElementsAttr[Any]) -> Attribute | None:
+    element_type: Any = value.get_element_type()
+    if not isinstance(element_type, IntegerType) or numpy_dtype(cast(Attribute, element_type)) is None:
         return None
     if len(value.get_shape()) != 1 or value.get_shape()[0] > 1 << 16:
         return None
-    return DenseArrayBase.from_list(element_type, [int(element) for element in constant_array(value)])
+    return DenseArrayBase.from_list(
+        cast("IntegerType[int, Any]", element_type), [int(element) for element in constant_array(value)]
+    )
 
 
 def _takes(constraint: AttrConstraint, value: Attribute) -> bool:

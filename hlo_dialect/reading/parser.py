@@ -152,7 +152,9 @@ class HloParser(HloAttributeParser):
 
     def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
         op = super()._parse_generic_operation(op_type)
-        if isinstance(op, IRDLOperation) and any(isinstance(a, DenseIntOrFPElementsAttr) for a in op.properties.values()):
+        if isinstance(op, IRDLOperation) and any(
+            isinstance(a, DenseIntOrFPElementsAttr) for a in op.properties.values()
+        ):
             normalize_properties(op)
         return op
 
@@ -236,12 +238,10 @@ class HloParser(HloAttributeParser):
 
     def _missing_blocks(self) -> None:
         spans = [span for found in self.forward_block_references.values() for span in found]
-        raise MultipleSpansParseError(
-            spans[0],
-            f"branch to undefined block '{spans[0].text}'",
-            None,
-            [(span, f"'{span.text}' is used here") for span in spans[1:]],
-        )
+        notes: list[tuple[Span[str] | Span[bytes], str | None]] = [
+            (span, f"'{span.text}' is used here") for span in spans[1:]
+        ]
+        raise MultipleSpansParseError(spans[0], f"branch to undefined block '{spans[0].text}'", None, notes)
 
     def _parse_block_body(self, block: Block) -> None:
         fast = self._fast
@@ -261,7 +261,7 @@ class HloParser(HloAttributeParser):
         name = token.text[1:]
         block, defined = self.blocks.get(name, (None, None))
         if defined is not None:
-            note = [(defined, "it was defined here")]
+            note: list[tuple[Span[str] | Span[bytes], str | None]] = [(defined, "it was defined here")]
             raise MultipleSpansParseError(token.span, f"redefinition of block '^{name}'", None, note)
         block = self._named_block(name) if block is None else block
         self.blocks[name] = (block, token.span)

@@ -63,7 +63,7 @@ SYNTAX = {
     "missing_name": (body(f"  %0 = {MARK}= %x"), "expected the name of an operation"),
     "percent_alone": (body(f"  {MARK}% = stablehlo.abs %x : tensor<4xf32>"), "expected suffix"),
     "unclosed_string": (body(f'  {MARK}"stablehlo.abs(%x) : (tensor<4xf32>) -> tensor<4xf32>'), "string literal"),
-    "unclosed_string_long": (f"{MARK}\"{'a' * 100_000}", "string literal"),
+    "unclosed_string_long": (f'{MARK}"{"a" * 100_000}', "string literal"),
     "bad_escape": (body(f'  {MARK}"stable\\qhlo.abs"(%x) : (tensor<4xf32>) -> tensor<4xf32>'), "string literal"),
     "long_blank_line": (body(f"{' ' * 100_000}{MARK}\0"), "unexpected character"),
     "attribute_without_value": (body(f"  %0 = stablehlo.abs %x {{a = {MARK}}} : tensor<4xf32>"), "attribute expected"),
@@ -76,7 +76,10 @@ SYNTAX = {
     "alias_redefined": (f"#a = 1 : i32\n{MARK}#a = 2 : i32\n", "alias"),
     "location_unknown_form": (body(f"  %0 = stablehlo.abs %x : tensor<4xf32> loc({MARK}nowhere)"), "location"),
     "location_alias_undefined": (body(f"  %0 = stablehlo.abs %x : tensor<4xf32> loc(#gone{MARK})"), "#gone"),
-    "location_alias_cycle": ("#loc1 = loc(callsite(#loc2 at unknown))\n#loc2 = loc(callsite(#loc1 at unknown))", "#loc"),
+    "location_alias_cycle": (
+        "#loc1 = loc(callsite(#loc2 at unknown))\n#loc2 = loc(callsite(#loc1 at unknown))",
+        "#loc",
+    ),
     "metadata_unknown_section": (f'{{-# secrets: {MARK}{{a: {{b: "0x00"}}}} #-}}', "unknown section 'secrets'"),
 }
 
@@ -124,7 +127,7 @@ NAMES = {
         "'hlo.transpose' op",
     ),
     "unknown_resource": (
-        'func.func @main() {\n  %0 = stablehlo.constant dense_resource<§a> : tensor<4xf32>\n  return\n}\n'
+        "func.func @main() {\n  %0 = stablehlo.constant dense_resource<§a> : tensor<4xf32>\n  return\n}\n"
         '{-#\n  dialect_resources: {builtin: {a: "0x04"}}\n#-}',
         "resource 'a'",
     ),
@@ -142,8 +145,10 @@ TYPES = {
     "operand_type": (body(f"  %0 = stablehlo.abs {MARK}%x : tensor<5xf32>"), "tensor<5xf32>"),
     "result_count": (body(f"  {MARK}%0:2 = stablehlo.abs %x : tensor<4xf32>"), "has 1 results, but 2 are named"),
     "result_index": (
-        body(f"  %0:2 = stablehlo.optimization_barrier %x, %y : tensor<4xf32>, tensor<4xf32>\n"
-             f"  %1 = stablehlo.abs {MARK}%0#2 : tensor<4xf32>"),
+        body(
+            f"  %0:2 = stablehlo.optimization_barrier %x, %y : tensor<4xf32>, tensor<4xf32>\n"
+            f"  %1 = stablehlo.abs {MARK}%0#2 : tensor<4xf32>"
+        ),
         "index",
     ),
     "operand_count": (body(f'  %0 = {MARK}"stablehlo.add"(%x) : (tensor<4xf32>) -> tensor<4xf32>'), "'hlo.add' op"),
@@ -184,7 +189,8 @@ CONSTANTS = {
     "word": (body(f"  %0 = stablehlo.constant dense<{MARK}nan> : tensor<f32>"), "expected a number"),
     "empty_for_some": (body(f"  %0 = stablehlo.constant dense<{MARK}> : tensor<2xf32>"), "got none"),
     "complex_without_part": (
-        body(f"  %0 = stablehlo.constant dense<(1.0{MARK})> : tensor<complex<f32>>"), "expected ','"
+        body(f"  %0 = stablehlo.constant dense<(1.0{MARK})> : tensor<complex<f32>>"),
+        "expected ','",
     ),
     "hex_of_wrong_size": (body(f'  %0 = stablehlo.constant dense<{MARK}"0x00000000"> : tensor<2xi64>'), "16 bytes"),
     "hex_odd": (body(f'  %0 = stablehlo.constant dense<{MARK}"0x000"> : tensor<2xi8>'), "hexadecimal"),
@@ -194,10 +200,12 @@ CONSTANTS = {
     "of_tuple": (body(f"  %0 = stablehlo.constant dense<1.0> : {MARK}tensor<2xtuple<f32>>"), "element type"),
     "digits": (body(f"  %0 = stablehlo.constant dense<{MARK}{'9' * 6000}> : tensor<i32>"), "6000 digits"),
     "list_for_huge_shape": (
-        body(f"  %0 = stablehlo.constant dense<{MARK}[1.0, 2.0]> : tensor<1152921504606846976xf32>"), "shape"
+        body(f"  %0 = stablehlo.constant dense<{MARK}[1.0, 2.0]> : tensor<1152921504606846976xf32>"),
+        "shape",
     ),
     "hex_for_huge_shape": (
-        body(f'  %0 = stablehlo.constant dense<{MARK}"0x0000803F00000040"> : tensor<1152921504606846976xf32>'), "bytes"
+        body(f'  %0 = stablehlo.constant dense<{MARK}"0x0000803F00000040"> : tensor<1152921504606846976xf32>'),
+        "bytes",
     ),
 }
 
@@ -215,23 +223,31 @@ VALUES = {
         "use of undefined value '%a'",
     ),
     "of_an_inner_region": (
-        body('  %0 = "stablehlo.if"(%p) ({\n    %a = stablehlo.abs %x : tensor<4xf32>\n'
-             '    stablehlo.return %a : tensor<4xf32>\n  }, {\n'
-             f'    stablehlo.return {MARK}%a : tensor<4xf32>\n  }}) : (tensor<i1>) -> tensor<4xf32>'),
+        body(
+            '  %0 = "stablehlo.if"(%p) ({\n    %a = stablehlo.abs %x : tensor<4xf32>\n'
+            "    stablehlo.return %a : tensor<4xf32>\n  }, {\n"
+            f"    stablehlo.return {MARK}%a : tensor<4xf32>\n  }}) : (tensor<i1>) -> tensor<4xf32>"
+        ),
         "use of undefined value '%a'",
     ),
     "captured_by_fusion": (
-        body('  %0 = hlo.fusion loop (%a = %x : tensor<4xf32>) -> tensor<4xf32> {\n'
-             f'    %b = hlo.add %a, {MARK}%y : tensor<4xf32>\n    hlo.return %b : tensor<4xf32>\n  }}'),
+        body(
+            "  %0 = hlo.fusion loop (%a = %x : tensor<4xf32>) -> tensor<4xf32> {\n"
+            f"    %b = hlo.add %a, {MARK}%y : tensor<4xf32>\n    hlo.return %b : tensor<4xf32>\n  }}"
+        ),
         "use of undefined value '%y'",
     ),
     "forward_type_differs": (
-        body(f"  %0 = stablehlo.abs %1 : tensor<4xf32>\n  {MARK}%1 = stablehlo.abs %i : tensor<i32>"), "used with type"
+        body(f"  %0 = stablehlo.abs %1 : tensor<4xf32>\n  {MARK}%1 = stablehlo.abs %i : tensor<i32>"),
+        "used with type",
     ),
 }
 
 STRUCTURE = {
-    "no_terminator": (f"func.func @main(%x: tensor<f32>) {{\n  %0 = {MARK}stablehlo.abs %x : tensor<f32>\n}}", "termin"),
+    "no_terminator": (
+        f"func.func @main(%x: tensor<f32>) {{\n  %0 = {MARK}stablehlo.abs %x : tensor<f32>\n}}",
+        "termin",
+    ),
     "empty_block": (f"{MARK}func.func @main() {{\n^bb0:\n}}", "'func.func' op has an empty block"),
     "empty_function": (f"func.func @main() {MARK}{{\n}}", "at least one block"),
     "label_with_arguments": (f"func.func @main(%x: tensor<f32>) {{\n{MARK}^bb0:\n  return\n}}", "label"),
@@ -246,9 +262,13 @@ STRUCTURE = {
     "return_outside": (f"module {{\n  {MARK}func.return\n}}", "'func.return' op"),
     "symbol_redefined": (f"func.func private @f()\n{MARK}func.func private @f()", "redefinition of symbol '@f'"),
     "unknown_callee": (body(f"  {MARK}call @gone() : () -> ()"), "calls '@gone', which is not defined"),
-    "callee_operand_count": (body(f"  {MARK}call @f(%x) : (tensor<4xf32>) -> ()") + "func.func private @f()", "1 operands"),
+    "callee_operand_count": (
+        body(f"  {MARK}call @f(%x) : (tensor<4xf32>) -> ()") + "func.func private @f()",
+        "1 operands",
+    ),
     "callee_operand_type": (
-        body(f"  {MARK}call @f(%x) : (tensor<4xf32>) -> ()") + "func.func private @f(tensor<f32>)", "operand #0 has type"
+        body(f"  {MARK}call @f(%x) : (tensor<4xf32>) -> ()") + "func.func private @f(tensor<f32>)",
+        "operand #0 has type",
     ),
     "callee_result_type": (
         body(f"  %0 = {MARK}call @f() : () -> tensor<4xf32>") + "func.func private @f() -> tensor<f32>",
@@ -377,12 +397,15 @@ def test_all_errors_of_a_module_are_reported() -> None:
 
 
 def test_every_prefix_of_a_program_is_read_or_refused() -> None:
-    text = body(
-        "  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
-        "  %1 = stablehlo.add %x, %y : tensor<4xf32> loc(#loc1)\n"
-        '  %2 = "stablehlo.if"(%p) ({\n    stablehlo.return %x : tensor<4xf32>\n  }, {\n'
-        '    stablehlo.return %1 : tensor<4xf32>\n  }) : (tensor<i1>) -> tensor<4xf32>'
-    ) + '#loc1 = loc("a.py":1:2)\n'
+    text = (
+        body(
+            "  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+            "  %1 = stablehlo.add %x, %y : tensor<4xf32> loc(#loc1)\n"
+            '  %2 = "stablehlo.if"(%p) ({\n    stablehlo.return %x : tensor<4xf32>\n  }, {\n'
+            "    stablehlo.return %1 : tensor<4xf32>\n  }) : (tensor<i1>) -> tensor<4xf32>"
+        )
+        + '#loc1 = loc("a.py":1:2)\n'
+    )
     for end in range(len(text)):
         for fast in (True, False):
             try:

@@ -214,7 +214,9 @@ def test_a_long_chain_of_location_aliases_in_order() -> None:
 
 
 def test_locations_on_lines_of_their_own() -> None:
-    text = function('  %0 = stablehlo.abs %x : tensor<4xf32>\n  %1 = stablehlo.abs %0 : tensor<4xf32>\n  loc("a.py":1:2)')
+    text = function(
+        '  %0 = stablehlo.abs %x : tensor<4xf32>\n  %1 = stablehlo.abs %0 : tensor<4xf32>\n  loc("a.py":1:2)'
+    )
     first, second = operations(read(text), "hlo.abs")
     assert first.location.filename.data == "test.mlir"  # type: ignore
     assert second.location.filename.data == "a.py"  # type: ignore
@@ -261,7 +263,10 @@ def test_properties_as_attributes_and_older_arrays() -> None:
 
 
 def test_names_are_scoped_by_function_and_region() -> None:
-    read(function("  %a = stablehlo.abs %x : tensor<4xf32>") + "func.func @g(%x: tensor<f32>, %a: tensor<f32>) {\n  return\n}")
+    read(
+        function("  %a = stablehlo.abs %x : tensor<4xf32>")
+        + "func.func @g(%x: tensor<f32>, %a: tensor<f32>) {\n  return\n}"
+    )
     text = function(
         '  %0 = "stablehlo.if"(%p) ({\n    %a = stablehlo.abs %x : tensor<4xf32>\n    stablehlo.return %a : tensor<4xf32>\n'
         "  }, {\n    %a = stablehlo.negate %x : tensor<4xf32>\n    stablehlo.return %a : tensor<4xf32>\n"
@@ -356,7 +361,9 @@ def test_reading_is_fast() -> None:
     for index in range(1, 2000, 4):
         lines.append(f"  %{index} = stablehlo.multiply %{index - 1}, %y : tensor<4xf32>")
         lines.append(f"  %{index + 1} = stablehlo.constant dense<{index}.5> : tensor<f32>")
-        lines.append(f"  %{index + 2} = stablehlo.broadcast_in_dim %{index + 1}, dims = [] : (tensor<f32>) -> tensor<4xf32>")
+        lines.append(
+            f"  %{index + 2} = stablehlo.broadcast_in_dim %{index + 1}, dims = [] : (tensor<f32>) -> tensor<4xf32>"
+        )
         lines.append(f"  %{index + 3} = stablehlo.add %{index}, %{index + 2} : tensor<4xf32>")
     text = function("\n".join(lines))
     best = min(_seconds(text) for _ in range(3))

@@ -1,0 +1,222 @@
+"""What verify_module finds beyond the operations' own constraints, and how diagnostics are shown."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from xhlo.hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.rendering import render
+from xhlo.hlo_dialect.verification import verify_module
+
+
+def errors(module: ModuleOp | str) -> tuple[Diagnostic, ...]:
+    parsed = parse_module(module, "v.mlir", verify=False) if isinstance(module, str) else module
+    try:
+        verify_module(parsed)
+    except DiagnosticError as error:
+        return error.diagnostics
+    return ()
+
+
+def messages(module: ModuleOp | str) -> list[str]:
+    return [diagnostic.message for diagnostic in errors(module)]
+
+
+def body_of(module: ModuleOp) -> list[Operation]:
+    (func,) = (op for op in module.ops if isinstance(op, FuncOp))
+    return list(func.body.block.ops)
+
+
+CONTROL_FLOW = """
+func.func @main(%c: i1, %x: tensor<f32>) -> tensor<f32> {
+  %a = stablehlo.abs %x : tensor<f32>
+  cf.cond_br %c, ^left, ^right
+^left:
+  %b = stablehlo.abs %a : tensor<f32>
+  cf.br ^join(%b : tensor<f32>)
+^right:
+  cf.br ^join(%a : tensor<f32>)
+^join(%d: tensor<f32>):
+  %e = stablehlo.add %a, %d : tensor<f32>
+  return %e : tensor<f32>
+}
+"""
+
+
+def test_valid_control_flow() -> None:
+    assert not errors(CONTROL_FLOW)
+
+
+def test_a_block_sees_only_what_dominates_it() -> None:
+    found = messages(CONTROL_FLOW.replace("%e = stablehlo.add %a, %d", "%e = stablehlo.add %b, %d"))
+    assert found == ["'hlo.add' op operand #0 (%b) does not dominate this use"]
+
+
+def test_loops_of_blocks() -> None:
+    text = """
+func.func @main(%c: i1, %x: tensor<f32>) {
+  cf.br ^head(%x : tensor<f32>)
+^head(%v: tensor<f32>):
+  %a = stablehlo.abs %v : tensor<f32>
+  cf.cond_br %c, ^head(%a : tensor<f32>), ^exit
+^exit:
+  %b = stablehlo.abs %a : tensor<f32>
+  return
+}
+"""
+    assert not errors(text)
+    assert messages(text.replace("abs %v", "abs %b")) == ["'hlo.abs' op operand #0 (%b) does not dominate this use"]
+
+
+def test_blocks_that_nothing_reaches_may_use_anything() -> None:
+    assert not errors(
+        """
+func.func @main(%x: tensor<f32>) {
+  return
+^dead:
+  %a = stablehlo.abs %b : tensor<f32>
+  %b = stablehlo.abs %a : tensor<f32>
+  return
+}
+"""
+    )
+
+
+def test_a_region_sees_what_stands_before_it_and_not_behind_it() -> None:
+    text = """
+func.func @main(%p: tensor<i1>, %x: tensor<f32>) {
+  %a = stablehlo.abs %x : tensor<f32>
+  %r = "stablehlo.if"(%p) ({
+    stablehlo.return %a : tensor<f32>
+  }, {
+    stablehlo.return %x : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  %b = stablehlo.abs %r : tensor<f32>
+  return
+}
+"""
+    assert not errors(text)
+    found = messages(text.replace("stablehlo.return %a", "stablehlo.return %b"))
+    assert found == ["'hlo.return' op operand #0 (%b) does not dominate this use"]
+
+
+def test_a_fusion_that_captures_is_named() -> None:
+    module = parse_module(
+        """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  %0 = hlo.fusion loop (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    %b = hlo.add %a, %a : tensor<4xf32>
+    hlo.return %b : tensor<4xf32>
+  }
+  return
+}
+"""
+    )
+    fusion = body_of(module)[0]
+    add = next(iter(fusion.regions[0].block.ops))
+    add.operands[1] = fusion.parent_block().args[1]  # type: ignore
+    (found,) = errors(module)
+    assert found.message == (
+        "'hlo.add' op operand #1 (%y) is defined outside 'hlo.fusion', whose region is isolated from above"
+    )
+
+
+def test_a_pass_that_forgets_a_definition_is_found() -> None:
+    module = parse_module(
+        "func.func @main(%x: tensor<f32>) {\n  %a = stablehlo.abs %x : tensor<f32>\n"
+        "  %b = stablehlo.abs %a : tensor<f32>\n  return\n}"
+    )
+    body_of(module)[0].detach()
+    assert messages(module) == ["'hlo.abs' op operand #0 (%a) is defined by an operation that is not in the module"]
+
+
+def test_equal_operations_are_all_reported() -> None:
+    """What was found good once is not looked at again; what is bad is reported wherever it stands."""
+    line = "  %{} = stablehlo.transpose %x, dims = [{}] : (tensor<4xf32>) -> tensor<4xf32>\n"
+    lines = "".join(line.format(f"v{index}", 0 if index % 2 else 1) for index in range(10))
+    found = errors(f"func.func @main(%x: tensor<4xf32>) {{\n{lines}  return\n}}")
+    assert [diagnostic.location.line.data for diagnostic in found] == [2, 4, 6, 8, 10]  # type: ignore
+
+
+def test_the_number_of_errors_is_bounded() -> None:
+    lines = "".join(f"  call @gone{index}() : () -> ()\n" for index in range(1000))
+    assert len(errors(f"func.func @main() {{\n{lines}  return\n}}")) == 100
+
+
+def test_calls_in_regions_are_checked() -> None:
+    text = """
+func.func @main(%p: tensor<i1>) {
+  "stablehlo.if"(%p) ({
+    func.call @main(%p) : (tensor<i1>) -> ()
+    stablehlo.return
+  }, {
+    stablehlo.return
+  }) : (tensor<i1>) -> ()
+  return
+}
+"""
+    assert messages(text) == ["'func.call' op recursive call: @main -> @main"]
+
+
+def test_recursion_names_the_cycle_once() -> None:
+    text = "".join(
+        f"func.func private @{name}() {{\n  {''.join(f'call @{callee}() : () -> ()' + chr(10) for callee in callees)}  return\n}}\n"
+        for name, callees in {"a": "b", "b": "cd", "c": "b", "d": ""}.items()
+    )
+    assert messages(text) == ["'func.call' op recursive call: @b -> @c -> @b"]
+
+
+def test_calls_and_functions_take_linear_time() -> None:
+    count = 3000
+    functions = "".join(f"func.func private @f{index}() {{\n  return\n}}\n" for index in range(count))
+    calls = "".join(f"  call @f{index}() : () -> ()\n" for index in range(count))
+    module = parse_module(f"{functions}func.func @main() {{\n{calls}  return\n}}", verify=False)
+    start = time.perf_counter()
+    verify_module(module)
+    assert time.perf_counter() - start < 2
+
+
+# Rendering ------------------------------------------------------------------------------------------------------
+
+
+def test_a_diagnostic_shows_its_line() -> None:
+    text = (
+        "func.func private @f(tensor<f32>)\nfunc.func @main(%x: tensor<4xf32>) {\n"
+        "  func.call @f(%x) : (tensor<4xf32>) -> ()\n  return\n}"
+    )
+    (found,) = errors(text)
+    assert render(found, {"v.mlir": text}).split("\n") == [
+        "v.mlir:3:3: error: 'func.call' op operand #0 has type tensor<4xf32>, but '@f' has tensor<f32>",
+        "  func.call @f(%x) : (tensor<4xf32>) -> ()",
+        "  ^",
+        "v.mlir:1:1: note: '@f' is defined here",
+        "func.func private @f(tensor<f32>)",
+        "^",
+    ]
+
+
+def test_a_diagnostic_without_a_source_is_one_line() -> None:
+    (found,) = errors("func.func @main() {\n  call @gone() : () -> ()\n  return\n}")
+    assert render(found, {}) == "v.mlir:2:3: error: 'func.call' op calls '@gone', which is not defined"
+    assert render(Diagnostic("warning", "no place"), {}) == "warning: no place"
+
+
+def test_the_caret_stands_under_tabs_and_in_long_lines() -> None:
+    tabbed = "func.func @main() {\n\tcall @gone() : () -> ()\n\treturn\n}"
+    assert render(errors(tabbed)[0], {"v.mlir": tabbed}).split("\n")[1:] == ["\tcall @gone() : () -> ()", "\t^"]
+    wide = f"func.func @main() {{\n{' ' * 5000}call @gone() : () -> ()\n  return\n}}"
+    shown = render(errors(wide)[0], {"v.mlir": wide}).split("\n")
+    assert len(shown[1]) <= 200
+    assert shown[1][shown[2].index("^") :].startswith("call @gone")
+
+
+def test_places_beyond_the_text_are_harmless() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        parse_module("func.func @main() {\n", "v.mlir")
+    assert render(caught.value.diagnostics[0], {"v.mlir": ""}).startswith("v.mlir:2:1: error: ")
