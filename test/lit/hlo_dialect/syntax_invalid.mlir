@@ -19,6 +19,7 @@ func.func @undefined_value(%x: tensor<4xf32>) {
 func.func @use_before_definition(%x: tensor<4xf32>) {
   // expected-error@+1 {{'hlo.abs' op operand #0 (%b) does not dominate this use}}
   %a = stablehlo.abs %b : tensor<4xf32>
+  // expected-note@+1 {{it is defined here}}
   %b = stablehlo.abs %x : tensor<4xf32>
   return
 }
