@@ -72,7 +72,8 @@ def run(settings: Settings) -> int:
 
 def _run(settings: Settings) -> int:
     timing = Timing()
-    build_passes(settings.pipeline)  # a wrong pipeline is said before anything is read
+    with timing.stage("load passes"):
+        build_passes(settings.pipeline)  # a wrong pipeline is said before anything is read
     outcome = Outcome()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
     if settings.emit == "obj" and len(parts) != 1:
