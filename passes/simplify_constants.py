@@ -1,0 +1,83 @@
+"""
+Operations on constants, evaluated by their own reference.
+
+Only where the result is small or one repeated element: a large constant computed at compile time would cost more memory traffic
+when it is read than the operation costs when it runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Operation
+
+from ..hlo_dialect.creation import ConstantOp, IotaOp
+from ..hlo_dialect.diagnostics import DiagnosticError
+from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
+from ..hlo_dialect.op import HloOp
+from ..hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype
+
+MAX_ELEMENTS = 64
+
+_MOVEMENTS = (BroadcastInDimOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+_NEVER = (ConstantOp, IotaOp)
+
+Dense = DenseIntOrFPElementsAttr[Any]
+
+
+def evaluate(op: HloOp) -> Sequence[Attribute] | None:
+    """The constants that an operation on constants results in; None where that is not known or not small."""
+    if not op.operands or op.regions or isinstance(op, _NEVER):
+        return None
+    constants: list[Dense] = []
+    for operand in op.operands:
+        owner = operand.owner
+        if not isinstance(owner, ConstantOp):
+            return None
+        constants.append(owner.dense)
+    types = [cast(HloTensor, result.type) for result in op.results]
+    if not types or not all(_is_known(type_) for type_ in types):
+        return None
+    if len(types) == 1 and all(is_splat(constant) for constant in constants):
+        if isinstance(op, _MOVEMENTS):
+            return (dense_constant(_element(constants[0]), types[0]),) if 0 not in types[0].get_shape() else None
+        if getattr(op, "elementwise", False) and 0 not in types[0].get_shape():
+            values = _reference(op, [_element(constant) for constant in constants])
+            return None if values is None else (dense_constant(values[0], types[0]),)
+    if any(math.prod(type_.get_shape()) > MAX_ELEMENTS for type_ in types):
+        return None
+    values = _reference(op, [constant_array(constant) for constant in constants])
+    if values is None:
+        return None
+    return [dense_constant(value, type_) for value, type_ in zip(values, types, strict=True)]
+
+
+def _is_known(type_: Attribute) -> bool:
+    """Whether constants of the type can be written down: static, of an element type that NumPy has."""
+    if not isinstance(type_, TensorType):
+        return False
+    tensor = cast(HloTensor, type_)
+    return numpy_dtype(tensor.element_type) is not None and all(size >= 0 for size in tensor.get_shape())
+
+
+def _element(constant: Dense) -> Array:
+    return np.frombuffer(constant.data.data, dtype=numpy_dtype(constant.get_element_type()))[:1]
+
+
+def _reference(op: HloOp, operands: list[Array]) -> tuple[Array, ...] | None:
+    """The operation's own reference; None where it has none for these types, and the operation stays."""
+    try:
+        values = op.reference(*operands)
+    except (NotImplementedError, DiagnosticError):
+        return None
+    return values if isinstance(values, tuple) else (np.asarray(values),)
+
+
+def constant_operand(op: Operation, index: int) -> Dense | None:
+    """The constant that an operand is, or None."""
+    owner = op.operands[index].owner
+    return owner.dense if isinstance(owner, ConstantOp) else None

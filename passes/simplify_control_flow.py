@@ -1,0 +1,221 @@
+"""
+Rules for while, if and case: known branches, values that a loop carries for nothing.
+
+A while's value that every iteration hands on unchanged is used from outside instead (regions may do so); one that neither the
+condition nor a used result needs is not carried at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ..hlo_dialect.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
+from ..hlo_dialect.creation import constant_of
+from .simplify_rewrite import Rewrite
+
+
+def _terminator(region: Region) -> Operation:
+    last = region.block.last_op
+    assert last is not None
+    return last
+
+
+def _inlined(region: Region) -> Rewrite:
+    """The operations of a region without arguments, taken out of it, and what it returns."""
+    block = region.block
+    ops = list(block.ops)
+    values = tuple(ops[-1].operands)
+    ops[-1].detach()
+    ops[-1].erase()
+    for op in ops[:-1]:
+        op.detach()
+    return Rewrite(ops[:-1], values, touched=[inner for op in ops[:-1] for inner in op.walk()])
+
+
+# -- if and case -----------------------------------------------------------------------------------
+
+
+def known_branch(op: Operation) -> Rewrite | None:
+    """A branch that is known at compile time takes the place of the if or case."""
+    choice = constant_of(op.operands[0])
+    if choice is None:
+        return None
+    if isinstance(op, IfOp):
+        return _inlined(op.regions[0 if bool(choice) else 1])
+    index, last = int(choice), len(op.regions) - 1
+    return _inlined(op.regions[index if 0 <= index < last else last])
+
+
+def unused_branch_results(op: Operation) -> Rewrite | None:
+    """Results that nothing uses are not computed; one that all branches return alike from outside is that value."""
+    keep = [i for i, result in enumerate(op.results) if result.first_use is not None]
+    outside = {i: value for i in keep if (value := _same_from_outside(op, i)) is not None}
+    keep = [i for i in keep if i not in outside]
+    if len(keep) == len(op.results):
+        return None
+    regions: list[Region] = []
+    touched: list[object] = []
+    for region in list(op.regions):
+        op.detach_region(region)
+        touched += _restrict(_terminator(region), keep)
+        regions.append(region)
+    new = type(op).create(
+        operands=list(op.operands), result_types=[op.results[i].type for i in keep], regions=regions,
+        attributes=op.attributes,
+    )  # fmt: skip
+    position = {old: i for i, old in enumerate(keep)}
+    values: list[SSAValue] = [
+        new.results[position[i]] if i in position else outside.get(i, op.operands[0]) for i in range(len(op.results))
+    ]
+    return Rewrite((new,), values, touched)
+
+
+def _same_from_outside(op: Operation, index: int) -> SSAValue | None:
+    values = [_terminator(region).operands[index] for region in op.regions]
+    first = values[0]
+    if any(value is not first for value in values):
+        return None
+    block = first.owner if isinstance(first, BlockArgument) else cast(Operation, first.owner).parent
+    inside = any(block is inner for region in op.regions for inner in region.blocks)
+    return None if inside else first
+
+
+def _restrict(terminator: Operation, keep: Sequence[int]) -> list[object]:
+    """Hand out only the values `keep`; returns what made the others."""
+    dropped = [value.owner for i, value in enumerate(terminator.operands) if i not in keep]
+    terminator.operands = [terminator.operands[i] for i in keep]
+    return dropped
+
+
+# -- while -----------------------------------------------------------------------------------------
+
+
+def never_runs(op: Operation) -> Rewrite | None:
+    """A loop whose condition is the constant false hands its operands on."""
+    condition = constant_of(_terminator(op.regions[0]).operands[0])
+    if condition is None or bool(condition):
+        return None
+    return Rewrite((), tuple(op.operands))
+
+
+def carried_for_nothing(op: Operation) -> Rewrite | None:
+    """Stop carrying values that never change, or that nothing needs."""
+    cond, body = (region.block for region in op.regions)
+    returned = tuple(_terminator(op.regions[1]).operands)
+    outside: dict[int, SSAValue] = {
+        i: op.operands[i] for i, value in enumerate(returned) if value is body.args[i] or value is op.operands[i]
+    }
+    needed = _needed(op, cond, body, returned)
+    keep = [i for i in range(len(returned)) if i not in outside and i in needed]
+    if len(keep) == len(returned):
+        return None
+    touched: list[object] = []
+    for i, value in outside.items():
+        for block in (cond, body):
+            touched += [use.operation for use in block.args[i].uses]
+            block.args[i].replace_all_uses_with(value)
+    touched += _restrict(_terminator(op.regions[1]), keep)
+    touched += _drop_arguments(cond, keep)
+    touched += _drop_arguments(body, keep)
+    operands = [op.operands[i] for i in keep]
+    regions = [op.detach_region(region) for region in list(op.regions)]
+    new = WhileOp.create(
+        operands=operands, result_types=[value.type for value in operands], regions=regions, attributes=op.attributes
+    )
+    position = {old: i for i, old in enumerate(keep)}
+    # A result that nothing needs has no uses: any value stands for it.
+    values = [new.results[position[i]] if i in position else op.operands[i] for i in range(len(returned))]
+    return Rewrite((new,), values, touched)
+
+
+def _drop_arguments(block: Block, keep: Sequence[int]) -> list[object]:
+    """Erase the other arguments; what still uses them is dead and goes first. Returns what fed those operations."""
+    kept = set(keep)
+    touched: list[object] = []
+    for argument in reversed(block.args):
+        if argument.index in kept:
+            continue
+        dead: dict[Operation, None] = {}
+        pending = [use.operation for use in argument.uses]
+        while pending:
+            user = _in_block(block, pending.pop())
+            if user not in dead:
+                dead[user] = None
+                pending += [use.operation for result in user.results for use in result.uses]
+        for user in sorted(dead, key=block.get_operation_index, reverse=True) if dead else ():
+            touched += [value.owner for inner in user.walk() for value in inner.operands]
+            user.detach()
+            user.erase()
+        block.erase_arg(argument)
+    return touched
+
+
+def _in_block(block: Block, op: Operation) -> Operation:
+    found = block.find_ancestor_op_in_block(op)
+    assert found is not None
+    return found
+
+
+def _needed(op: Operation, cond: Block, body: Block, returned: Sequence[SSAValue]) -> set[int]:
+    """The values that the condition, an effect in the body, a used result, or a needed value's next one depends on."""
+    needed: set[int] = set()
+    for block in (cond, body):
+        roots: list[SSAValue] = list(_terminator(op.regions[0]).operands) if block is cond else []
+        for inner in block.ops:
+            if not isinstance(inner, ReturnOp) and not is_side_effect_free(inner):
+                roots += [value for each in inner.walk() for value in each.operands]
+        needed |= _arguments_behind(block, roots)
+    needed |= {i for i, result in enumerate(op.results) if result.first_use is not None}
+    pending = sorted(needed)
+    while pending:
+        for index in sorted(_arguments_behind(body, [returned[pending.pop()]])):
+            if index not in needed:
+                needed.add(index)
+                pending.append(index)
+    return needed
+
+
+def _arguments_behind(block: Block, values: Sequence[SSAValue]) -> set[int]:
+    """The indices of the block's arguments that the values are computed from."""
+    found: set[int] = set()
+    pending = list(values)
+    seen: set[Operation] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, BlockArgument):
+            if value.block is block:
+                found.add(value.index)
+            continue
+        owner = cast(Operation, value.owner)
+        if owner not in seen:
+            seen.add(owner)
+            pending += [operand for inner in owner.walk() for operand in inner.operands]
+    return found
+
+
+def same_values(op: Operation) -> Rewrite | None:
+    """Two values that begin alike and go on alike are one."""
+    cond, body = (region.block for region in op.regions)
+    returned = tuple(_terminator(op.regions[1]).operands)
+    first: dict[tuple[SSAValue, SSAValue], int] = {}
+    touched: list[object] = []
+    for i, pair in enumerate(zip(op.operands, returned, strict=True)):
+        j = first.setdefault(pair, i)
+        used = [value for value in (cond.args[i], body.args[i], op.results[i]) if value.first_use is not None]
+        if j == i or not used:
+            continue
+        for old, new in ((cond.args[i], cond.args[j]), (body.args[i], body.args[j]), (op.results[i], op.results[j])):
+            touched += [use.operation for use in old.uses]
+            old.replace_all_uses_with(new)
+    return Rewrite(touched=touched) if touched else None
+
+
+RULES = {
+    IfOp: (known_branch, unused_branch_results),
+    CaseOp: (known_branch, unused_branch_results),
+    WhileOp: (never_runs, same_values, carried_for_nothing),
+}

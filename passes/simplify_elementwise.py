@@ -1,0 +1,153 @@
+"""Rules for elementwise operations: conversions that lose nothing, neutral infinities, reshapes moved behind them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..hlo_dialect.conversion import ConvertOp
+from ..hlo_dialect.creation import ConstantOp, is_splat_of
+from ..hlo_dialect.elementwise_binary import MaximumOp, MinimumOp
+from ..hlo_dialect.movement import ReshapeOp
+from ..hlo_dialect.reduction import ReduceOp
+from ..hlo_dialect.types import (
+    constant_array,
+    dense_constant,
+    element_of,
+    is_float,
+    is_splat,
+    is_unsigned,
+    make_tensor,
+    shape_of,
+)
+from .simplify_rewrite import Rewrite, by, to
+
+_PRECISION: dict[type, int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24, Float64Type: 53}
+"""Bits of a float's significand, the hidden one included."""
+
+_WIDER_FLOATS: dict[type, tuple[type, ...]] = {
+    Float16Type: (Float32Type, Float64Type),
+    BFloat16Type: (Float32Type, Float64Type),
+    Float32Type: (Float64Type,),
+}
+
+
+@cache
+def is_exact_conversion(source: Attribute, target: Attribute) -> bool:
+    """Whether every value of `source` is a value of `target`."""
+    if isinstance(source, IntegerType):
+        width, unsigned = source.width.data, is_unsigned(source) or source.width.data == 1
+        if isinstance(target, IntegerType):
+            if target.width.data == 1:
+                return False
+            if unsigned:
+                return target.width.data > width or (is_unsigned(target) and target.width.data == width)
+            return not is_unsigned(target) and target.width.data >= width
+        return (width if unsigned else width - 1) <= _PRECISION.get(type(target), 0)
+    return type(target) in _WIDER_FLOATS.get(type(source), ())
+
+
+def merge_conversions(op: Operation) -> Rewrite | None:
+    """`convert(convert(x))` is one conversion where the first loses nothing."""
+    inner = op.operands[0].owner
+    if not isinstance(inner, ConvertOp):
+        return None
+    source = inner.operands[0]
+    if not is_exact_conversion(element_of(source), element_of(inner.results[0])):
+        return None
+    if source.type == op.results[0].type:
+        return to(source)
+    return by(ConvertOp.create(operands=[source], result_types=[op.results[0].type]))
+
+
+def _without_infinity(op: Operation, infinity: float) -> Rewrite | None:
+    if not is_float(element_of(op.results[0])):
+        return None
+    for index in (0, 1):
+        other = op.operands[1 - index]
+        if other.type == op.results[0].type and is_splat_of(op.operands[index], infinity):
+            return to(other)
+    return None
+
+
+def maximum_with_least(op: Operation) -> Rewrite | None:
+    """`maximum(-inf, x)` is x."""
+    return _without_infinity(op, float("-inf"))
+
+
+def minimum_with_greatest(op: Operation) -> Rewrite | None:
+    """`minimum(inf, x)` is x."""
+    return _without_infinity(op, float("inf"))
+
+
+def sink_reshape(op: Operation) -> Rewrite | None:
+    """
+    What is computed from a reduction that kept its dimensions is computed before the reshape.
+
+    `divide(reshape(sum), splat)` becomes `reshape(divide(sum, splat))`: the quotient can then be the reduction's epilogue, and the
+    reshape melts into a broadcast or costs nothing at the end.
+    """
+    if not getattr(op, "elementwise", False) or len(op.results) != 1:
+        return None
+    shape = shape_of(op.results[0])
+    source: tuple[int, ...] | None = None
+    for operand in op.operands:
+        owner = operand.owner
+        if shape_of(operand) != shape:
+            return None
+        if isinstance(owner, ReshapeOp):
+            inner = shape_of(owner.operands[0])
+            if (source is not None and inner != source) or not _comes_from_reduce(owner.operands[0]):
+                return None
+            source = inner
+        elif not (isinstance(owner, ConstantOp) and is_splat(owner.dense)):
+            return None
+    if source is None:
+        return None
+    return _computed_at(op, source)
+
+
+def _computed_at(op: Operation, shape: tuple[int, ...]) -> Rewrite:
+    new_ops: list[Operation] = []
+    operands: list[SSAValue] = []
+    for operand in op.operands:
+        owner = operand.owner
+        if isinstance(owner, ConstantOp):
+            element = constant_array(owner.dense).reshape(-1)[:1]
+            type_ = make_tensor(shape, element_of(operand))
+            owner = ConstantOp.create(properties={"value": dense_constant(element, type_)}, result_types=[type_])
+            new_ops.append(owner)
+            operands.append(owner.results[0])
+        else:
+            operands.append(cast(ReshapeOp, owner).operands[0])
+    moved = type(op).create(
+        operands=operands,
+        result_types=[make_tensor(shape, element_of(op.results[0]))],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    reshaped = ReshapeOp.create(operands=list(moved.results), result_types=[op.results[0].type])
+    return Rewrite((*new_ops, moved, reshaped), tuple(reshaped.results))
+
+
+def _comes_from_reduce(value: SSAValue) -> bool:
+    """Whether a value is a reduction's result, or computed from one element by element."""
+    for _ in range(16):
+        owner = value.owner
+        if isinstance(owner, ReduceOp):
+            return True
+        if not getattr(owner, "elementwise", False):
+            return False
+        assert isinstance(owner, Operation)
+        value = next((v for v in owner.operands if not isinstance(v.owner, ConstantOp)), owner.operands[0])
+    return False
+
+
+RULES = {
+    ConvertOp: (merge_conversions,),
+    MaximumOp: (maximum_with_least,),
+    MinimumOp: (minimum_with_greatest,),
+}

@@ -1,0 +1,142 @@
+"""Fold, evaluate constants, merge movements, simplify control flow, drop what nothing uses; results stay exact."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
+
+from ..hlo_dialect.creation import ConstantOp
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import HloOp, replace_op
+from . import simplify_control_flow, simplify_elementwise, simplify_movement
+from .simplify_constants import evaluate
+from .simplify_rewrite import Rewrite
+
+Rule = Callable[[Operation], Rewrite | None]
+
+_RULES: dict[type[Operation], tuple[Rule, ...]] = {
+    **simplify_movement.RULES,
+    **simplify_control_flow.RULES,
+    **simplify_elementwise.RULES,
+}
+
+MAX_VISITS = 64
+"""How often one operation may be visited: rules end by construction, this holds even if one does not."""
+
+
+@cache
+def _purity(op_type: type[Operation]) -> bool | None:
+    """Whether operations of the class have no effect; None where it depends on the operation's regions."""
+    if op_type.has_trait(IsTerminator):
+        return False
+    if op_type.has_trait(Pure) or op_type.has_trait(NoMemoryEffect):
+        return True
+    return None if op_type.has_trait(RecursiveMemoryEffect) else False
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether the operation can go when nothing uses its results."""
+    known = _purity(type(op))
+    return known if known is not None else is_side_effect_free(op)
+
+
+@dataclass(frozen=True)
+class SimplifyHloPass(HloPass):
+    """
+    Simplify operations until nothing changes; every result keeps its exact value.
+
+    Before: `%1 = hlo.reshape %0`, `%2 = hlo.reshape %1`, `%3 = hlo.add %2, %zero` (integers)
+    After:  `%2 = hlo.reshape %0`
+    Assumes: the level after inline. Functions called from elsewhere keep their signature.
+    Leaves: no constant expressions of up to 64 elements, no chains of movements that are one, no dead code.
+    """
+
+    name = "simplify-hlo"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        Simplifier(module).run()
+
+
+class Simplifier:
+    """A worklist of operations; what a rewrite touches is visited again."""
+
+    def __init__(self, module: ModuleOp):
+        self.queue: deque[Operation] = deque(op for op in module.walk() if isinstance(op, HloOp))
+        self.waiting: set[Operation] = set(self.queue)
+        self.visits: dict[Operation, int] = {}
+
+    def run(self) -> None:
+        while self.queue:
+            op = self.queue.popleft()
+            if op in self.waiting:
+                self.waiting.remove(op)
+                if op.parent is not None:
+                    self._visit(op)
+
+    def _push(self, op: object) -> None:
+        if isinstance(op, HloOp) and op not in self.waiting and op.parent is not None:
+            visits = self.visits.get(op, 0)
+            if visits < MAX_VISITS:
+                self.visits[op] = visits + 1
+                self.waiting.add(op)
+                self.queue.append(op)
+
+    def _visit(self, op: Operation) -> None:
+        if all(result.first_use is None for result in op.results) and is_pure(op):
+            self._erase(op)
+            return
+        if isinstance(op, ConstantOp):
+            return
+        rewrite = self._fold(op)
+        if rewrite is None:
+            for rule in _RULES.get(type(op), ()):
+                rewrite = rule(op)
+                if rewrite is not None:
+                    break
+            else:
+                rewrite = simplify_elementwise.sink_reshape(op)
+        if rewrite is not None:
+            self._replace(op, rewrite)
+
+    def _fold(self, op: Operation) -> Rewrite | None:
+        assert isinstance(op, HloOp)
+        folded: Sequence[SSAValue | Attribute] | None = op.fold() or evaluate(op)
+        if not folded:
+            return None
+        new_ops: list[Operation] = []
+        values: list[SSAValue] = []
+        for result, value in zip(op.results, folded, strict=True):
+            if isinstance(value, Attribute):
+                if not isinstance(value, DenseIntOrFPElementsAttr) or value.type != result.type:
+                    return None
+                constant = ConstantOp.create(properties={"value": value}, result_types=[result.type])
+                new_ops.append(constant)
+                value = constant.results[0]
+            values.append(value)
+        return Rewrite(new_ops, values)
+
+    def _replace(self, op: Operation, rewrite: Rewrite) -> None:
+        for touched in rewrite.touched:
+            self._push(touched)
+        if rewrite.values is None:
+            self._push(op)
+            return
+        users = [use.operation for result in op.results for use in result.uses]
+        sources = [operand.owner for operand in op.operands]
+        replace_op(op, rewrite.new_ops, rewrite.values)
+        for each in (*rewrite.new_ops, *users, *sources):
+            self._push(each)
+
+    def _erase(self, op: Operation) -> None:
+        sources = [value.owner for inner in op.walk() for value in inner.operands]
+        op.detach()
+        op.erase()
+        for source in sources:
+            self._push(source)

@@ -1,0 +1,222 @@
+"""Complex tensors become pairs of real ones: the real and the imaginary parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.elementwise_binary import AddOp
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.reduction import ReduceOp, single_combiner
+from ..hlo_dialect.types import HloTensor, make_tensor
+from .split_complex_arithmetic import RULES, Parts, PartsBuilder
+
+
+def is_complex_type(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType) and isinstance(cast(HloTensor, type_).element_type, ComplexType)
+
+
+def part_type(type_: Attribute) -> HloTensor:
+    """The type of each part of a complex tensor."""
+    tensor = cast(HloTensor, type_)
+    return make_tensor(tensor.get_shape(), cast("Any", tensor.element_type).element_type)
+
+
+def _touches_complex(op: Operation) -> bool:
+    return any(is_complex_type(value.type) for value in (*op.results, *op.operands)) or any(
+        is_complex_type(argument.type) for region in op.regions for block in region.blocks for argument in block.args
+    )
+
+
+@dataclass(frozen=True)
+class SplitComplexPass(HloPass):
+    """
+    Each tensor of complex numbers becomes two of real ones; control flow carries both.
+
+    Before: `%1 = hlo.multiply %z, %z : tensor<4xcomplex<f32>>`
+    After:  two subtractions and additions of products of %z's parts
+    Assumes: the level after inline. Functions whose own arguments or results are complex are refused, and operations
+             without a rule.
+    Leaves: no complex types.
+    """
+
+    name = "split-complex"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for function in list(module.body.block.ops):
+            if isinstance(function, func.FuncOp) and any(_touches_complex(op) for op in function.walk()):
+                self._check_signature(function)
+                splitter = Splitter(self)
+                for block in function.body.blocks:
+                    splitter.block(block)
+                splitter.erase_old()
+
+    def _check_signature(self, function: func.FuncOp) -> None:
+        types = function.function_type
+        for what, found in (("argument", types.inputs.data), ("result", types.outputs.data)):
+            for index, type_ in enumerate(found):
+                if is_complex_type(type_):
+                    fail(
+                        function,
+                        f"@{function.sym_name.data}: {what} {index} has the complex type {type_}, which a compiled "
+                        "entry cannot pass: pass the real and the imaginary part (hlo.complex, hlo.real, hlo.imag)",
+                    )
+
+
+class Splitter:
+    """Splits the operations of a function in program order; `parts` says what stands for each complex value."""
+
+    def __init__(self, owner: HloPass):
+        self.owner = owner
+        self.parts: dict[SSAValue, Parts] = {}
+        self.old: list[Operation] = []
+        self.old_arguments: list[BlockArgument] = []
+
+    def block(self, block: Block) -> None:
+        for op in list(block.ops):
+            if not _touches_complex(op):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.block(inner)
+            elif isinstance(op, (ReturnOp, OptimizationBarrierOp)):
+                self._carry(op, [])
+            elif isinstance(op, WhileOp) or isinstance(op, (IfOp, CaseOp)):
+                self._carry(op, self._regions(op))
+            elif isinstance(op, ReduceOp):
+                self._reduce(op)
+            else:
+                self._apply(op)
+
+    def erase_old(self) -> None:
+        for op in reversed(self.old):
+            op.detach()
+            op.erase()
+        for argument in reversed(self.old_arguments):
+            argument.block.erase_arg(argument)
+
+    def _apply(self, op: Operation) -> None:
+        rule = RULES.get(type(op))
+        if rule is None:
+            raise self.owner.unsupported(op)
+        builder = PartsBuilder(op, self.parts)
+        result = rule(op, builder)
+        if result is None:
+            fail(op, f"is not supported by {self.owner.name} with operands of types {list(map(str, op.operand_types))}")
+        if isinstance(result, SSAValue):
+            result.name_hint = op.results[0].name_hint
+            op.results[0].replace_all_uses_with(result)
+        else:
+            self._name(op.results[0], result)
+        self.old.append(op)
+
+    def _name(self, old: SSAValue, parts: Parts) -> None:
+        self.parts[old] = parts
+        for part, suffix in zip(parts, ("re", "im"), strict=True):
+            if part.name_hint is None and old.name_hint is not None:
+                part.name_hint = f"{old.name_hint}_{suffix}"
+
+    def _both(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """The values with each complex one replaced by its two parts."""
+        return [part for value in values for part in self.parts.get(value, (value,))]
+
+    def _types(self, values: Sequence[SSAValue]) -> list[Attribute]:
+        found: list[Attribute] = []
+        for value in values:
+            found += [part_type(value.type)] * 2 if is_complex_type(value.type) else [value.type]
+        return found
+
+    def _regions(self, op: Operation) -> list[Region]:
+        """The operation's regions, detached, their blocks' arguments and contents split."""
+        regions: list[Region] = []
+        for region in list(op.regions):
+            for block in region.blocks:
+                self._arguments(block)
+                self.block(block)
+            regions.append(op.detach_region(region))
+        return regions
+
+    def _arguments(self, block: Block) -> None:
+        for argument in list(block.args):
+            if is_complex_type(argument.type):
+                type_ = part_type(argument.type)
+                first = block.insert_arg(type_, argument.index)
+                second = block.insert_arg(type_, argument.index)
+                self._name(argument, (first, second))
+                self.old_arguments.append(argument)
+
+    def _carry(self, op: Operation, regions: list[Region]) -> None:
+        """The same operation with both parts of each complex operand and result."""
+        new = type(op).create(
+            operands=self._both(op.operands),
+            result_types=self._types(op.results),
+            properties=op.properties,
+            attributes=op.attributes,
+            regions=regions,
+        )
+        if not op.results:
+            replace_op(op, [new], [])
+            return
+        block = cast(Block, op.parent)
+        new.location = op.location
+        block.insert_op_before(new, op)
+        self._take_results(op, list(new.results))
+
+    def _take_results(self, op: Operation, results: list[SSAValue]) -> None:
+        position = 0
+        for old in op.results:
+            if is_complex_type(old.type):
+                self._name(old, (results[position], results[position + 1]))
+                position += 2
+            else:
+                results[position].name_hint = old.name_hint
+                old.replace_all_uses_with(results[position])
+                position += 1
+        self.old.append(op)
+
+    def _reduce(self, op: ReduceOp) -> None:
+        """A sum is two sums; any other function of complex numbers becomes one of their parts."""
+        combiner = single_combiner(op.regions[0])
+        if isinstance(combiner, AddOp) and op.input_count == 1:
+            self._sums(op)
+            return
+        body = op.regions[0].block
+        count = op.input_count
+        self._arguments(body)
+        self.block(body)
+        new = ReduceOp.create(
+            operands=[*self._both(op.operands[:count]), *self._both(op.operands[count:])],
+            result_types=self._types(op.results),
+            properties=op.properties,
+            attributes=op.attributes,
+            regions=[op.detach_region(op.regions[0])],
+            location=op.location,
+        )
+        cast(Block, op.parent).insert_op_before(new, op)
+        self._take_results(op, list(new.results))
+
+    def _sums(self, op: ReduceOp) -> None:
+        sums: list[SSAValue] = []
+        for value, init in zip(self.parts[op.operands[0]], self.parts[op.operands[1]], strict=True):
+            body = Block(arg_types=[init.type, init.type])
+            add = AddOp.create(operands=list(body.args), result_types=[init.type], location=op.location)
+            body.add_ops([add, ReturnOp.create(operands=list(add.results), location=op.location)])
+            new = ReduceOp.create(
+                operands=[value, init],
+                result_types=[part_type(op.results[0].type)],
+                properties=op.properties,
+                attributes=op.attributes,
+                regions=[Region([body])],
+                location=op.location,
+            )
+            cast(Block, op.parent).insert_op_before(new, op)
+            sums.append(new.results[0])
+        self._take_results(op, sums)

@@ -1,0 +1,270 @@
+"""
+What each operation on complex numbers is in terms of the real and the imaginary parts.
+
+A rule returns the pair of parts, or one value where the result is real; None where it does not take the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ComplexType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
+from ..hlo_dialect.contraction import DotGeneralOp
+from ..hlo_dialect.conversion import ComplexOp, ConvertOp, ImagOp, RealOp
+from ..hlo_dialect.creation import ConstantOp
+from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ..hlo_dialect.elementwise_binary import (
+    AddOp,
+    AndOp,
+    Atan2Op,
+    DivideOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    OrOp,
+    SubtractOp,
+)
+from ..hlo_dialect.elementwise_unary import (
+    AbsOp,
+    CosineOp,
+    ExponentialOp,
+    LogOp,
+    NegateOp,
+    SineOp,
+    SqrtOp,
+)
+from ..hlo_dialect.movement import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    PadOp,
+    ReshapeOp,
+    ReverseOp,
+    SliceOp,
+    TransposeOp,
+)
+from ..hlo_dialect.types import (
+    Array,
+    HloTensor,
+    dense_constant,
+    element_of,
+    i1,
+    make_tensor,
+    numpy_dtype,
+    shape_of,
+    tensor_type,
+)
+
+Parts: TypeAlias = tuple[SSAValue, SSAValue]
+
+
+class PartsBuilder:
+    """Adds real operations in front of the complex one."""
+
+    def __init__(self, op: Operation, parts: dict[SSAValue, Parts]):
+        self.op = op
+        self.parts = parts
+
+    def of(self, index: int) -> Parts:
+        """The parts of an operand."""
+        return self.parts[self.op.operands[index]]
+
+    @property
+    def real_type(self) -> HloTensor:
+        """The type of one part of the result, or the result's own where that is real."""
+        type_ = tensor_type(self.op.results[0])
+        element = type_.element_type
+        if not isinstance(element, ComplexType):
+            return type_
+        return make_tensor(type_.get_shape(), cast("Any", element).element_type)
+
+    def add(
+        self,
+        op_type: type[Operation],
+        operands: Sequence[SSAValue],
+        type_: Attribute | None = None,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """One more operation; its result has the first operand's type unless `type_` is given."""
+        new = op_type.create(
+            operands=operands,
+            result_types=[operands[0].type if type_ is None else type_],
+            properties=properties or {},
+            location=self.op.location,
+        )
+        cast(Block, self.op.parent).insert_op_before(new, self.op)
+        return new.results[0]
+
+    def splat(self, number: float, type_: HloTensor) -> SSAValue:
+        array: Array = np.full((1,), number, dtype=numpy_dtype(type_.element_type))
+        return self.add(ConstantOp, (), type_, {"value": dense_constant(array, type_)})
+
+    def compare(self, direction: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        properties: dict[str, Attribute] = {
+            "comparison_direction": comparison_direction(direction),
+            "compare_type": comparison_type("FLOAT"),
+        }
+        return self.add(CompareOp, (lhs, rhs), make_tensor(shape_of(lhs), i1), properties)
+
+    def select(self, pred: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
+        return self.add(SelectOp, (pred, on_true, on_false), on_true.type)
+
+    def magnitude(self, re: SSAValue, im: SSAValue) -> SSAValue:
+        """sqrt(re^2 + im^2) without overflow: the larger times sqrt(1 + (smaller / larger)^2)."""
+        type_ = tensor_type(re)
+        a, b = self.add(AbsOp, (re,)), self.add(AbsOp, (im,))
+        large, small = self.add(MaximumOp, (a, b)), self.add(MinimumOp, (a, b))
+        ratio = self.add(DivideOp, (small, large))
+        root = self.add(
+            SqrtOp, (self.add(AddOp, (self.splat(1.0, type_), self.add(MultiplyOp, (ratio, ratio)))),)
+        )
+        product = self.add(MultiplyOp, (large, root))
+        zero, infinity = self.splat(0.0, type_), self.splat(float("inf"), type_)
+        product = self.select(self.compare("EQ", large, zero), zero, product)
+        infinite = self.add(OrOp, (self.compare("EQ", a, infinity), self.compare("EQ", b, infinity)))
+        return self.select(infinite, infinity, product)
+
+
+Rule = Callable[[Operation, PartsBuilder], Parts | SSAValue | None]
+
+
+def _each(op: Operation, b: PartsBuilder) -> Parts:
+    """The same operation on the real parts and on the imaginary parts; real operands (indices) serve both."""
+    type_ = b.real_type
+    re, im = (
+        b.add(type(op), [b.parts[v][part] if v in b.parts else v for v in op.operands], type_, dict(op.properties))
+        for part in (0, 1)
+    )
+    return re, im
+
+
+def _constant(op: Operation, b: PartsBuilder) -> Parts:
+    value: Any = op.properties["value"]
+    data = np.frombuffer(value.data.data, dtype=numpy_dtype(value.get_element_type()))
+    type_ = b.real_type
+    re, im = (
+        b.add(ConstantOp, (), type_, {"value": dense_constant(np.ascontiguousarray(part), type_)})
+        for part in (data.real, data.imag)
+    )
+    return re, im
+
+
+def _multiply(op: Operation, b: PartsBuilder) -> Parts:
+    (a_re, a_im), (b_re, b_im) = b.of(0), b.of(1)
+    return _product(b, a_re, a_im, b_re, b_im)
+
+
+def _product(b: PartsBuilder, a_re: SSAValue, a_im: SSAValue, b_re: SSAValue, b_im: SSAValue) -> Parts:
+    re = b.add(SubtractOp, (b.add(MultiplyOp, (a_re, b_re)), b.add(MultiplyOp, (a_im, b_im))))
+    im = b.add(AddOp, (b.add(MultiplyOp, (a_re, b_im)), b.add(MultiplyOp, (a_im, b_re))))
+    return re, im
+
+
+def _divide(op: Operation, b: PartsBuilder) -> Parts:
+    """
+    (x + iy) / (c + id) by Smith: the smaller of c and d is divided by the larger, so that no square overflows.
+    """
+    (x, y), (c, d) = b.of(0), b.of(1)
+    c_larger = b.compare("GE", b.add(AbsOp, (c,)), b.add(AbsOp, (d,)))
+    large, small = b.select(c_larger, c, d), b.select(c_larger, d, c)
+    ratio = b.add(DivideOp, (small, large))
+    denominator = b.add(AddOp, (large, b.add(MultiplyOp, (small, ratio))))
+    # With |c| >= |d|: (x + y r, y - x r); else (x r + y, y r - x).
+    first, second = b.select(c_larger, x, y), b.select(c_larger, y, x)
+    re = b.add(AddOp, (first, b.add(MultiplyOp, (second, ratio))))
+    towards = b.add(SubtractOp, (y, b.add(MultiplyOp, (x, ratio))))
+    away = b.add(SubtractOp, (b.add(MultiplyOp, (y, ratio)), x))
+    im = b.select(c_larger, towards, away)
+    return b.add(DivideOp, (re, denominator)), b.add(DivideOp, (im, denominator))
+
+
+def _abs(op: Operation, b: PartsBuilder) -> SSAValue:
+    return b.magnitude(*b.of(0))
+
+
+def _compare(op: Operation, b: PartsBuilder) -> SSAValue | None:
+    """Equal where both parts are, different where one is; complex numbers have no order here."""
+    direction = cast(CompareOp, op).direction
+    if direction not in ("EQ", "NE"):
+        return None
+    (a_re, a_im), (b_re, b_im) = b.of(0), b.of(1)
+    re, im = b.compare(direction, a_re, b_re), b.compare(direction, a_im, b_im)
+    return b.add(AndOp if direction == "EQ" else OrOp, (re, im))
+
+
+def _complex(op: Operation, b: PartsBuilder) -> Parts:
+    return op.operands[0], op.operands[1]
+
+
+def _real(op: Operation, b: PartsBuilder) -> SSAValue:
+    return b.of(0)[0]
+
+
+def _imag(op: Operation, b: PartsBuilder) -> SSAValue:
+    return b.of(0)[1]
+
+
+def _convert(op: Operation, b: PartsBuilder) -> Parts | SSAValue:
+    """To complex: each part, or the real one and 0. To anything else: the real part."""
+    operand, target = op.operands[0], b.real_type
+    if not isinstance(element_of(op.results[0]), ComplexType):
+        return b.add(ConvertOp, (b.of(0)[0],), op.results[0].type)
+    if operand in b.parts:
+        re, im = (b.add(ConvertOp, (part,), target) for part in b.of(0))
+        return re, im
+    re = operand if operand.type == target else b.add(ConvertOp, (operand,), target)
+    return re, b.splat(0.0, target)
+
+
+def _exponential(op: Operation, b: PartsBuilder) -> Parts:
+    """e^re (cos im + i sin im); the imaginary part is exactly 0 where im is."""
+    re, im = b.of(0)
+    scale, zero = b.add(ExponentialOp, (re,)), b.splat(0.0, b.real_type)
+    sine = b.add(MultiplyOp, (scale, b.add(SineOp, (im,))))
+    return (
+        b.add(MultiplyOp, (scale, b.add(CosineOp, (im,)))),
+        b.select(b.compare("EQ", im, zero), im, sine),
+    )
+
+
+def _log(op: Operation, b: PartsBuilder) -> Parts:
+    re, im = b.of(0)
+    return b.add(LogOp, (b.magnitude(re, im),)), b.add(Atan2Op, (im, re))
+
+
+def _dot_general(op: Operation, b: PartsBuilder) -> Parts:
+    (a_re, a_im), (b_re, b_im) = b.of(0), b.of(1)
+
+    def dot(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return b.add(DotGeneralOp, (lhs, rhs), b.real_type, dict(op.properties))
+
+    return (
+        b.add(SubtractOp, (dot(a_re, b_re), dot(a_im, b_im))),
+        b.add(AddOp, (dot(a_re, b_im), dot(a_im, b_re))),
+    )
+
+
+RULES: dict[type[Operation], Rule] = {
+    ConstantOp: _constant,
+    MultiplyOp: _multiply,
+    DivideOp: _divide,
+    AbsOp: _abs,
+    CompareOp: _compare,
+    ComplexOp: _complex,
+    RealOp: _real,
+    ImagOp: _imag,
+    ConvertOp: _convert,
+    ExponentialOp: _exponential,
+    LogOp: _log,
+    DotGeneralOp: _dot_general,
+    **dict.fromkeys((AddOp, SubtractOp, NegateOp, SelectOp), _each),
+    **dict.fromkeys(
+        (BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ConcatenateOp, PadOp, ReverseOp, DynamicSliceOp), _each
+    ),
+    DynamicUpdateSliceOp: _each,
+}
+"""By class; control flow, returns and reductions are the pass's own."""
