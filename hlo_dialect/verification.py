@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from .diagnostics import Diagnostic, DiagnosticError, op_message
 from .dominance import dominator_children
 from .op import HloOp
+from .xdsl_errors import raised_in_xdsl
 
 MAX_ERRORS = 100
 """After so many errors the verifier stops: the rest are most often their consequences."""
@@ -112,6 +113,10 @@ class _Verifier:
                 self.error(op, str(error))
         except DiagnosticError as error:
             self.errors += error.diagnostics
+        except Exception as error:
+            if not raised_in_xdsl(error):
+                raise
+            self.error(op, str(error))
         else:
             if key is not None:
                 self.good.add(key)

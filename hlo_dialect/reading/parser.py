@@ -26,6 +26,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..dialect import SPELLINGS
+from ..xdsl_errors import raised_in_xdsl
 from .attributes import MAX_NESTING, HloAttributeParser
 from .fast_path import FastReader
 from .lexer import HloLexer
@@ -97,7 +98,7 @@ class HloParser(HloAttributeParser):
         except (ParseError, RecursionError):
             raise
         except Exception as error:
-            if not _raised_in_xdsl(error):
+            if not raised_in_xdsl(error):
                 raise
             self.raise_error(f"'{op_type.name}' op could not be read: {error}", token.span)
         stack.pop()
@@ -289,18 +290,3 @@ class HloParser(HloAttributeParser):
         if Block.is_valid_name(name) and not Block.is_default_block_name(name):
             block.name_hint = name
         return block
-
-
-def _raised_in_xdsl(error: Exception) -> bool:
-    """
-    Whether xDSL's code, not ours, made the error: its syntax functions meet unexpected input with IndexError,
-    ValueError and others. The last frame of either decides; the standard library's count for neither.
-    """
-    ours = __name__.partition(".")[0]
-    trace, found = error.__traceback__, False
-    while trace is not None:
-        root = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        if root in ("xdsl", ours):
-            found = root == "xdsl"
-        trace = trace.tb_next
-    return found

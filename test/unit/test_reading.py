@@ -21,7 +21,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
+from xhlo.hlo_dialect import dialect
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
@@ -374,3 +376,23 @@ def _seconds(text: str) -> float:
     start = time.perf_counter()
     parse_module(text)
     return time.perf_counter() - start
+
+
+# Installed packages ---------------------------------------------------------------------------------------------
+
+
+def test_installed_packages_add_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    @irdl_op_definition
+    class DoubleOp(IRDLOperation):
+        name = "acme.double"
+        operand = operand_def()
+        result = result_def()
+        assembly_format = "$operand attr-dict `:` functional-type($operand, $result)"
+
+    class Point:
+        def load(self) -> tuple[type[Operation], ...]:
+            return (DoubleOp,)
+
+    monkeypatch.setattr(dialect, "entry_points", lambda group: [Point()] if group == "xhlo.ops" else [])
+    text = function("  %0 = acme.double %x : (tensor<4xf32>) -> tensor<4xf32>")
+    assert isinstance(only(read(text), "acme.double"), DoubleOp)
