@@ -93,7 +93,7 @@ class Scalar:
         if isinstance(type_, FLOATS):
             attr: Attribute = _float_attr(float(value), cast(Attribute, type_))
         else:
-            attr = _int_attr(int(value), cast(Attribute, type_))
+            attr = _int_attr(int(value), type_)
         return self._emit(arith.ConstantOp, (), cast(Any, type_), value=attr)
 
     def lift(self, other: Scalar | float | int) -> Scalar:

@@ -63,15 +63,19 @@ _FLOAT_DTYPES: dict[type, Any] = {
 }
 
 
+def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
+    return cast("IntegerType[Any, Any]", element_type) if isinstance(element_type, IntegerType) else None
+
+
 @lru_cache(maxsize=None)
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     """The NumPy dtype of an hlo element type, or None where hlo does not support the type."""
-    if isinstance(element_type, IntegerType):
-        unsigned = element_type.signedness.data is Signedness.UNSIGNED
-        found = _INT_DTYPES.get((element_type.width.data, unsigned))
+    if (integer := _as_integer(element_type)) is not None:
+        found = _INT_DTYPES.get((integer.width.data, is_unsigned(element_type)))
     elif isinstance(element_type, ComplexType):
-        inner = cast("Attribute", element_type.element_type)  # pyright: ignore[reportUnknownMemberType]
-        found = {Float32Type: np.complex64, Float64Type: np.complex128}.get(type(inner))
+        inner: Any = cast("ComplexType[Any]", element_type).element_type
+        parts: dict[type, Any] = {Float32Type: np.complex64, Float64Type: np.complex128}
+        found = parts.get(type(inner))
     else:
         found = _FLOAT_DTYPES.get(type(element_type))
     return None if found is None else np.dtype(found)
@@ -123,15 +127,18 @@ def is_float(element_type: Attribute) -> bool:
 
 def is_integer(element_type: Attribute) -> bool:
     """Whether the type is a signed or unsigned integer; i1 is a boolean and no integer (StableHLO spec, Types)."""
-    return isinstance(element_type, IntegerType) and element_type.width.data != 1
+    integer = _as_integer(element_type)
+    return integer is not None and integer.width.data != 1
 
 
 def is_unsigned(element_type: Attribute) -> bool:
-    return isinstance(element_type, IntegerType) and element_type.signedness.data is Signedness.UNSIGNED
+    integer = _as_integer(element_type)
+    return integer is not None and integer.signedness.data is Signedness.UNSIGNED
 
 
 def is_boolean(element_type: Attribute) -> bool:
-    return isinstance(element_type, IntegerType) and element_type.width.data == 1
+    integer = _as_integer(element_type)
+    return integer is not None and integer.width.data == 1
 
 
 def is_complex(element_type: Attribute) -> bool:

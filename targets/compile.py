@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ def run_passes(ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Tim
 
 
 @contextmanager
-def paused_gc() -> Iterator[None]:
+def paused_gc() -> Generator[None]:
     """No garbage collection while IR is built: it finds nothing there and takes half the time."""
     enabled = gc.isenabled()
     gc.disable()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType
 
 from ...dialects.scalar import Scalar, width_of
 from ...hlo_dialect import comparison as hlo
@@ -40,7 +39,7 @@ def _clamp(op: hlo.ClampOp, low: Scalar, x: Scalar, high: Scalar) -> Scalar:
         clamped = widened(x).apply(arith.MaximumfOp, widened(low)).apply(arith.MinimumfOp, widened(high))
         return clamped if clamped.type == narrow else clamped.truncate(narrow)
     element = element_of(op.operand)
-    if isinstance(element, IntegerType) and (is_unsigned(element) or is_boolean(element)):
+    if is_unsigned(element) or is_boolean(element):
         return x.apply(arith.MaxUIOp, low).apply(arith.MinUIOp, high)
     return x.apply(arith.MaxSIOp, low).apply(arith.MinSIOp, high)
 

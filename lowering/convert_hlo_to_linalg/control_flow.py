@@ -48,7 +48,8 @@ def _branches(regions: Sequence[Region], emitter: Emitter) -> list[Region]:
 def _if(op: hlo.IfOp, emitter: Emitter) -> None:
     predicate = emitter.extract(emitter.get(op.pred))
     types = [signless(result.type) for result in op.outs]
-    new = scf.IfOp(predicate, types, *_branches([op.true_branch, op.false_branch], emitter))
+    if_true, if_false = _branches([op.true_branch, op.false_branch], emitter)
+    new = scf.IfOp(predicate, types, if_true, if_false)
     _define(op.outs, emitter.add(new).results, emitter)
 
 

@@ -39,12 +39,16 @@ def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
     if not is_splat(value):
         fail(op, "is not a splat; a kernel takes other constants as operands")
     rank = len(type_.get_shape())
+
+    def body(out: Scalar) -> Scalar:
+        return scalar_constant(out, value)
+
     results = emitter.generic(
         [],
         [emitter.empty(type_)],
         (identity_map(rank),),
         iterators(rank),
-        lambda out: scalar_constant(out, value),
+        body,
     )
     emitter.define(op.result, results[0])
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Operation
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.scalar import Scalar, width_of
 from ...hlo_dialect import elementwise_binary as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_unsigned
+from .emission import ScalarPattern
 from .narrow import in_single
 
 
@@ -24,7 +25,7 @@ def _unsigned(op: Any) -> bool:
 
 
 def _boolean(x: Scalar) -> bool:
-    return isinstance(x.type, IntegerType) and width_of(x.type) == 1
+    return not x.is_float and width_of(x.type) == 1
 
 
 def _add(op: Any, x: Scalar, y: Scalar) -> Scalar:
@@ -33,6 +34,14 @@ def _add(op: Any, x: Scalar, y: Scalar) -> Scalar:
 
 def _multiply(op: Any, x: Scalar, y: Scalar) -> Scalar:
     return x & y if _boolean(x) else x * y
+
+
+def _subtract(op: Any, x: Scalar, y: Scalar) -> Scalar:
+    return x - y
+
+
+def _atan2(op: Any, x: Scalar, y: Scalar) -> Scalar:
+    return x.apply(math.Atan2Op, y)
 
 
 def _smallest(x: Scalar) -> int:
@@ -100,10 +109,10 @@ def _shift(cls: type[Any], arithmetic: bool = False) -> Any:
     return shift
 
 
-SCALARS = (
+SCALARS: tuple[tuple[type[Operation], ScalarPattern], ...] = (  # pyright: ignore[reportUnknownVariableType]
     (hlo.AddOp, in_single(_add)),
     (hlo.AndOp, lambda op, x, y: x & y),
-    (hlo.Atan2Op, in_single(lambda op, x, y: x.apply(math.Atan2Op, y))),
+    (hlo.Atan2Op, in_single(_atan2)),
     (hlo.DivideOp, in_single(_divide)),
     (hlo.MaximumOp, in_single(_maximum)),
     (hlo.MinimumOp, in_single(_minimum)),
@@ -114,6 +123,6 @@ SCALARS = (
     (hlo.ShiftLeftOp, _shift(arith.ShLIOp)),
     (hlo.ShiftRightArithmeticOp, _shift(arith.ShRSIOp, arithmetic=True)),
     (hlo.ShiftRightLogicalOp, _shift(arith.ShRUIOp)),
-    (hlo.SubtractOp, in_single(lambda op, x, y: x - y)),
+    (hlo.SubtractOp, in_single(_subtract)),
     (hlo.XorOp, lambda op, x, y: x ^ y),
 )

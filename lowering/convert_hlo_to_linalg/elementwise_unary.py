@@ -6,10 +6,12 @@ import math as pymath
 from typing import Any
 
 from xdsl.dialects import math
+from xdsl.ir import Operation
 
 from ...dialects.scalar import Scalar, width_of
 from ...hlo_dialect import elementwise_unary as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
+from .emission import ScalarPattern
 from .narrow import in_single
 
 
@@ -47,24 +49,26 @@ def _is_finite(op: Any, x: Scalar) -> Scalar:
     return x.abs().compare("lt", pymath.inf)
 
 
-def _count(cls: type[Any]) -> Any:
-    def count(op: Any, x: Scalar) -> Scalar:
+def _applied(cls: type[Any]) -> Any:
+    """One operation of the math dialect."""
+
+    def applied(op: Any, x: Scalar) -> Scalar:
         return x.apply(cls)
 
-    return count
+    return applied
 
 
 def _math(cls: type[Any]) -> Any:
     """An operation of the math dialect, on narrow floats through f32."""
-    return in_single(lambda op, x: x.apply(cls))
+    return in_single(_applied(cls))
 
 
-SCALARS = (
+SCALARS: tuple[tuple[type[Operation], ScalarPattern], ...] = (  # pyright: ignore[reportUnknownVariableType]
     (hlo.AbsOp, _abs),
     (hlo.CbrtOp, _math(math.CbrtOp)),
     (hlo.CeilOp, _math(math.CeilOp)),
     (hlo.CosineOp, _math(math.CosOp)),
-    (hlo.CountLeadingZerosOp, _count(math.CountLeadingZerosOp)),
+    (hlo.CountLeadingZerosOp, _applied(math.CountLeadingZerosOp)),
     (hlo.ExponentialOp, _math(math.ExpOp)),
     (hlo.ExponentialMinusOneOp, _math(math.ExpM1Op)),
     (hlo.FloorOp, _math(math.FloorOp)),
@@ -74,7 +78,7 @@ SCALARS = (
     (hlo.LogisticOp, in_single(_logistic)),
     (hlo.NegateOp, lambda op, x: -x),
     (hlo.NotOp, _not),
-    (hlo.PopcntOp, _count(math.CtPopOp)),
+    (hlo.PopcntOp, _applied(math.CtPopOp)),
     (hlo.RoundNearestAfzOp, _math(math.RoundOp)),
     (hlo.RoundNearestEvenOp, _math(math.RoundEvenOp)),
     (hlo.RsqrtOp, _math(math.RsqrtOp)),

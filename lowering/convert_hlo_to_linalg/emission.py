@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    Signedness,
     TensorType,
     i64,
 )
@@ -30,12 +29,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.scalar import Scalar
-from ...hlo_dialect.types import make_tensor
+from ...hlo_dialect.types import is_unsigned, make_tensor
 
 INDEX = IndexType()
 Shape: TypeAlias = tuple[int, ...]
-Body: TypeAlias = Callable[..., "Scalar | Sequence[Scalar]"]
-"""Writes a generic's body: the operands' elements (and the outputs') in, what it yields out."""
+Body: TypeAlias = Callable[..., Any]
+"""Writes a generic's body: Scalars of the operands and the outputs in, the Scalar or Scalars that it yields out."""
 
 PARALLEL = IteratorTypeAttr.parallel()
 REDUCTION = IteratorTypeAttr.reduction()
@@ -47,8 +46,8 @@ def signless(type_: Attribute) -> Attribute:
     if isinstance(type_, TensorType):
         tensor_ = cast("TensorType[Attribute]", type_)
         return make_tensor(tensor_.get_shape(), signless(tensor_.element_type))
-    if isinstance(type_, IntegerType) and type_.signedness.data is not Signedness.SIGNLESS:
-        return IntegerType(type_.width.data)
+    if is_unsigned(type_):
+        return IntegerType(cast("IntegerType[Any, Any]", type_).width.data)
     return type_
 
 
@@ -145,8 +144,8 @@ class Emitter:
         """A linalg.generic; `body` gets a Scalar for each input and output element."""
         types = [cast("TensorType[Attribute]", value.type).element_type for value in (*inputs, *outputs)]
         block = Block(arg_types=types)
-        yielded = body(*(Scalar(block, argument) for argument in block.args))
-        yielded = [yielded] if isinstance(yielded, Scalar) else yielded
+        written = body(*(Scalar(block, argument) for argument in block.args))
+        yielded: Sequence[Scalar] = [written] if isinstance(written, Scalar) else written
         block.add_op(YieldOp(*(scalar.value for scalar in yielded)))
         op = GenericOp.create(
             operands=[*inputs, *outputs],
@@ -176,8 +175,13 @@ class Emitter:
         type_ = signless(old_result.type)
         rank = rank_of(type_)
         maps = (source_map, identity_map(rank))
-        results = self.generic([source], [self.empty(type_)], maps, iterators(rank), lambda x, _: x)
+        results = self.generic([source], [self.empty(type_)], maps, iterators(rank), first)
         self.define(old_result, results[0])
+
+
+def first(x: Scalar, *others: Scalar) -> Scalar:
+    """The body that copies."""
+    return x
 
 
 def loop_index(scalar_block: Block, dim: int) -> Scalar:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -14,7 +14,19 @@ from ...dialects.scalar import Scalar
 from ...hlo_dialect import movement as hlo
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.types import make_tensor, shape_of
-from .emission import Emitter, Shape, affine_map, dims_map, identity_map, iterators, loop_index, segments, signless
+from .emission import (
+    Emitter,
+    Shape,
+    affine_map,
+    dims_map,
+    first,
+    identity_map,
+    iterators,
+    loop_index,
+    rank_of,
+    segments,
+    signless,
+)
 
 
 def _broadcast(op: hlo.BroadcastInDimOp, emitter: Emitter) -> None:
@@ -97,7 +109,7 @@ def reshape_tensor(value: SSAValue, shape: Shape, emitter: Emitter) -> SSAValue:
             operands=[value], result_types=[flat], properties={"reassociation": _one_group(len(have), rank)}
         )
         value = emitter.add(collapse).results[0]
-    rank = len(value.type.get_shape()) if isinstance(value.type, TensorType) else 0
+    rank = rank_of(value.type)
     if len(shape) > 1 or len(shape) != rank:
         expand = tensor.ExpandShapeOp.create(
             operands=[value],
@@ -192,7 +204,7 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
 
     if 0 in sizes:
         results = emitter.generic(
-            [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), lambda p, _: p
+            [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), first
         )
     else:
         results = emitter.generic(

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 
 from ...dialects.scalar import Scalar
 
-
 NARROW = (BFloat16Type, Float16Type)
 
 

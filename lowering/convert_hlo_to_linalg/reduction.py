@@ -89,7 +89,9 @@ def _combine(
 ) -> list[Scalar]:
     if single is not None and accumulators[0].is_float:
         x, y = accumulators[0], elements[0]
-        combiner = _SIMPLE[type(single)].create(operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": REASSOCIABLE})
+        combiner = _SIMPLE[type(single)].create(
+            operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": REASSOCIABLE}
+        )
         x.block.add_op(combiner)
         return [Scalar(x.block, combiner.results[0])]
     arguments = [scalar.value for scalar in (*accumulators, *elements)]
@@ -100,12 +102,16 @@ def narrowed(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
     """A tensor of f32 rounded to a narrow type."""
     shaped: Any = type_
     rank = len(shaped.get_shape())
+
+    def body(x: Scalar, _: Scalar) -> Scalar:
+        return x.truncate(shaped.element_type)
+
     return emitter.generic(
         [value],
         [emitter.empty(type_)],
         (identity_map(rank),) * 2,
         iterators(rank),
-        lambda x, _: x.truncate(shaped.element_type),
+        body,
     )[0]
 
 

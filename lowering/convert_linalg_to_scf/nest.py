@@ -237,7 +237,7 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
     """
     stated = op.attributes.get("xhlo.loop_sizes")
     if isinstance(stated, DenseArrayBase):
-        return cast("tuple[int, ...]", cast("DenseArrayBase[Any]", stated).get_values())
+        return cast("DenseArrayBase[Any]", stated).get_values()
     sizes: list[int | None] = [None] * len(op.iterator_types.data)
     for operand, map_ in zip((*op.outputs, *op.inputs), (*maps[len(op.inputs) :], *maps), strict=False):
         if isinstance(operand.type, MemRefType):

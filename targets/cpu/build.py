@@ -36,7 +36,7 @@ def array_type(function: func.FuncOp, type_: Attribute, what: str) -> ArrayType:
     """The array that an argument or result is. Raises DiagnosticError where NumPy has none or the shape is open."""
     if not isinstance(type_, TensorType):
         fail(function, f"has {what} of type {type_}; the CPU target takes tensors at the entry")
-    tensor = tensor_type(type_)
+    tensor = tensor_type(cast("TensorType[Any]", type_))
     dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
     if dtype is None or is_complex(tensor.element_type):
         fail(function, f"has {what} of type {type_}, whose element type the CPU target does not support at the entry")
