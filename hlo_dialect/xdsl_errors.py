@@ -1,4 +1,4 @@
-"""Errors of xDSL's own code about a program: its parsers and verifiers raise more than ParseError and VerifyException."""
+"""Errors that xDSL makes of a program: its parsers and verifiers raise more than ParseError and VerifyException."""
 
 from __future__ import annotations
 
