@@ -7,7 +7,8 @@
 // RUN: hlo-opt %s | hlo-opt | filecheck %s --check-prefix=WHOLE
 
 // GENERIC:    "hlo.add"(%{{.*}}, %{{.*}}) : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
-// LOCATIONS:  hlo.add {{.*}} loc("here.py":3:4)
+// LOCATIONS:  hlo.add {{.*}} loc(#[[PLACE:.*]])
+// LOCATIONS:  #[[PLACE]] = loc("here.py":3:4)
 // STABLEHLO:  stablehlo.constant
 // STABLEHLO:  stablehlo.add
 // ELIDED:     hlo.constant dense_resource<__elided__> : tensor<5xf32>
