@@ -41,6 +41,8 @@ class Target:
     """What `--emit` can make of a module of the last stage."""
     build: Builder
     """Compiles a module into something that runs."""
+    tune: Callable[[str], str] = str
+    """Adds to a pass spec the options that this machine asks for."""
 
     @property
     def last_stage(self) -> str:
@@ -53,7 +55,7 @@ class Target:
         specs: list[str] = []
         for stage in stages[first : stages.index(wanted) + 1]:
             specs += self.lowering[stage]
-        return tuple(specs)
+        return tuple(map(self.tune, specs))
 
 
 def _llvm_text(module: ModuleOp) -> str:
@@ -74,6 +76,16 @@ def _cpu_object(module: ModuleOp) -> bytes:
     return compile_to_object(_llvm_text(module))
 
 
+def _cpu_tuned(spec: str) -> str:
+    """Matrix products are blocked for 512-bit vectors; where the machine's are narrower, for those."""
+    if spec != "convert-contractions-to-vector":
+        return spec
+    from .cpu.jit import host_vector_bits
+
+    bits = host_vector_bits()
+    return spec if bits == 512 else f"{spec}{{vector-bits={bits}}}"
+
+
 def _cpu_executable(
     ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
 ) -> Executable:
@@ -88,6 +100,7 @@ CPU = Target(
     lowering={"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM},
     emitters={"llvm": _llvm_text, "asm": _cpu_assembly, "obj": _cpu_object},
     build=_cpu_executable,
+    tune=_cpu_tuned,
 )
 
 TARGETS = {target.name: target for target in (CPU,)}

@@ -16,6 +16,7 @@ from ...passes import pipelines
 from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
+from ..registry import CPU
 from .executable import ArrayType, Checker, Executable, Program
 
 if TYPE_CHECKING:
@@ -94,15 +95,15 @@ def build(ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at
     run_passes(ctx, module, pipelines.FRONT, timing)
     inputs, outputs = entry_types(module)
     check, count = checker_of(module), result_count(module, len(outputs))
-    outline, *linalg = pipelines.LOWER_LINALG
+    outline, *linalg = CPU.passes_between(None, "linalg")
     run_passes(ctx, module, (*pipelines.FUSE, outline), timing)
     kernels = describe_kernels(module)
     run_passes(ctx, module, linalg, timing)
-    bufferize, *loops = pipelines.LOWER_LOOPS
+    bufferize, *loops = CPU.passes_between("linalg", "loops")
     instrument = ("instrument-kernels",) if profile else ()
     run_passes(ctx, module, (bufferize, *instrument, *loops), timing)
     arena = module.attributes.get("xhlo.arena_size")
-    run_passes(ctx, module, pipelines.LOWER_LLVM, timing)
+    run_passes(ctx, module, CPU.passes_between("loops", "llvm"), timing)
     with timing.stage("emit LLVM IR"):
         text = emit_llvm_ir(module)
     code = load(text)

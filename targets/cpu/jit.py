@@ -49,6 +49,14 @@ def host_features() -> str:
     return str(features.flatten())
 
 
+def host_vector_bits() -> int:
+    """The width of this machine's vectors: 512 with AVX-512, 256 with AVX2, else 128."""
+    features = host_features().split(",")
+    if "+avx512f" in features:
+        return 512
+    return 256 if "+avx2" in features else 128
+
+
 @lru_cache(maxsize=1)
 def _initialize() -> None:
     llvm.initialize_native_target()
