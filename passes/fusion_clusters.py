@@ -1,9 +1,10 @@
 """
 The planner's working state: which nodes are fused with which, and what reaches what.
 
-A cluster is a fusion in the making. Its number is that of one of its nodes. `reach[c]` is a bit set (a Python integer) of the
-clusters that depend on `c`; bits of clusters that were merged away stay set beside the bit of the one that took
-them. Two clusters may become one only where no third one lies on a path between them: the fusion would need its own result.
+A cluster is a fusion in the making. Its number is that of one of its nodes. `reach[c]` is a bit set (a Python integer)
+of the clusters that depend on `c`; bits of clusters that were merged away stay set beside the bit of the one that took
+them. Two clusters may become one only where no third one lies on a path between them: the fusion would need its own
+result.
 """
 
 from __future__ import annotations
@@ -110,9 +111,7 @@ class Clusters:
     def mergeable(self, one: Cluster, other: Cluster) -> bool:
         """Whether the two may become one without a cycle and within the limits."""
         return (
-            self.fits(one, other)
-            and self.indirect_path(one, other) is None
-            and self.indirect_path(other, one) is None
+            self.fits(one, other) and self.indirect_path(one, other) is None and self.indirect_path(other, one) is None
         )
 
     def fits(self, one: Cluster, other: Cluster) -> bool:

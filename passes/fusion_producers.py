@@ -230,7 +230,9 @@ class ProducerFusion:
             case "update":
                 return f"{name} works in place on values in memory"
             case "row":
-                return f"a row fusion holds elementwise operations, broadcasts and reductions over one row shape, not {node.op.name}"
+                if node.role in ("elementwise", "broadcast", "iota"):
+                    return "the row fusion works on rows of another shape"
+                return f"a row fusion holds elementwise operations, broadcasts and reductions, not {node.op.name}"
             case _:
                 return f"{name} is not part of a kernel"
 

@@ -169,9 +169,9 @@ class RowFusion:
             case "reduce":
                 count = len(target.op.results)
                 values = target.op.operands
-                return all(
-                    value not in values[count:] for value in source.op.results
-                ) and source.shape == self.row.shape
+                return (
+                    all(value not in values[count:] for value in source.op.results) and source.shape == self.row.shape
+                )
 
     def _trial(self, members: list[int]) -> Clusters:
         """The members merged with their users as far as that is lawful, on a copy of the state."""

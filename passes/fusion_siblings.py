@@ -8,8 +8,9 @@ Producer fusion unites the users of a value that it can compute inside; here the
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ..hlo_dialect.types import shape_of
 from .fusion_clusters import Cluster, Clusters
 from .fusion_producers import can_unite, signature
 
@@ -33,7 +34,8 @@ def _unite_readers(clusters: Clusters, value: SSAValue, numbers: list[int], merg
         while number in merged_into:
             number = merged_into[number]
         cluster = clusters.live[number]
-        if not isinstance(value.type, TensorType) or value.type.get_shape() != cluster.domain:
+        type_: Attribute = value.type
+        if not isinstance(type_, TensorType) or shape_of(value) != cluster.domain:
             continue
         keep = first.setdefault(signature(cluster), cluster)
         if keep is not cluster and can_unite(clusters, keep, cluster):

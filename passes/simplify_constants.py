@@ -1,8 +1,8 @@
 """
 Operations on constants, evaluated by their own reference.
 
-Only where the result is small or one repeated element: a large constant computed at compile time would cost more memory traffic
-when it is read than the operation costs when it runs.
+Only where the result is small or one repeated element: reading a large constant that was computed at compile time costs
+more memory traffic than the operation costs when it runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 Rules for while, if and case: known branches, values that a loop carries for nothing.
 
-A while's value that every iteration hands on unchanged is used from outside instead (regions may do so); one that neither the
-condition nor a used result needs is not carried at all.
+A while's value that every iteration hands on unchanged is used from outside instead (regions may do so); one that
+neither the condition nor a used result needs is not carried at all.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _same_from_outside(op: Operation, index: int) -> SSAValue | None:
 
 def _restrict(terminator: Operation, keep: Sequence[int]) -> list[object]:
     """Hand out only the values `keep`; returns what made the others."""
-    dropped = [value.owner for i, value in enumerate(terminator.operands) if i not in keep]
+    dropped: list[object] = [value.owner for i, value in enumerate(terminator.operands) if i not in keep]
     terminator.operands = [terminator.operands[i] for i in keep]
     return dropped
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -35,17 +35,28 @@ _WIDER_FLOATS: dict[type, tuple[type, ...]] = {
 }
 
 
+def _is_whole(element_type: Attribute) -> bool:
+    """Whether the type is an integer's or a boolean's."""
+    return isinstance(element_type, IntegerType)
+
+
+def _width(element_type: Attribute) -> int:
+    return cast("Any", element_type).width.data
+
+
 @cache
 def is_exact_conversion(source: Attribute, target: Attribute) -> bool:
     """Whether every value of `source` is a value of `target`."""
-    if isinstance(source, IntegerType):
-        width, unsigned = source.width.data, is_unsigned(source) or source.width.data == 1
-        if isinstance(target, IntegerType):
-            if target.width.data == 1:
+    if _is_whole(source):
+        width = _width(source)
+        unsigned = is_unsigned(source) or width == 1
+        if _is_whole(target):
+            wide = _width(target)
+            if wide == 1:
                 return False
             if unsigned:
-                return target.width.data > width or (is_unsigned(target) and target.width.data == width)
-            return not is_unsigned(target) and target.width.data >= width
+                return wide > width or (is_unsigned(target) and wide == width)
+            return not is_unsigned(target) and wide >= width
         return (width if unsigned else width - 1) <= _PRECISION.get(type(target), 0)
     return type(target) in _WIDER_FLOATS.get(type(source), ())
 
@@ -87,8 +98,8 @@ def sink_reshape(op: Operation) -> Rewrite | None:
     """
     What is computed from a reduction that kept its dimensions is computed before the reshape.
 
-    `divide(reshape(sum), splat)` becomes `reshape(divide(sum, splat))`: the quotient can then be the reduction's epilogue, and the
-    reshape melts into a broadcast or costs nothing at the end.
+    `divide(reshape(sum), splat)` becomes `reshape(divide(sum, splat))`: the quotient can then be the reduction's
+    epilogue, and the reshape melts into a broadcast or costs nothing at the end.
     """
     if not getattr(op, "elementwise", False) or len(op.results) != 1:
         return None

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
@@ -114,9 +115,9 @@ class Simplifier:
         values: list[SSAValue] = []
         for result, value in zip(op.results, folded, strict=True):
             if isinstance(value, Attribute):
-                if not isinstance(value, DenseIntOrFPElementsAttr) or value.type != result.type:
+                if not isinstance(value, DenseIntOrFPElementsAttr) or cast("Any", value).type != result.type:
                     return None
-                constant = ConstantOp.create(properties={"value": value}, result_types=[result.type])
+                constant = ConstantOp.create(properties={"value": cast(Attribute, value)}, result_types=[result.type])
                 new_ops.append(constant)
                 value = constant.results[0]
             values.append(value)

@@ -150,9 +150,7 @@ def simplify_slice(op: Operation) -> Rewrite | None:
     return None
 
 
-def _slice(
-    value: SSAValue, starts: Sequence[int], strides: Sequence[int], shape: Shape, type_: Attribute
-) -> SliceOp:
+def _slice(value: SSAValue, starts: Sequence[int], strides: Sequence[int], shape: Shape, type_: Attribute) -> SliceOp:
     """The slice with a result of `shape`; each limit is the index after the last element taken."""
     limits = [
         start + (size - 1) * stride + 1 if size else start
@@ -201,9 +199,7 @@ def simplify_concatenate(op: Operation) -> Rewrite | None:
 
 def simplify_pad(op: Operation) -> Rewrite | None:
     """Padding by nothing."""
-    nothing = all(
-        not any(integers(op, name)) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
-    )
+    nothing = all(not any(integers(op, name)) for name in ("edge_padding_low", "edge_padding_high", "interior_padding"))
     same = op.operands[0].type == op.results[0].type
     return to(op.operands[0]) if nothing and same else None
 

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 @dataclass(frozen=True)
 class Rewrite:
-    """The operation's results become `values`, after `new_ops` took its place. Without values it was changed in place."""
+    """The operation's results become `values`, `new_ops` take its place. Without values it was changed in place."""
 
     new_ops: Sequence[Operation] = ()
     values: Sequence[SSAValue] | None = None

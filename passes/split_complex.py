@@ -89,7 +89,7 @@ class Splitter:
                         self.block(inner)
             elif isinstance(op, (ReturnOp, OptimizationBarrierOp)):
                 self._carry(op, [])
-            elif isinstance(op, WhileOp) or isinstance(op, (IfOp, CaseOp)):
+            elif isinstance(op, (WhileOp, IfOp, CaseOp)):
                 self._carry(op, self._regions(op))
             elif isinstance(op, ReduceOp):
                 self._reduce(op)

@@ -119,9 +119,7 @@ class PartsBuilder:
         a, b = self.add(AbsOp, (re,)), self.add(AbsOp, (im,))
         large, small = self.add(MaximumOp, (a, b)), self.add(MinimumOp, (a, b))
         ratio = self.add(DivideOp, (small, large))
-        root = self.add(
-            SqrtOp, (self.add(AddOp, (self.splat(1.0, type_), self.add(MultiplyOp, (ratio, ratio)))),)
-        )
+        root = self.add(SqrtOp, (self.add(AddOp, (self.splat(1.0, type_), self.add(MultiplyOp, (ratio, ratio)))),))
         product = self.add(MultiplyOp, (large, root))
         zero, infinity = self.splat(0.0, type_), self.splat(float("inf"), type_)
         product = self.select(self.compare("EQ", large, zero), zero, product)
@@ -144,7 +142,7 @@ def _each(op: Operation, b: PartsBuilder) -> Parts:
 
 def _constant(op: Operation, b: PartsBuilder) -> Parts:
     value: Any = op.properties["value"]
-    data = np.frombuffer(value.data.data, dtype=numpy_dtype(value.get_element_type()))
+    data: Any = np.frombuffer(value.data.data, dtype=numpy_dtype(value.get_element_type()))
     type_ = b.real_type
     re, im = (
         b.add(ConstantOp, (), type_, {"value": dense_constant(np.ascontiguousarray(part), type_)})
