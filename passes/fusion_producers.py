@@ -11,8 +11,11 @@ Nodes are visited from the last to the first, so that all users of a node are pl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from ..hlo_dialect.contraction import DotGeneralOp
+from ..hlo_dialect.types import shape_of
 from .fusion_clusters import Cluster, Clusters, Mode
 from .fusion_cost import CHEAP, FREE, NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
 from .fusion_graph import LOOP_ROLES, Node
@@ -136,7 +139,7 @@ class ProducerFusion:
         if node.role == "reduce":
             return self._fit_reduce(node, cluster)
         if node.role not in LOOP_ROLES:
-            return f"{node.op.name} is never computed inside the fusion of its user"
+            return f"{node.op.name} is a kernel of its own, its result is in memory"
         if cluster.kind not in ("loop", "reduce", "concatenate"):
             return self._refusal(node, cluster)
         uses = self._uses(node, cluster)
@@ -226,15 +229,27 @@ class ProducerFusion:
         name = user.op.name if user is not None else "it"
         match cluster.kind:
             case "dot":
-                return "a contraction reads its operands many times, from memory"
+                return f"would be recomputed {_times_read(node, user)}x"
             case "update":
                 return f"{name} works in place on values in memory"
             case "row":
                 if node.role in ("elementwise", "broadcast", "iota"):
                     return "the row fusion works on rows of another shape"
                 return f"a row fusion holds elementwise operations, broadcasts and reductions, not {node.op.name}"
+            case _ if user is not None and user.op.name == "hlo.reshape":
+                return "the reshape costs nothing where it is, between kernels"
             case _:
                 return f"{name} is not part of a kernel"
+
+
+def _times_read(node: Node, user: Node | None) -> int:
+    """How often a contraction reads each element of its operand: once for each free index of the other operand."""
+    op = user.op if user is not None else None
+    if not isinstance(op, DotGeneralOp):
+        return 1
+    is_lhs = op.operands[0] is node.op.results[0]
+    other, free = (op.operands[1], op.rhs_free) if is_lhs else (op.operands[0], op.lhs_free)
+    return math.prod(shape_of(other)[dim] for dim in free)
 
 
 def signature(cluster: Cluster) -> tuple[object, ...]:

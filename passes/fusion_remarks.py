@@ -11,7 +11,7 @@ from .fusion_graph import LOOP_ROLES, Node
 from .fusion_producers import ProducerFusion
 from .fusion_rows import RowShape, too_few_rows
 
-_COMPUTED = LOOP_ROLES | {"reduce", "dot", "update", "concatenate"}
+_COMPUTED: frozenset[str] = LOOP_ROLES | {"reduce", "dot", "update", "concatenate"}
 
 
 def remarks(clusters: Clusters) -> Iterator[Diagnostic]:
@@ -19,7 +19,7 @@ def remarks(clusters: Clusters) -> Iterator[Diagnostic]:
     rules = ProducerFusion(clusters)
     nodes = clusters.graph.nodes
     for node in nodes:
-        if node.role not in _COMPUTED:
+        if node.role not in _COMPUTED or node.role == "reshape":
             continue
         places = clusters.places[node.index]
         apart: list[Node] = []

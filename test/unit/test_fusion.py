@@ -1,0 +1,405 @@
+"""What fuse-hlo makes of programs: how many kernels of which kind, the same results, in little time."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from xdsl.irdl import irdl_op_definition
+
+from xhlo.hlo_dialect.control_flow import ReturnOp
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.elementwise_unary import TranscendentalOp
+from xhlo.hlo_dialect.fusion import FusionOp
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+from xhlo.hlo_dialect.verification import verify_module
+from xhlo.passes.fusion_graph import is_affine_reshape, role_of
+from xhlo.passes.pipelines import build_passes
+
+FRONT = "inline,simplify-hlo,cse,"
+
+
+def fuse(text: str, pipeline: str = FRONT + "fuse-hlo"):
+    """The fused module and what was said about it."""
+    context = make_context()
+    module = parse_module(text, "<test>", context)
+    for each in build_passes(pipeline):
+        each.apply(context, module)
+    verify_module(module)
+    return module, [diagnostic.message for diagnostic in context.diagnostics.emitted]
+
+
+def kinds(text: str, pipeline: str = FRONT + "fuse-hlo") -> Counter[str]:
+    module, _ = fuse(text, pipeline)
+    return Counter(op.kind.data for op in module.walk() if isinstance(op, FusionOp))
+
+
+def program(arguments: str, body: str, result: str = "") -> str:
+    return f"func.func @main({arguments}) -> {result} {{\n{body}\n}}"
+
+
+MEAN = program(
+    "%x: tensor<64x32xf32>, %y: tensor<64x32xf32>",
+    """
+  %three = hlo.constant dense<3.0> : tensor<f32>
+  %b = hlo.broadcast_in_dim %three, dims = [] : (tensor<f32>) -> tensor<64x32xf32>
+  %0 = hlo.multiply %b, %x : tensor<64x32xf32>
+  %1 = hlo.multiply %0, %x : tensor<64x32xf32>
+  %2 = hlo.add %1, %y : tensor<64x32xf32>
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %3 = hlo.reduce(%2 init: %zero) applies hlo.add across dimensions = [0, 1]
+       : (tensor<64x32xf32>, tensor<f32>) -> tensor<f32>
+  %n = hlo.constant dense<2048.0> : tensor<f32>
+  %4 = hlo.divide %3, %n : tensor<f32>
+  return %4 : tensor<f32>""",
+    "tensor<f32>",
+)
+
+
+def softmax(shape: str, lead: str, rank: int) -> str:
+    dims = list(range(rank))
+    return program(
+        f"%x: tensor<{shape}xf32>",
+        f"""
+  %ninf = hlo.constant dense<0xFF800000> : tensor<f32>
+  %m = hlo.reduce(%x init: %ninf) applies hlo.maximum across dimensions = [{rank - 1}]
+       : (tensor<{shape}xf32>, tensor<f32>) -> tensor<{lead}xf32>
+  %nb = hlo.broadcast_in_dim %ninf, dims = [] : (tensor<f32>) -> tensor<{lead}xf32>
+  %m2 = hlo.maximum %nb, %m : tensor<{lead}xf32>
+  %b1 = hlo.reshape %m2 : (tensor<{lead}xf32>) -> tensor<{lead}x1xf32>
+  %b2 = hlo.broadcast_in_dim %b1, dims = {dims} : (tensor<{lead}x1xf32>) -> tensor<{shape}xf32>
+  %s = hlo.subtract %x, %b2 : tensor<{shape}xf32>
+  %e = hlo.exponential %s : tensor<{shape}xf32>
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  %sum = hlo.reduce(%e init: %z) applies hlo.add across dimensions = [{rank - 1}]
+       : (tensor<{shape}xf32>, tensor<f32>) -> tensor<{lead}xf32>
+  %c1 = hlo.broadcast_in_dim %sum, dims = {dims[:-1]} : (tensor<{lead}xf32>) -> tensor<{lead}x1xf32>
+  %c2 = hlo.broadcast_in_dim %c1, dims = {dims} : (tensor<{lead}x1xf32>) -> tensor<{shape}xf32>
+  %d = hlo.divide %e, %c2 : tensor<{shape}xf32>
+  return %d : tensor<{shape}xf32>""",
+        f"tensor<{shape}xf32>",
+    )
+
+
+LAYERNORM = program(
+    "%x: tensor<16x32xf32>, %gamma: tensor<32xf32>, %beta: tensor<32xf32>",
+    """
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reduce(%x init: %z) applies hlo.add across dimensions = [1]
+       : (tensor<16x32xf32>, tensor<f32>) -> tensor<16xf32>
+  %1 = hlo.broadcast_in_dim %0, dims = [0] : (tensor<16xf32>) -> tensor<16x1xf32>
+  %n = hlo.constant dense<32.0> : tensor<16x1xf32>
+  %mean = hlo.divide %1, %n : tensor<16x1xf32>
+  %2 = hlo.broadcast_in_dim %mean, dims = [0, 1] : (tensor<16x1xf32>) -> tensor<16x32xf32>
+  %3 = hlo.subtract %x, %2 : tensor<16x32xf32>
+  %4 = hlo.multiply %3, %3 : tensor<16x32xf32>
+  %5 = hlo.reduce(%4 init: %z) applies hlo.add across dimensions = [1]
+       : (tensor<16x32xf32>, tensor<f32>) -> tensor<16xf32>
+  %6 = hlo.broadcast_in_dim %5, dims = [0] : (tensor<16xf32>) -> tensor<16x1xf32>
+  %7 = hlo.divide %6, %n : tensor<16x1xf32>
+  %eps = hlo.constant dense<1.0e-5> : tensor<16x1xf32>
+  %8 = hlo.add %7, %eps : tensor<16x1xf32>
+  %9 = hlo.rsqrt %8 : tensor<16x1xf32>
+  %10 = hlo.broadcast_in_dim %9, dims = [0, 1] : (tensor<16x1xf32>) -> tensor<16x32xf32>
+  %11 = hlo.multiply %3, %10 : tensor<16x32xf32>
+  %12 = hlo.broadcast_in_dim %gamma, dims = [1] : (tensor<32xf32>) -> tensor<16x32xf32>
+  %13 = hlo.multiply %11, %12 : tensor<16x32xf32>
+  %14 = hlo.broadcast_in_dim %beta, dims = [1] : (tensor<32xf32>) -> tensor<16x32xf32>
+  %15 = hlo.add %13, %14 : tensor<16x32xf32>
+  return %15 : tensor<16x32xf32>""",
+    "tensor<16x32xf32>",
+)
+
+SIBLINGS = program(
+    "%x: tensor<64xf32>, %y: tensor<64xf32>",
+    """
+  %0 = hlo.exponential %x : tensor<64xf32>
+  %1 = hlo.add %0, %y : tensor<64xf32>
+  %2 = hlo.multiply %0, %x : tensor<64xf32>
+  return %1, %2 : tensor<64xf32>, tensor<64xf32>""",
+    "(tensor<64xf32>, tensor<64xf32>)",
+)
+
+MEAN_AND_VARIANCE = program(
+    "%x: tensor<16x32xf32>",
+    """
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reduce(%x init: %z) applies hlo.add across dimensions = [0]
+       : (tensor<16x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %1 = hlo.multiply %x, %x : tensor<16x32xf32>
+  %2 = hlo.reduce(%1 init: %z) applies hlo.add across dimensions = [0]
+       : (tensor<16x32xf32>, tensor<f32>) -> tensor<32xf32>
+  return %0, %2 : tensor<32xf32>, tensor<32xf32>""",
+    "(tensor<32xf32>, tensor<32xf32>)",
+)
+
+ARGMAX = program(
+    "%x: tensor<8x100xf32>",
+    """
+  %i = hlo.iota dim = 1 : tensor<8x100xi32>
+  %ninf = hlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %sq = hlo.multiply %x, %x : tensor<8x100xf32>
+  %0:2 = hlo.reduce(%sq init: %ninf), (%i init: %zero) across dimensions = [1]
+       : (tensor<8x100xf32>, tensor<8x100xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {
+      %1 = hlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = hlo.select %1, %a, %b : tensor<i1>, tensor<f32>
+      %3 = hlo.select %1, %c, %d : tensor<i1>, tensor<i32>
+      hlo.return %2, %3 : tensor<f32>, tensor<i32>
+    }
+  return %0#1 : tensor<8xi32>""",
+    "tensor<8xi32>",
+)
+
+BATCHNORM = program(
+    "%x: tensor<64x32xf32>",
+    """
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reduce(%x init: %z) applies hlo.add across dimensions = [0]
+       : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %n = hlo.constant dense<64.0> : tensor<32xf32>
+  %1 = hlo.divide %0, %n : tensor<32xf32>
+  %2 = hlo.broadcast_in_dim %1, dims = [1] : (tensor<32xf32>) -> tensor<64x32xf32>
+  %3 = hlo.subtract %x, %2 : tensor<64x32xf32>
+  return %3 : tensor<64x32xf32>""",
+    "tensor<64x32xf32>",
+)
+
+CHAIN = program(
+    "%x: tensor<1024xf32>",
+    "\n".join(
+        f"  %{i + 1} = hlo.{name} %{i if i else 'x'} : tensor<1024xf32>"
+        for i, name in enumerate(["exponential", "tanh", "log_plus_one", "negate"] * 3)
+    )
+    + "\n  return %12 : tensor<1024xf32>",
+    "tensor<1024xf32>",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param(MEAN, {"reduce": 1}, id="mean"),
+        pytest.param(softmax("16x128", "16", 2), {"row": 1}, id="softmax"),
+        pytest.param(softmax("2x4x12x12", "2x4x12", 4), {"row": 1}, id="attention_softmax"),
+        pytest.param(softmax("2x100000", "2", 2), {"loop": 2, "reduce": 2}, id="softmax_of_few_rows"),
+        pytest.param(LAYERNORM, {"row": 1}, id="layernorm"),
+        pytest.param(SIBLINGS, {"loop": 1}, id="siblings"),
+        pytest.param(MEAN_AND_VARIANCE, {"reduce": 1}, id="mean_and_variance"),
+        pytest.param(ARGMAX, {"reduce": 1}, id="argmax"),
+        pytest.param(BATCHNORM, {"reduce": 1, "loop": 1}, id="batchnorm"),
+        pytest.param(CHAIN, {"loop": 1}, id="chain"),
+    ],
+)
+def test_kernels(text: str, wanted: dict[str, int]) -> None:
+    assert kinds(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", [MEAN, softmax("4x8", "4", 2), LAYERNORM, SIBLINGS, MEAN_AND_VARIANCE, ARGMAX, BATCHNORM]
+)
+@pytest.mark.parametrize("strategy", ["default", "none"])
+def test_results_stay(text: str, strategy: str) -> None:
+    same_results(text, f"{FRONT}fuse-hlo{{strategy={strategy}}},outline-kernels")
+
+
+def same_results(text: str, pipeline: str, seed: int = 0) -> None:
+    """Fail unless the pipeline keeps the results that the reference gives on random inputs."""
+    before = parse_module(text, "<test>", make_context())
+    after, _ = fuse(text, pipeline)
+    inputs = random_inputs(before, np.random.default_rng(seed))
+    for wanted, actual in zip(evaluate(before, inputs), evaluate(after, inputs), strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6)
+
+
+def random_inputs(module, rng: np.random.Generator) -> list[np.ndarray]:
+    function = next(op for op in module.body.block.ops if op.sym_name.data == "main")
+    return [
+        np.asarray(rng.standard_normal(argument.type.get_shape()), np.float32) for argument in function.body.block.args
+    ]
+
+
+def test_every_operation_alone() -> None:
+    found = kinds(MEAN, "fuse-hlo{strategy=none}")
+    assert found == {"loop": 5, "reduce": 1}
+
+
+def test_reasons_are_given() -> None:
+    text = program(
+        "%x: tensor<8x16xf32>, %w: tensor<16x512xf32>",
+        """
+  %0 = hlo.exponential %x : tensor<8x16xf32>
+  %1 = hlo.dot_general %0, %w, contracting_dims = [1] x [0]
+       : (tensor<8x16xf32>, tensor<16x512xf32>) -> tensor<8x512xf32>
+  return %1 : tensor<8x512xf32>""",
+        "tensor<8x512xf32>",
+    )
+    _, said = fuse(text)
+    assert said == ["not fused hlo.exponential with hlo.dot_general: would be recomputed 512x"]
+
+
+def test_expensive_producers_are_not_computed_twice() -> None:
+    text = program(
+        "%x: tensor<64xf32>",
+        """
+  %0 = hlo.exponential %x : tensor<64xf32>
+  %1 = hlo.broadcast_in_dim %0, dims = [1] : (tensor<64xf32>) -> tensor<512x64xf32>
+  %2 = hlo.negate %1 : tensor<512x64xf32>
+  return %2 : tensor<512x64xf32>""",
+        "tensor<512x64xf32>",
+    )
+    module, said = fuse(text)
+    assert Counter(op.kind.data for op in module.walk() if isinstance(op, FusionOp)) == {"loop": 2}
+    assert "not fused hlo.exponential with hlo.broadcast_in_dim: would be recomputed 512x" in said
+
+
+def test_no_cycle_through_a_contraction() -> None:
+    """%0 feeds the dot and the add that needs the dot: one fusion of %0 and %2 would need its own result."""
+    text = program(
+        "%x: tensor<8x8xf32>",
+        """
+  %0 = hlo.exponential %x : tensor<8x8xf32>
+  %1 = hlo.dot_general %0, %0, contracting_dims = [1] x [0]
+       : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = hlo.add %0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>""",
+        "tensor<8x8xf32>",
+    )
+    module, said = fuse(text)
+    assert Counter(op.kind.data for op in module.walk() if isinstance(op, FusionOp)) == {"loop": 2, "dot": 1}
+    assert (
+        "not fused hlo.exponential with hlo.add: hlo.dot_general needs the one and is needed by the other" in said
+    )
+
+
+def test_a_new_elementwise_operation_fuses() -> None:
+    @irdl_op_definition
+    class GeluOp(TranscendentalOp):
+        name = "hlo.test_gelu"
+
+    context = make_context()
+    module = parse_module(SIBLINGS, "<test>", context)
+    old = next(op for op in module.walk() if op.name == "hlo.exponential")
+    new = GeluOp.create(operands=list(old.operands), result_types=list(old.result_types))
+    old.parent.insert_op_before(new, old)
+    old.results[0].replace_all_uses_with(new.results[0])
+    for each in build_passes("fuse-hlo"):
+        each.apply(context, module)
+    fusions = [op for op in module.walk() if isinstance(op, FusionOp)]
+    assert len(fusions) == 1
+    assert role_of(new) == "elementwise"
+    assert "hlo.test_gelu" in [op.name for op in fusions[0].body.block.ops]
+
+
+def test_unknown_operations_are_refused_by_name() -> None:
+    text = program(
+        "%x: tensor<4xi32>",
+        """
+  %0 = hlo.bitcast_convert %x : (tensor<4xi32>) -> tensor<4x4xui8>
+  return %0 : tensor<4x4xui8>""",
+        "tensor<4x4xui8>",
+    )
+    with pytest.raises(DiagnosticError, match=r"'hlo.bitcast_convert' op is not supported by fuse-hlo"):
+        fuse(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "affine"),
+    [
+        ((12,), (3, 4), True),
+        ((3, 4), (12,), False),
+        ((1, 3), (3,), True),
+        ((3,), (1, 3, 1), True),
+        ((6, 4), (2, 3, 4), True),
+        ((6, 4), (2, 12), False),
+        ((2, 0), (0,), False),
+        ((), (1, 1), True),
+    ],
+)
+def test_affine_reshapes(source: tuple[int, ...], target: tuple[int, ...], affine: bool) -> None:
+    assert is_affine_reshape(source, target) == affine
+
+
+def random_program(rng: random.Random, size: int, side: int = 4) -> str:
+    """Elementwise operations, reductions, broadcasts, transposes, slices and contractions, at random."""
+    lines = ["  %z = hlo.constant dense<0.0> : tensor<f32>", "  %one = hlo.constant dense<1.0> : tensor<f32>"]
+    full, row, scalar = (f"tensor<{side}x{side + 1}xf32>", f"tensor<{side}xf32>", "tensor<f32>")
+    values: dict[str, list[str]] = {full: ["%x", "%y"], row: ["%v", "%v"], scalar: ["%z", "%one"]}
+    for number in range(size):
+        name = f"%n{number}"
+        type_ = rng.choice([full, full, full, row, scalar])
+        pick = lambda t: rng.choice(values[t][-6:])  # noqa: E731
+        choice = rng.random()
+        if choice < 0.55:
+            op = rng.choice(["add", "multiply", "maximum", "subtract"])
+            lines.append(f"  {name} = hlo.{op} {pick(type_)}, {pick(type_)} : {type_}")
+        elif choice < 0.65:
+            op = rng.choice(["tanh", "logistic", "negate", "sine"])
+            lines.append(f"  {name} = hlo.{op} {pick(type_)} : {type_}")
+        elif type_ == full and choice < 0.8:
+            lines.append(
+                f"  {name} = hlo.broadcast_in_dim {pick(row)}, dims = [0] : ({row}) -> {full}"
+                if rng.random() < 0.7
+                else f"  {name} = hlo.reverse {pick(full)}, dims = [1] : {full}"
+            )
+        elif type_ == full:
+            square = f"tensor<{side}x{side}xf32>"
+            lines.append(
+                f"  {name}s = hlo.dot_general {pick(full)}, {pick(full)}, contracting_dims = [1] x [1]"
+                f" : ({full}, {full}) -> {square}"
+            )
+            lines.append(
+                f"  {name} = hlo.dot_general {name}s, {pick(full)}, contracting_dims = [1] x [0]"
+                f" : ({square}, {full}) -> {full}"
+            )
+            lines.append(f"  {name}t = hlo.tanh {name} : {full}")
+            name += "t"
+        elif type_ == row:
+            lines.append(
+                f"  {name} = hlo.reduce({pick(full)} init: %z) applies hlo.maximum across dimensions = [1]"
+                f" : ({full}, {scalar}) -> {row}"
+            )
+        else:
+            lines.append(
+                f"  {name} = hlo.reduce({pick(row)} init: %z) applies hlo.maximum across dimensions = [0]"
+                f" : ({row}, {scalar}) -> {scalar}"
+            )
+        values[type_].append(name)
+    outputs = [(values[t][-k], t) for t in (full, row, scalar) for k in (1, 2)]
+    lines.append(f"  return {', '.join(v for v, _ in outputs)} : {', '.join(t for _, t in outputs)}")
+    types = ", ".join(t for _, t in outputs)
+    return program(f"%x: {full}, %y: {full}, %v: {row}", "\n".join(lines), f"({types})")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_keep_their_results(seed: int) -> None:
+    rng = random.Random(seed)
+    same_results(random_program(rng, rng.randint(5, 60)), FRONT + "fuse-hlo,outline-kernels", seed)
+
+
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_random_programs_without_simplification(seed: int) -> None:
+    rng = random.Random(seed)
+    same_results(random_program(rng, rng.randint(5, 60)), "fuse-hlo,outline-kernels", seed)
+
+
+def test_fusion_is_fast() -> None:
+    """2,000 operations in well under a second (the bound is loose: machines that run tests are busy)."""
+    context = make_context()
+    module = parse_module(random_program(random.Random(7), 2000), "<test>", context)
+    (fusion,) = build_passes("fuse-hlo")
+    start = time.process_time()
+    fusion.apply(context, module)
+    assert time.process_time() - start < 1.5
+
+
+def test_terminators_of_fusions() -> None:
+    module, _ = fuse(MEAN)
+    fusion = next(op for op in module.walk() if isinstance(op, FusionOp))
+    assert isinstance(fusion.body.block.last_op, ReturnOp)
