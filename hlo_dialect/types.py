@@ -3,13 +3,13 @@ Element types and tensor types of the hlo dialect, and their NumPy counterparts.
 
 Constants are `DenseIntOrFPElementsAttr` in one canonical form: the data holds either every element in row-major
 order, or exactly one element when all are equal (a splat). An i1 element takes one byte, 0 or 1.
-Build them with `dense_constant`, read them with `constant_array`; never through xDSL's `from_list`, which expands splats.
+Build them with `dense_constant`, read them with `constant_array`; never through xDSL's `from_list`: it expands splats.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast
 
 import ml_dtypes
@@ -67,7 +67,7 @@ def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
     return cast("IntegerType[Any, Any]", element_type) if isinstance(element_type, IntegerType) else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     """The NumPy dtype of an hlo element type, or None where hlo does not support the type."""
     if (integer := _as_integer(element_type)) is not None:
@@ -81,7 +81,7 @@ def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     return None if found is None else np.dtype(found)
 
 
-@lru_cache(maxsize=None)
+@cache
 def element_type_of(dtype: np.dtype[Any]) -> Attribute | None:
     """The hlo element type of a NumPy dtype: the inverse of `numpy_dtype`; None where there is none."""
     for (width, unsigned), found in _INT_DTYPES.items():

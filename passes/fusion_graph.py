@@ -21,16 +21,9 @@ from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, Retu
 from ..hlo_dialect.creation import ConstantOp, IotaOp
 from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.fusion import FusionOp
-from ..hlo_dialect.movement import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    PadOp,
-    ReshapeOp,
-    ReverseOp,
-    SliceOp,
-    TransposeOp,
-)
+from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..hlo_dialect.reduction import ReduceOp
+from ..hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
 from ..hlo_dialect.types import is_splat, numpy_dtype
 from .fusion_cost import cost_of
 

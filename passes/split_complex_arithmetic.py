@@ -38,15 +38,8 @@ from ..hlo_dialect.elementwise_unary import (
     SineOp,
     SqrtOp,
 )
-from ..hlo_dialect.movement import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    PadOp,
-    ReshapeOp,
-    ReverseOp,
-    SliceOp,
-    TransposeOp,
-)
+from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ..hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
 from ..hlo_dialect.types import (
     Array,
     HloTensor,

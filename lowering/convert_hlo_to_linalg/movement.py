@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import movement as hlo
+from ...hlo_dialect import slicing
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.types import make_tensor, shape_of
 from .emission import (
@@ -45,7 +46,7 @@ def _transpose(op: hlo.TransposeOp, emitter: Emitter) -> None:
     emitter.moved(op.result, emitter.get(op.operand), dims_map(len(dims), dims))
 
 
-def _slice(op: hlo.SliceOp, emitter: Emitter) -> None:
+def _slice(op: slicing.SliceOp, emitter: Emitter) -> None:
     results = [
         AffineExpr.dimension(dim) * stride + start if (start, stride) != (0, 1) else AffineExpr.dimension(dim)
         for dim, (start, stride) in enumerate(zip(ints(op.start_indices), ints(op.strides), strict=True))
@@ -139,7 +140,7 @@ def _reshape(op: hlo.ReshapeOp, emitter: Emitter) -> None:
         emitter.moved(op.result, emitter.get(op.operand), affine_map(len(shape), *index))
 
 
-def _concatenate(op: hlo.ConcatenateOp, emitter: Emitter) -> None:
+def _concatenate(op: slicing.ConcatenateOp, emitter: Emitter) -> None:
     """Each operand is inserted into its slice of the result."""
     type_: Any = signless(op.result.type)
     dim = op.dimension.value.data
@@ -172,7 +173,7 @@ def insert(
     return emitter.add(op).results[0]
 
 
-def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
+def _pad(op: slicing.PadOp, emitter: Emitter) -> None:
     """Each element reads its place in the operand, clamped, and keeps it where the place was inside."""
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
@@ -216,9 +217,9 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
 PATTERNS = (
     (hlo.BroadcastInDimOp, _broadcast),
     (hlo.TransposeOp, _transpose),
-    (hlo.SliceOp, _slice),
+    (slicing.SliceOp, _slice),
     (hlo.ReverseOp, _reverse),
     (hlo.ReshapeOp, _reshape),
-    (hlo.ConcatenateOp, _concatenate),
-    (hlo.PadOp, _pad),
+    (slicing.ConcatenateOp, _concatenate),
+    (slicing.PadOp, _pad),
 )

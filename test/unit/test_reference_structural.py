@@ -21,17 +21,10 @@ from xhlo.hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, R
 from xhlo.hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from xhlo.hlo_dialect.elementwise_binary import AddOp, MaximumOp, SubtractOp
 from xhlo.hlo_dialect.fusion import FusionOp
-from xhlo.hlo_dialect.movement import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    PadOp,
-    ReshapeOp,
-    ReverseOp,
-    SliceOp,
-    TransposeOp,
-)
+from xhlo.hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from xhlo.hlo_dialect.reduction import ReduceOp, is_promotable, single_combiner
 from xhlo.hlo_dialect.shapes import DYNAMIC
+from xhlo.hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
 from xhlo.hlo_dialect.tuples import GetTupleElementOp, TupleOp
 from xhlo.hlo_dialect.types import HloTensor, bf16, f32, f64, i1, i32, i64, make_tensor, shape_of
 
