@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
 SOURCES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
-MAX_LINES = 600
-"""The house says about 500."""
+MAX_LINES = 500
+"""A file that grows past it holds two things."""
 
 
 @pytest.mark.parametrize("floor", FLOORS)
