@@ -130,7 +130,7 @@ class Simplifier:
             self._push(op)
             return
         users = [use.operation for result in op.results for use in result.uses]
-        sources = [operand.owner for operand in op.operands]
+        sources = [value.owner for inner in op.walk() for value in inner.operands]
         replace_op(op, rewrite.new_ops, rewrite.values)
         for each in (*rewrite.new_ops, *users, *sources):
             self._push(each)

@@ -1,0 +1,18 @@
+// RUN: hlo-opt %s --extract-checks | filecheck %s
+
+// The operands of a check become results of the entry; an annotation becomes its operand.
+
+// CHECK: builtin.module attributes {
+// CHECK-SAME: xhlo.checks = [{
+// CHECK-SAME: kind = "expect_eq"
+// CHECK-SAME: results = [1 : i64, 2 : i64]
+// CHECK-SAME: xhlo.result_count = 1
+// CHECK: func.func @main(%[[X:.*]]: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+// CHECK-NEXT: %[[S:.*]] = hlo.add %[[X]], %[[X]]
+// CHECK-NEXT: func.return %[[S]], %[[S]], %[[X]]
+func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %0 = hlo.custom_call @Sharding(%x) : (tensor<2xi32>) -> tensor<2xi32>
+  %1 = hlo.add %0, %x : tensor<2xi32>
+  hlo.custom_call @check.expect_eq(%1, %x) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
+  return %1 : tensor<2xi32>
+}

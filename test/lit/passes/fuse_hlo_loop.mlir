@@ -1,0 +1,99 @@
+// RUN: hlo-opt %s --fuse-hlo --split-input-file | filecheck %s
+
+// Elementwise operations and index maps are one kernel; splat constants are cloned into it.
+
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[R:.*]] = hlo.fusion loop (%[[X:.*]] = %{{.*}} : tensor<4x8xf32>, %[[V:.*]] = %{{.*}} : tensor<4xf32>) -> tensor<8x4xf32> {
+// CHECK-NEXT: %[[T:.*]] = hlo.transpose %[[X]]
+// CHECK-NEXT: %[[B:.*]] = hlo.broadcast_in_dim %[[V]]
+// CHECK-NEXT: %[[M:.*]] = hlo.multiply %[[T]], %[[B]]
+// CHECK-NEXT: %[[TWO:.*]] = hlo.constant dense<2.0
+// CHECK-NEXT: hlo.add %[[M]], %[[TWO]]
+// CHECK: func.return %[[R]]
+func.func @chain(%x: tensor<4x8xf32>, %v: tensor<4xf32>) -> tensor<8x4xf32> {
+  %two = hlo.constant dense<2.0> : tensor<8x4xf32>
+  %0 = hlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %1 = hlo.broadcast_in_dim %v, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  %2 = hlo.multiply %0, %1 : tensor<8x4xf32>
+  %3 = hlo.add %2, %two : tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}
+
+// -----
+
+// A value with several users becomes one more result, when they can all be in one kernel.
+
+// CHECK-LABEL: func.func @several_results
+// CHECK: %[[R:.*]]:2 = hlo.fusion loop
+// CHECK: hlo.exponential
+// CHECK-NEXT: hlo.negate
+// CHECK-NEXT: hlo.tanh
+// CHECK: func.return %[[R]]#0, %[[R]]#1
+func.func @several_results(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %0 = hlo.exponential %x : tensor<16xf32>
+  %1 = hlo.negate %0 : tensor<16xf32>
+  %2 = hlo.tanh %0 : tensor<16xf32>
+  return %1, %2 : tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
+// A reshape at the border of a kernel stays outside, where it costs nothing; a barrier keeps kernels apart and goes.
+
+// CHECK-LABEL: func.func @borders
+// CHECK-NEXT: %[[S:.*]] = hlo.reshape %{{.*}}
+// CHECK-NEXT: %[[A:.*]] = hlo.fusion loop (%{{.*}} = %[[S]] :
+// CHECK-NOT: hlo.optimization_barrier
+// CHECK: hlo.fusion loop (%{{.*}} = %[[A]] :
+func.func @borders(%x: tensor<16xf32>) -> tensor<4x4xf32> {
+  %0 = hlo.reshape %x : (tensor<16xf32>) -> tensor<4x4xf32>
+  %1 = hlo.exponential %0 : tensor<4x4xf32>
+  %2 = hlo.optimization_barrier %1 : tensor<4x4xf32>
+  %3 = hlo.negate %2 : tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}
+
+// -----
+
+// What a contraction and an in-place update read is in memory: a splat is filled by a kernel of its own.
+
+// CHECK-LABEL: func.func @from_memory
+// CHECK: %[[Z:.*]] = hlo.fusion loop () -> tensor<8xf32>
+// CHECK: hlo.fusion update (%[[A:.*]] = %[[Z]] : tensor<8xf32>, %[[U:.*]] = %{{.*}} : tensor<2xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[I:.*]] = hlo.constant dense<3> : tensor<i32>
+// CHECK-NEXT: hlo.dynamic_update_slice %[[A]], %[[U]], %[[I]]
+func.func @from_memory(%u: tensor<2xf32>) -> tensor<8xf32> {
+  %zeros = hlo.constant dense<0.0> : tensor<8xf32>
+  %three = hlo.constant dense<3> : tensor<i32>
+  %0 = hlo.dynamic_update_slice %zeros, %u, %three : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// The bodies of control flow are partitioned like the function's.
+
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: hlo.while
+// CHECK-NEXT: cond {
+// CHECK-NEXT: %[[P:.*]] = hlo.fusion loop
+// CHECK: hlo.return %[[P]]
+// CHECK: do {
+// CHECK-NEXT: %[[N:.*]]:2 = hlo.fusion loop
+// CHECK: hlo.return %[[N]]#0, %[[N]]#1
+func.func @in_a_loop(%x: tensor<f32>) -> tensor<f32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %ten = hlo.constant dense<10> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<f32>
+    cond {
+      %1 = hlo.compare LT, %i, %ten, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.add %i, %one : tensor<i32>
+      %2 = hlo.convert %1 : (tensor<i32>) -> tensor<f32>
+      %3 = hlo.multiply %v, %2 : tensor<f32>
+      hlo.return %1, %3 : tensor<i32>, tensor<f32>
+    }
+  return %0#1 : tensor<f32>
+}

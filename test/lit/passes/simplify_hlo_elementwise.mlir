@@ -1,0 +1,56 @@
+// RUN: hlo-opt %s --simplify-hlo --split-input-file | filecheck %s
+
+// Small constants are computed; splats stay splats at any size.
+
+// CHECK-LABEL: func.func @constants
+// CHECK-DAG: hlo.constant dense<[4, 6]> : tensor<2xi32>
+// CHECK-DAG: hlo.constant dense<5.0{{.*}}> : tensor<1000000xf32>
+// CHECK-NOT: hlo.add
+func.func @constants() -> (tensor<2xi32>, tensor<1000000xf32>) {
+  %0 = hlo.constant dense<[1, 2]> : tensor<2xi32>
+  %1 = hlo.constant dense<[3, 4]> : tensor<2xi32>
+  %2 = hlo.add %0, %1 : tensor<2xi32>
+  %3 = hlo.constant dense<2.0> : tensor<f32>
+  %4 = hlo.broadcast_in_dim %3, dims = [] : (tensor<f32>) -> tensor<1000000xf32>
+  %5 = hlo.constant dense<3.0> : tensor<1000000xf32>
+  %6 = hlo.add %4, %5 : tensor<1000000xf32>
+  return %2, %6 : tensor<2xi32>, tensor<1000000xf32>
+}
+
+// -----
+
+// x + 0.0 changes -0.0, and stays; -inf is neutral for the maximum.
+
+// CHECK-LABEL: func.func @identities
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[I:.*]]: tensor<4xi32>)
+// CHECK: %[[S:.*]] = hlo.add %[[X]]
+// CHECK-NOT: hlo.
+// CHECK: func.return %[[S]], %[[I]], %[[X]]
+func.func @identities(%x: tensor<4xf32>, %i: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>, tensor<4xf32>) {
+  %0 = hlo.constant dense<0.0> : tensor<4xf32>
+  %1 = hlo.add %x, %0 : tensor<4xf32>
+  %2 = hlo.constant dense<0> : tensor<4xi32>
+  %3 = hlo.add %i, %2 : tensor<4xi32>
+  %4 = hlo.constant dense<0xFF800000> : tensor<4xf32>
+  %5 = hlo.maximum %4, %x : tensor<4xf32>
+  return %1, %3, %5 : tensor<4xf32>, tensor<4xi32>, tensor<4xf32>
+}
+
+// -----
+
+// A conversion that loses nothing melts into the next; one that rounds stays.
+
+// CHECK-LABEL: func.func @conversions
+// CHECK-SAME: (%[[X:.*]]: tensor<f16>, %[[Y:.*]]: tensor<f32>)
+// CHECK-NEXT: %[[D:.*]] = hlo.convert %[[X]] : (tensor<f16>) -> tensor<f64>
+// CHECK-NEXT: %[[H:.*]] = hlo.convert %[[Y]] : (tensor<f32>) -> tensor<f16>
+// CHECK-NEXT: %[[W:.*]] = hlo.convert %[[H]] : (tensor<f16>) -> tensor<f32>
+// CHECK-NEXT: func.return %[[D]], %[[X]], %[[W]]
+func.func @conversions(%x: tensor<f16>, %y: tensor<f32>) -> (tensor<f64>, tensor<f16>, tensor<f32>) {
+  %0 = hlo.convert %x : (tensor<f16>) -> tensor<f32>
+  %1 = hlo.convert %0 : (tensor<f32>) -> tensor<f64>
+  %2 = hlo.convert %0 : (tensor<f32>) -> tensor<f16>
+  %3 = hlo.convert %y : (tensor<f32>) -> tensor<f16>
+  %4 = hlo.convert %3 : (tensor<f16>) -> tensor<f32>
+  return %1, %2, %4 : tensor<f64>, tensor<f16>, tensor<f32>
+}

@@ -1,0 +1,69 @@
+// RUN: hlo-opt %s --simplify-hlo --split-input-file | filecheck %s
+
+// CHECK-LABEL: func.func @broadcasts
+// CHECK-NEXT: hlo.broadcast_in_dim %{{.*}}, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: func.return
+func.func @broadcasts(%x: tensor<4xf32>) -> tensor<4x8xf32> {
+  %0 = hlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32>
+  %1 = hlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dropped_dimension
+// CHECK-NEXT: hlo.broadcast_in_dim %{{.*}}, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: func.return
+func.func @dropped_dimension(%x: tensor<4x1xf32>) -> tensor<4x8xf32> {
+  %0 = hlo.reshape %x : (tensor<4x1xf32>) -> tensor<4xf32>
+  %1 = hlo.broadcast_in_dim %0, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @reshapes_and_transposes
+// CHECK-NEXT: %[[T:.*]] = hlo.transpose %{{.*}}, dims = [1, 2, 0]
+// CHECK-NEXT: %[[R:.*]] = hlo.reshape %{{.*}} : (tensor<2x3x4xf32>) -> tensor<24xf32>
+// CHECK-NEXT: func.return %[[T]], %[[R]]
+func.func @reshapes_and_transposes(%x: tensor<2x3x4xf32>) -> (tensor<3x4x2xf32>, tensor<24xf32>) {
+  %0 = hlo.transpose %x, dims = [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  %1 = hlo.transpose %0, dims = [0, 2, 1] : (tensor<3x2x4xf32>) -> tensor<3x4x2xf32>
+  %2 = hlo.reshape %x : (tensor<2x3x4xf32>) -> tensor<2x3x1x4xf32>
+  %3 = hlo.transpose %2, dims = [0, 2, 1, 3] : (tensor<2x3x1x4xf32>) -> tensor<2x1x3x4xf32>
+  %4 = hlo.reshape %3 : (tensor<2x1x3x4xf32>) -> tensor<24xf32>
+  return %1, %4 : tensor<3x4x2xf32>, tensor<24xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @slices
+// CHECK-NEXT: %[[S:.*]] = hlo.slice %{{.*}} [3:8:4]
+// CHECK-NEXT: %[[C:.*]] = hlo.slice %{{.*}} [1:3]
+// CHECK-NEXT: %[[B:.*]] = hlo.broadcast_in_dim %[[C]], dims = [0] : (tensor<2xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: func.return %[[S]], %[[B]]
+func.func @slices(%x: tensor<10xf32>) -> (tensor<2xf32>, tensor<2x5xf32>) {
+  %0 = hlo.slice %x [1:10:2] : (tensor<10xf32>) -> tensor<5xf32>
+  %1 = hlo.slice %0 [1:5:2] : (tensor<5xf32>) -> tensor<2xf32>
+  %2 = hlo.broadcast_in_dim %x, dims = [0] : (tensor<10xf32>) -> tensor<10x6xf32>
+  %3 = hlo.slice %2 [1:3, 1:6] : (tensor<10x6xf32>) -> tensor<2x5xf32>
+  return %1, %3 : tensor<2xf32>, tensor<2x5xf32>
+}
+
+// -----
+
+// What follows a reduction that kept its dimensions comes before the reshape.
+
+// CHECK-LABEL: func.func @keepdims
+// CHECK: %[[S:.*]] = hlo.reduce
+// CHECK-NEXT: %[[N:.*]] = hlo.constant dense<8.0{{.*}}> : tensor<4xf32>
+// CHECK-NEXT: %[[Q:.*]] = hlo.divide %[[S]], %[[N]] : tensor<4xf32>
+// CHECK-NEXT: hlo.reshape %[[Q]] : (tensor<4xf32>) -> tensor<4x1xf32>
+func.func @keepdims(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.reduce(%x init: %zero) applies hlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = hlo.reshape %0 : (tensor<4xf32>) -> tensor<4x1xf32>
+  %n = hlo.constant dense<8.0> : tensor<4x1xf32>
+  %2 = hlo.divide %1, %n : tensor<4x1xf32>
+  return %2 : tensor<4x1xf32>
+}
