@@ -1,0 +1,436 @@
+"""
+Random valid programs: text in StableHLO's generic form, inputs, and how far each result may be from the exact one.
+
+A program is made from one `random.Random`, so a seed names it, and hypothesis can shrink it. Integers, booleans and
+floats that are reached by correctly rounded operations alone are `exact`; other floats carry bounds of their size and
+of their error, and no operation is made of them that would blow the error up (a comparison, a conversion to integers).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Shape = tuple[int, ...]
+
+FLOATS = ("f32", "f64", "bf16", "f16")
+SIGNED = ("i8", "i16", "i32", "i64")
+UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
+INTEGERS = SIGNED + UNSIGNED
+DTYPES: dict[str, np.dtype[Any]] = {
+    "i1": np.dtype(np.bool_),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    **{f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"ui{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+}
+EPSILON = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+"""Half a unit in the last place of 1: the error of one rounding."""
+LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300}
+"""Bounds above it count as infinite."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is known of a float tensor's elements. Integers and booleans have the default."""
+
+    bound: float = math.inf
+    """Of the size of finite elements; infinite where there may be infinities."""
+    error: float = 0.0
+    """The absolute error that may have gathered."""
+    relative: float = 0.0
+    """The relative error; where it is not 0 the elements may be anything, and are only moved and returned."""
+    whole: bool = False
+    """All elements are integral, or NaN."""
+    nan: bool = False
+
+    @property
+    def exact(self) -> bool:
+        return self.error == 0 and self.relative == 0
+
+    def or_else(self, other: Claim) -> Claim:
+        """What holds of a tensor whose elements come from two."""
+        return Claim(
+            max(self.bound, other.bound),
+            max(self.error, other.error),
+            max(self.relative, other.relative),
+            self.whole and other.whole,
+            self.nan or other.nan,
+        )
+
+
+EXACT = Claim()
+ANYTHING = Claim(nan=True)
+
+
+@dataclass(frozen=True)
+class Value:
+    """An SSA value: `name` with its sign and result number, element type, shape."""
+
+    name: str
+    dtype: str
+    shape: Shape
+    claim: Claim = EXACT
+
+    @property
+    def type(self) -> str:
+        return tensor_text(self.dtype, self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    @property
+    def exact(self) -> bool:
+        return self.claim.exact
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+def tensor_text(dtype: str, shape: Shape) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{dtype}>"
+
+
+def ints_text(values: Any) -> str:
+    items = ", ".join(map(str, values))
+    return f"array<i64: {items}>" if items else "array<i64>"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The sort of programs wanted."""
+
+    operations: tuple[int, int] = (3, 40)
+    sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 7, 8, 13, 17)
+    empty: float = 0.02
+    """Probability of a dimension of size 0."""
+    volume: int = 3000
+    """Largest number of elements of a tensor."""
+    ranks: tuple[int, ...] = (0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
+    dtypes: tuple[str, ...] = ("f32", "f32", "f32", "i32", "i32", "i1", *FLOATS, *INTEGERS)
+    depth: int = 2
+    """Control flow nests so deep."""
+    shapes: tuple[Shape, ...] = ()
+    """Chosen half of the time where there are some."""
+
+
+SMALL = Profile()
+FLAT = Profile(depth=0, operations=(3, 20))
+LARGE = Profile(
+    operations=(3, 10),
+    sizes=(1, 3, 16, 31, 64, 130, 257),
+    volume=90_000,
+    empty=0.0,
+    ranks=(1, 2, 2, 3),
+    dtypes=("f32", "f32", "f32", "f64", "i32", "i8", "bf16", "f16", "i1", "ui16"),
+    depth=1,
+    shapes=((300, 257), (70_000,), (64, 65, 16), (257,), (300,), (1024, 64), (2, 35_000), (35_001, 2), (128, 128)),
+)
+
+
+@dataclass
+class Program:
+    """A program and what to run it on."""
+
+    text: str
+    inputs: list[np.ndarray]
+    results: list[Value]
+    """The types and claims of the results."""
+
+
+def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str) -> np.ndarray:
+    """
+    An array of one of the kinds: "whole" small integers, "moderate" numbers, "special" with NaN, infinities, denormals
+    (floats), with the extreme numbers (integers).
+    """
+    numbers = np.random.default_rng(random_.getrandbits(32))
+    target = DTYPES[dtype]
+    if dtype == "i1":
+        return numbers.integers(0, 2, shape).astype(np.bool_)
+    if dtype in INTEGERS:
+        info = np.iinfo(target)
+        if kind == "special":
+            values = numbers.integers(info.min, info.max, shape, dtype=target, endpoint=True)
+            edges = np.array([0, 1, info.max, info.min, info.max - 1], target)
+            return np.where(numbers.random(shape) < 0.3, numbers.choice(edges, shape), values).astype(target)
+        return numbers.integers(0 if info.min == 0 else -5, 6, shape).astype(target)
+    if kind == "whole":
+        return np.asarray(numbers.integers(-4, 5, shape)).astype(target)
+    values = np.asarray(numbers.uniform(-2, 2, shape)).astype(target)
+    if kind == "special":
+        info = ml_dtypes.finfo(target)
+        edges = np.array(
+            [0.0, -0.0, np.inf, -np.inf, np.nan, info.smallest_subnormal, -info.tiny, info.max, info.min, 0.5, 2.5, 1e3]
+        ).astype(target)
+        values = np.where(numbers.random(shape) < 0.3, numbers.choice(edges, shape), values).astype(target)
+    return np.asarray(values, target)
+
+
+def claim_of(array: np.ndarray, dtype: str) -> Claim:
+    """What is true of the elements."""
+    if dtype not in FLOATS:
+        return EXACT
+    wide = array.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    bound = float(np.max(np.abs(finite), initial=0)) if not np.isinf(wide).any() else math.inf
+    bound = math.inf if bound > LARGEST[dtype] else bound
+    return Claim(bound, whole=bool(math.isfinite(bound) and (finite == np.rint(finite)).all()), nan=bool(np.isnan(wide).any()))
+
+
+def dense_text(array: np.ndarray, dtype: str, by_bits: bool) -> str:
+    """The literal of a dense attribute; a 0-d array makes a splat of any shape."""
+    if array.size == 0:
+        return ""
+    if dtype == "i1":
+        return _nested(array, lambda element: "true" if element else "false")
+    if dtype in INTEGERS:
+        return _nested(array, lambda element: str(int(element)))
+    if by_bits and array.ndim:
+        return f'"0x{array.tobytes().hex().upper()}"'
+    bits = array.view(f"u{array.dtype.itemsize}") if array.ndim else array.reshape(1).view(f"u{array.dtype.itemsize}")[0]
+    digits = 2 * array.dtype.itemsize
+    return _nested(bits, lambda element: f"0x{int(element):0{digits}X}")
+
+
+def _nested(array: Any, spell: Callable[[Any], str]) -> str:
+    if np.ndim(array) == 0:
+        return spell(array)
+    return "[" + ", ".join(_nested(part, spell) for part in array) + "]"
+
+
+@dataclass
+class Builder:
+    """Writes a program; `scope` holds the values that can be used where it writes."""
+
+    random: random.Random
+    profile: Profile
+    lines: list[str] = field(default_factory=list)
+    arguments: list[Value] = field(default_factory=list)
+    inputs: list[np.ndarray] = field(default_factory=list)
+    scope: list[Value] = field(default_factory=list)
+    depth: int = 0
+    budget: int = 0
+    counter: int = 0
+
+    # Choosing --------------------------------------------------------------------------------------------------
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def shape(self, rank: int | None = None) -> Shape:
+        """A random shape within the profile's volume."""
+        profile, choose = self.profile, self.random.choice
+        if rank is None and profile.shapes and self.chance(0.6):
+            return choose(profile.shapes)
+        rank = choose(profile.ranks) if rank is None else rank
+        sizes: list[int] = []
+        for _ in range(rank):
+            room = profile.volume // max(1, math.prod(sizes))
+            fitting = [size for size in profile.sizes if size <= room] or [1]
+            sizes.append(0 if self.chance(profile.empty) else choose(fitting))
+        return tuple(sizes)
+
+    def pick(self, wanted: Callable[[Value], bool]) -> Value | None:
+        """A value in scope, the younger the likelier."""
+        found = [value for value in self.scope if wanted(value)]
+        if not found:
+            return None
+        return found[max(self.random.randrange(len(found)), self.random.randrange(len(found)))]
+
+    def like(self, dtype: str, shape: Shape, wanted: Callable[[Claim], bool] = lambda claim: claim.exact) -> Value:
+        """A value of the type, found in scope or made."""
+        found = self.pick(lambda v: v.dtype == dtype and v.shape == shape and wanted(v.claim))
+        if found is not None and self.chance(0.85):
+            return found
+        made = self._made_like(dtype, shape)
+        return made if made is not None and wanted(made.claim) else self.leaf(dtype, shape, wanted)
+
+    def _made_like(self, dtype: str, shape: Shape) -> Value | None:
+        """By a broadcast of a smaller value, a conversion, or a reshape; None where nothing fits."""
+        way = self.random.randrange(3)
+        if way == 0:
+            smaller = self.pick(lambda v: v.dtype == dtype and embedding(v.shape, shape) is not None and v.shape != shape)
+            if smaller is not None:
+                dims = embedding(smaller.shape, shape)
+                return self.emit("broadcast_in_dim", [smaller], dtype, shape, smaller.claim, broadcast_dimensions=ints_text(dims or ()))
+        elif way == 1:
+            other = self.pick(lambda v: v.shape == shape and v.dtype != dtype and v.exact)
+            return None if other is None else self.convert(other, dtype)
+        else:
+            other = self.pick(lambda v: v.dtype == dtype and v.shape != shape and v.size == math.prod(shape))
+            return None if other is None else self.emit("reshape", [other], dtype, shape, other.claim)
+        return None
+
+    def leaf(self, dtype: str, shape: Shape, wanted: Callable[[Claim], bool] = lambda claim: True) -> Value:
+        """A new argument or constant."""
+        for _ in range(20):
+            kind = self.random.choice(("whole", "whole", "moderate", "special") if dtype in FLOATS else ("whole", "special"))
+            splat = self.chance(0.3)
+            array = random_array(self.random, dtype, () if splat else shape, kind)
+            if splat and self.chance(0.5):
+                array = np.asarray(self.random.choice((0, 1)), DTYPES[dtype])
+            claim = claim_of(array, dtype)
+            if wanted(claim):
+                break
+        else:
+            splat, array = True, np.asarray(1, DTYPES[dtype])
+            claim = claim_of(array, dtype)
+        if splat or (array.size <= 40 and self.chance(0.5)):
+            return self.constant(array, dtype, shape, claim)
+        return self.argument(array, dtype, claim)
+
+    def constant(self, array: np.ndarray, dtype: str, shape: Shape, claim: Claim | None = None) -> Value:
+        claim = claim_of(array, dtype) if claim is None else claim
+        literal = "" if math.prod(shape) == 0 else dense_text(array, dtype, self.chance(0.5))
+        return self.emit("constant", [], dtype, shape, claim, value=f"dense<{literal}> : {tensor_text(dtype, shape)}")
+
+    def scalar(self, number: Any, dtype: str) -> Value:
+        return self.constant(np.asarray(number, DTYPES[dtype]), dtype, ())
+
+    def splat(self, number: Any, dtype: str, shape: Shape) -> Value:
+        return self.constant(np.asarray(number, DTYPES[dtype]), dtype, shape)
+
+    def argument(self, array: np.ndarray, dtype: str, claim: Claim) -> Value:
+        value = Value(f"%arg{len(self.arguments)}", dtype, array.shape, claim)
+        self.arguments.append(value)
+        self.inputs.append(array)
+        self.scope.append(value)
+        return value
+
+    # Writing ---------------------------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        self.counter += 1
+        return f"%v{self.counter}"
+
+    def emit(self, op: str, operands: list[Value], dtype: str, shape: Shape, claim: Claim = EXACT, **properties: str) -> Value:
+        """Write an operation of one result, which comes into scope."""
+        result = Value(self.name(), dtype, shape, claim)
+        self.line(result.name, op, operands, [result.type], [], properties)
+        self.scope.append(result)
+        return result
+
+    def emit_with_regions(
+        self, op: str, operands: list[Value], results: list[Value], regions: list[str], **properties: str
+    ) -> list[Value]:
+        """The same for any number of results (their names are given here) and with regions."""
+        name = self.name()
+        group = name if len(results) == 1 else f"{name}:{len(results)}"
+        named = [replace(r, name=name if len(results) == 1 else f"{name}#{i}") for i, r in enumerate(results)]
+        self.line(group if results else "", op, operands, [r.type for r in results], regions, properties)
+        self.scope.extend(named)
+        return named
+
+    def line(
+        self, group: str, op: str, operands: list[Value], types: list[str], regions: list[str], properties: dict[str, str]
+    ) -> None:
+        head = f"{group} = " if group else ""
+        names = ", ".join(value.name for value in operands)
+        stated = ", ".join(f"{key} = {text}" for key, text in properties.items())
+        middle = (f" <{{{stated}}}>" if stated else "") + (f" ({', '.join(regions)})" if regions else "")
+        inputs = ", ".join(value.type for value in operands)
+        self.lines.append(f'{head}"stablehlo.{op}"({names}){middle} : ({inputs}) -> ({", ".join(types)})')
+
+    def region(self, arguments: list[Value], write: Callable[[], list[Value]]) -> tuple[str, list[Value]]:
+        """The text of a region in which `write` wrote and whose values it returns, and those values."""
+        lines, scope = self.lines, self.scope
+        self.lines, self.scope = [], [*scope, *arguments]
+        self.depth += 1
+        results = write()
+        self.depth -= 1
+        types = ", ".join(value.type for value in results)
+        self.lines.append(f'"stablehlo.return"({", ".join(value.name for value in results)}) : ({types}) -> ()')
+        header = f"^bb0({', '.join(f'{a.name}: {a.type}' for a in arguments)}):" if arguments else "^bb0:"
+        text = "{\n" + "\n".join([header, *self.lines]) + "\n}"
+        self.lines, self.scope = lines, [*scope, *(a for a in self.arguments if a not in scope)]
+        return text, results
+
+    def convert(self, value: Value, dtype: str) -> Value:
+        """`value` in another element type; it must be exact where that is no float."""
+        claim = value.claim
+        if dtype not in FLOATS:
+            claim = EXACT
+        elif not value.is_float:
+            bound = 1.0 if value.dtype == "i1" else float(np.iinfo(DTYPES[value.dtype]).max) + 1
+            claim = Claim(bound if bound <= LARGEST[dtype] else math.inf, whole=bound * EPSILON[dtype] <= 1)
+        else:
+            narrow = EPSILON[dtype] > EPSILON[value.dtype] and not (claim.whole and claim.bound * EPSILON[dtype] <= 1)
+            bound = claim.bound if claim.bound <= LARGEST[dtype] else math.inf
+            error = claim.error + EPSILON[dtype] * claim.bound if claim.error and narrow else claim.error
+            claim = replace(claim, bound=bound, error=error, whole=claim.whole and math.isfinite(bound))
+            claim = replace(claim, relative=claim.relative + EPSILON[dtype] if claim.relative else 0.0)
+        return self.emit("convert", [value], dtype, value.shape, claim)
+
+
+def embedding(small: Shape, large: Shape) -> tuple[int, ...] | None:
+    """Dimensions of `large`, in order, that the dimensions of `small` (equal or 1) can go to."""
+    dims: list[int] = []
+    place = 0
+    for size in small:
+        while place < len(large) and large[place] != size:
+            place += 1
+        if place == len(large):
+            return None
+        dims.append(place)
+        place += 1
+    return tuple(dims)
+
+
+def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
+    """The program that the random numbers stand for."""
+    from random_operations import write_operations
+
+    builder = Builder(random_, profile)
+    builder.budget = random_.randint(*profile.operations)
+    for _ in range(random_.randint(1, 3)):
+        builder.leaf(random_.choice(profile.dtypes), builder.shape())
+    write_operations(builder, builder.budget)
+    results = _results(builder)
+    arguments = ", ".join(f"{a.name}: {a.type}" for a in builder.arguments)
+    types = ", ".join(r.type for r in results)
+    lines = [f"func.func @main({arguments}) -> ({types}) {{", *builder.lines]
+    lines.append(f'"func.return"({", ".join(r.name for r in results)}) : ({types}) -> ()')
+    return Program("\n".join([*lines, "}\n"]), builder.inputs, results)
+
+
+def _results(builder: Builder) -> list[Value]:
+    """One to six values, mostly those made last; sometimes an argument, or one value twice."""
+    count = builder.random.randint(1, 4)
+    results = builder.scope[-count:]
+    for _ in range(builder.random.randint(0, 2)):
+        results.append(builder.random.choice(builder.scope))
+    if builder.chance(0.1):
+        results.append(results[0])
+    return results
+
+
+def wrong_elements(got: np.ndarray, want: np.ndarray, result: Value, slack: float = 1.0) -> str | None:
+    """How `got` differs from `want` by more than the result's claim allows; None where it does not."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{result.name}: got {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
+    if not result.is_float:
+        wrong = got != want
+    else:
+        wide_got, wide_want = got.astype(np.float64), want.astype(np.float64)
+        with np.errstate(all="ignore"):
+            same = (wide_got == wide_want) & (np.signbit(wide_got) == np.signbit(wide_want))
+            same |= np.isnan(wide_got) & np.isnan(wide_want)
+            if not result.exact:
+                allowed = slack * (result.claim.error + result.claim.relative * np.abs(wide_want))
+                allowed = allowed + 2 * float(ml_dtypes.finfo(DTYPES[result.dtype]).smallest_subnormal)
+                same |= np.abs(wide_got - wide_want) <= allowed
+        wrong = ~same
+    if not wrong.any():
+        return None
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"{result.name}: {result.type} {int(wrong.sum())} of {wrong.size} wrong, at {place} got {got[place]!r}, expected {want[place]!r} ({result.claim})"
