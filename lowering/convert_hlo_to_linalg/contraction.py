@@ -70,7 +70,7 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
         ),
         iterators(batch + m + n, k),
         body,
-        {"xhlo.contraction": UnitAttr()},
+        {"xhlo.contraction": UnitAttr()} if k else None,
     )
     emitter.define(op.result, narrowed(results[0], result_type, emitter) if narrow else results[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute
 
 from ...dialects.scalar import Scalar
@@ -59,10 +59,12 @@ def _iota(op: hlo.IotaOp, emitter: Emitter) -> None:
     rank = len(type_.get_shape())
     dim = op.iota_dimension.value.data
     element: Attribute = element_of(op.result)
+    # Machines convert vectors of i32 to floats, but rarely those of i64.
+    counter = i32 if type_.get_shape()[dim] <= 2**31 else i64
 
     def body(out: Scalar) -> Scalar:
-        position = loop_index(out.block, dim).cast(arith.IndexCastOp, i64)
-        return convert(position, i64, element)
+        position = loop_index(out.block, dim).cast(arith.IndexCastOp, counter)
+        return convert(position, counter, element)
 
     results = emitter.generic([], [emitter.empty(type_)], (identity_map(rank),), iterators(rank), body)
     emitter.define(op.result, results[0])

@@ -86,6 +86,16 @@ def segments(*sizes: int) -> DenseArrayBase[Any]:
     return DenseArrayBase.from_list(IntegerType(32), sizes)
 
 
+def part_of(dim: int) -> AffineExpr:
+    """
+    The place `d` in an operand that goes on after the loop's end, as the first elements of a slice do.
+
+    A plain dimension stands for all of the operand and so gives the loop's size: `d * 2 - d` does not.
+    """
+    place = AffineExpr.dimension(dim)
+    return place * 2 + place * -1
+
+
 @dataclass
 class Emitter:
     """One block under construction: new operations go to its end, hlo values are mapped to new ones."""

@@ -24,6 +24,7 @@ from .emission import (
     identity_map,
     iterators,
     loop_index,
+    part_of,
     rank_of,
     segments,
     signless,
@@ -47,10 +48,12 @@ def _transpose(op: hlo.TransposeOp, emitter: Emitter) -> None:
 
 
 def _slice(op: slicing.SliceOp, emitter: Emitter) -> None:
-    results = [
-        AffineExpr.dimension(dim) * stride + start if (start, stride) != (0, 1) else AffineExpr.dimension(dim)
-        for dim, (start, stride) in enumerate(zip(ints(op.start_indices), ints(op.strides), strict=True))
-    ]
+    """Dimension d reads (d * stride + start)."""
+    results = [AffineExpr.dimension(dim) * stride for dim, stride in enumerate(ints(op.strides))]
+    results = [place + start for place, start in zip(results, ints(op.start_indices), strict=True)]
+    for dim, (size, kept) in enumerate(zip(shape_of(op.operand), shape_of(op.result), strict=True)):
+        if size != kept and results[dim] == AffineExpr.dimension(dim):
+            results[dim] = part_of(dim)
     emitter.moved(op.result, emitter.get(op.operand), affine_map(len(results), *results))
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, f32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.scalar import Scalar
+from ...dialects.scalar import NO_FASTMATH, Scalar
 from ...hlo_dialect import elementwise_binary as binary
 from ...hlo_dialect import reduction as hlo
 from ...hlo_dialect.attributes import ints
@@ -21,7 +21,7 @@ from .narrow import is_narrow, widened
 from .scalars import inline_region
 
 REASSOCIABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
-"""HLO leaves the order of a reduction open, so its own combiner may be reassociated: what vectorizes it."""
+"""HLO leaves the order of a reduction open, so its own sum or product may be reassociated: what vectorizes it."""
 
 _SIMPLE: dict[type[Operation], type[Operation]] = {
     binary.AddOp: arith.AddfOp,
@@ -89,8 +89,9 @@ def _combine(
 ) -> list[Scalar]:
     if single is not None and accumulators[0].is_float:
         x, y = accumulators[0], elements[0]
+        flags = REASSOCIABLE if isinstance(single, (binary.AddOp, binary.MultiplyOp)) else NO_FASTMATH
         combiner = _SIMPLE[type(single)].create(
-            operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": REASSOCIABLE}
+            operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": flags}
         )
         x.block.add_op(combiner)
         return [Scalar(x.block, combiner.results[0])]
