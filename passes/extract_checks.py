@@ -5,16 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..hlo_dialect.calls import IDENTITY_TARGETS, CustomCallOp
 from ..hlo_dialect.check_calls import check_kind, check_name
+from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.types import tensor_type
 
 
 @dataclass(frozen=True)
@@ -24,7 +36,7 @@ class ExtractChecksPass(HloPass):
 
     Before: `hlo.custom_call @check.expect_eq(%a, %b)`
     After:  `return .., %a, %b`; the module's attribute xhlo.checks says which results to compare, and how;
-            xhlo.result_count how many results are the program's own.
+            xhlo.result_count how many results are the program's own. A check's own result becomes true.
     Assumes: the level after inline. A check inside control flow is refused.
     """
 
@@ -56,11 +68,13 @@ class ExtractChecksPass(HloPass):
                 fail(op, "is a check inside control flow, which is not supported; check the loop's or branch's results")
             name = check_name(op)
             kind = check_kind(cast(str, name))
-            if kind is None or len(op.operands) != 2 or op.results:
+            compared = _compared(op, block)
+            if kind is None or len(compared) != 2:
                 fail(op, f"is a check ({name}) that the compiler does not know")
             places = [first + len(extra), first + len(extra) + 1]
-            extra.extend(op.operands)
+            extra.extend(compared)
             described.append(_describe(op, kind, places))
+            _answer(op, block)
             op.detach()
             op.erase()
         if not described:
@@ -76,6 +90,28 @@ class ExtractChecksPass(HloPass):
             )
         module.attributes["xhlo.checks"] = ArrayAttr(described)
         module.attributes["xhlo.result_count"] = IntegerAttr(first, i64)
+
+
+def _compared(op: Operation, block: Block) -> list[SSAValue]:
+    """What a check compares; the attribute that a `.._const` check compares with becomes a constant."""
+    values = list(op.operands)
+    constant = op.properties.get("value") or op.attributes.get("value")
+    if len(values) == 1 and isinstance(constant, DenseIntOrFPElementsAttr):
+        dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
+        new = ConstantOp.create(properties={"value": dense}, result_types=[dense.type], location=op.location)
+        block.insert_op_before(new, op)
+        values.append(new.results[0])
+    return values
+
+
+def _answer(op: Operation, block: Block) -> None:
+    """The results of a check are true: where it does not hold, the run fails and nobody sees them."""
+    for result in op.results:
+        type_ = tensor_type(result)
+        true = ConstantOp.of(np.ones((1,), dtype=np.bool_), type_)
+        true.location = op.location
+        block.insert_op_before(true, op)
+        result.replace_all_uses_with(true.results[0])
 
 
 def _describe(op: Operation, kind: str, places: list[int]) -> Attribute:

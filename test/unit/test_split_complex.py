@@ -1,0 +1,145 @@
+"""split-complex gives programs on real numbers with the same results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ComplexType, TensorType
+
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+from xhlo.hlo_dialect.verification import verify_module
+from xhlo.passes.pipelines import build_passes
+
+C = "tensor<6xcomplex<f32>>"
+R = "tensor<6xf32>"
+
+
+def split(text: str):
+    context = make_context()
+    module = parse_module(text, "<test>", context)
+    for each in build_passes("split-complex"):
+        each.apply(context, module)
+    verify_module(module)
+    for op in module.walk():
+        for value in (*op.operands, *op.results):
+            assert not (isinstance(value.type, TensorType) and isinstance(value.type.element_type, ComplexType))
+    return module
+
+
+def same_results(text: str, *inputs: np.ndarray, rtol: float = 1e-6) -> None:
+    module = split(text)
+    wanted = evaluate(parse_module(text, "<test>", make_context()), inputs)
+    for expected, actual in zip(wanted, evaluate(module, inputs), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=1e-6)
+
+
+def program(body: str, result: str, type_: str = C) -> str:
+    """A program of two complex numbers %a and %b that returns the parts of `result`."""
+    real = type_.replace("complex<f32>", "f32")
+    return f"""
+func.func @main(%ar: {R}, %ai: {R}, %br: {R}, %bi: {R}) -> ({real}, {real}) {{
+  %a = hlo.complex %ar, %ai : {C}
+  %b = hlo.complex %br, %bi : {C}
+{body}
+  %re = hlo.real {result} : ({type_}) -> {real}
+  %im = hlo.imag {result} : ({type_}) -> {real}
+  return %re, %im : {real}, {real}
+}}"""
+
+
+def parts() -> list[np.ndarray]:
+    return list(np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+def test_arithmetic(name: str) -> None:
+    same_results(program(f"  %c = hlo.{name} %a, %b : {C}", "%c"), *parts(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["negate", "exponential", "log"])
+def test_functions(name: str) -> None:
+    same_results(program(f"  %c = hlo.{name} %a : {C}", "%c"), *parts(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("op", "type_"),
+    [
+        ("hlo.reverse %a, dims = [0] : {C}", C),
+        ("hlo.reshape %a : ({C}) -> tensor<2x3xcomplex<f32>>", "tensor<2x3xcomplex<f32>>"),
+        ("hlo.broadcast_in_dim %a, dims = [1] : ({C}) -> tensor<2x6xcomplex<f32>>", "tensor<2x6xcomplex<f32>>"),
+        ("hlo.slice %a [1:5:2] : ({C}) -> tensor<2xcomplex<f32>>", "tensor<2xcomplex<f32>>"),
+        ("hlo.concatenate %a, %b, dim = 0 : ({C}, {C}) -> tensor<12xcomplex<f32>>", "tensor<12xcomplex<f32>>"),
+        (
+            "hlo.dot_general %a, %b, contracting_dims = [] x [] : ({C}, {C}) -> tensor<6x6xcomplex<f32>>",
+            "tensor<6x6xcomplex<f32>>",
+        ),
+        ("hlo.optimization_barrier %a : {C}", C),
+    ],
+)
+def test_movement(op: str, type_: str) -> None:
+    same_results(program(f"  %c = {op.replace('{C}', C)}", "%c", type_), *parts())
+
+
+@pytest.mark.parametrize("combiner", ["add", "multiply"])
+def test_reductions(combiner: str) -> None:
+    body = f"""
+  %one = hlo.constant dense<(1.0, 0.5)> : tensor<complex<f32>>
+  %c = hlo.reduce(%a init: %one) applies hlo.{combiner} across dimensions = [0]
+       : ({C}, tensor<complex<f32>>) -> tensor<complex<f32>>"""
+    same_results(program(body, "%c", "tensor<complex<f32>>"), *parts(), rtol=1e-5)
+
+
+def test_comparison_selects() -> None:
+    body = f"""
+  %same = hlo.compare EQ, %a, %b : ({C}, {C}) -> tensor<6xi1>
+  %c = hlo.select %same, %a, %b : tensor<6xi1>, {C}"""
+    values = parts()
+    values[2][:3], values[3][:3] = values[0][:3], values[1][:3]
+    same_results(program(body, "%c"), *values)
+
+
+def test_control_flow() -> None:
+    body = f"""
+  %true = hlo.constant dense<true> : tensor<i1>
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %three = hlo.constant dense<3> : tensor<i32>
+  %w:2 = hlo.while(%i = %zero, %v = %a) : tensor<i32>, {C}
+    cond {{
+      %p = hlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %p : tensor<i1>
+    }} do {{
+      %j = hlo.add %i, %one : tensor<i32>
+      %u = hlo.multiply %v, %b : {C}
+      hlo.return %j, %u : tensor<i32>, {C}
+    }}
+  %c = "hlo.if"(%true) ({{
+    %n = hlo.negate %w#1 : {C}
+    hlo.return %n : {C}
+  }}, {{
+    hlo.return %a : {C}
+  }}) : (tensor<i1>) -> {C}"""
+    same_results(program(body, "%c"), *parts(), rtol=1e-4)
+
+
+def test_magnitude_without_overflow() -> None:
+    text = f"""
+func.func @main(%re: {R}, %im: {R}) -> {R} {{
+  %z = hlo.complex %re, %im : {C}
+  %0 = hlo.abs %z : ({C}) -> {R}
+  return %0 : {R}
+}}"""
+    re = np.array([3e38, 0.0, 1e-30, np.inf, 3.0, -5.0], np.float32)
+    im = np.array([1e38, 0.0, 1e-30, np.nan, 4.0, 12.0], np.float32)
+    module = split(text)
+    (actual,) = evaluate(module, (re, im))
+    wanted = np.hypot(re.astype(np.float64), im.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(actual, wanted, rtol=5e-7)
+
+
+def test_complex_entry_is_refused_with_advice() -> None:
+    with pytest.raises(DiagnosticError, match="argument 0 has the complex type .* pass the real and the imaginary"):
+        split(f"func.func @main(%z: {C}) -> {C} {{ return %z : {C} }}")
