@@ -30,7 +30,7 @@ from .shapes import shape_text, shapes_agree, verify_results_agree
 from .structural_syntax import print_attributes, print_types, split_attributes
 from .types import Array, shape_of
 
-FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate"]
+FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate", "custom"]
 KINDS: tuple[str, ...] = get_args(FusionKind)
 
 _ROOTS = {"dot": "hlo.dot_general", "update": "hlo.dynamic_update_slice", "concatenate": "hlo.concatenate"}
@@ -43,7 +43,8 @@ class FusionOp(RegionOp):
     One kernel: its operands are the region's arguments, its results what the region returns.
 
     Kinds: `loop` (all results of one shape), `reduce` (reductions, results of the reduced shape), `row` (a chain that
-    shares the first `row_dims` dimensions), `dot`, `update` (result 0 may take operand 0's buffer), `concatenate`.
+    shares the first `row_dims` dimensions), `dot`, `update` (result 0 may take operand 0's buffer), `concatenate`,
+    `custom` (one operation that was added from outside).
 
     `%r = hlo.fusion loop (%a = %x : tensor<16xf32>) -> tensor<16xf32> { .. }`; `hlo.fusion row<1> (..)`.
 
@@ -161,6 +162,8 @@ class FusionOp(RegionOp):
         if kind in _ROOTS:
             root = _ROOTS[kind]
             check(names.count(root) == 1, lambda: f"fusion_c5: a {kind} fusion holds exactly one {root}")
+        if kind == "custom":
+            check(len(names) == 2, "fusion_c5: a custom fusion holds one operation and hlo.return")
         if kind == "loop":
             check("hlo.reduce" not in names, "fusion_c5: a loop fusion holds no hlo.reduce")
         if kind == "reduce":

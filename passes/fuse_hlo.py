@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -14,15 +14,13 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ..hlo_dialect.control_flow import OptimizationBarrierOp, ReturnOp
 from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.diagnostics import engine_of
-from ..hlo_dialect.fusion import FusionOp
+from ..hlo_dialect.fusion import FusionKind, FusionOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.types import i64
 from .fusion_graph import is_splat_constant
 from .fusion_plan import Step, plan_block
 
-_KINDS: dict[str, StringAttr] = {
-    kind: StringAttr(kind) for kind in ("loop", "reduce", "row", "dot", "update", "concatenate")
-}
+_KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ def single(node: Node) -> Cluster:
     match node.role:
         case "reduce":
             kind, mode, domain = "reduce", Mode.REDUCED, node.operand_shape
-        case "dot" | "update" | "concatenate":
+        case "dot" | "update" | "concatenate" | "custom":
             kind = node.role
         case "reshape" | "host" | "constant" | "dead":
             kind = "host"

@@ -14,6 +14,7 @@ from typing import Literal, cast
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.contraction import DotGeneralOp
@@ -39,6 +40,7 @@ Role = Literal[
     "dot",
     "update",
     "concatenate",
+    "custom",  # an operation added from outside, with a pattern in convert-hlo-to-linalg: a kernel of its own
     "dead",  # nothing needs it
     "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
 ]
@@ -76,7 +78,18 @@ def role_of(op: Operation) -> Role | None:
     """The role of an operation, or None for one that the planner does not know."""
     if getattr(op, "elementwise", False):
         return "elementwise"
-    return _ROLES.get(type(op))
+    known = _ROLES.get(type(op))
+    return "custom" if known is None and _is_custom(op) else known
+
+
+def _is_custom(op: Operation) -> bool:
+    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation that this file does not know."""
+    # All of linalg: imported only where it is needed.
+    from ..lowering.convert_hlo_to_linalg.conversion import patterns
+    from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
+
+    known = type(op) in patterns() and type(op) not in scalar_patterns()
+    return known and not op.regions and is_side_effect_free(op)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from .fusion_siblings import fuse_siblings
 
 Strategy = Literal["default", "none"]
 
-_MEMORY_KINDS = frozenset({"host", "dot"})
+_MEMORY_KINDS = frozenset({"host", "dot", "custom"})
 """Kinds of steps that read every operand from memory, splat constants too."""
 
 

@@ -230,6 +230,8 @@ class ProducerFusion:
         match cluster.kind:
             case "dot":
                 return f"would be recomputed {_times_read(node, user)}x"
+            case "custom":
+                return f"{name} is a kernel of its own, its operands are in memory"
             case "update":
                 return f"{name} works in place on values in memory"
             case "row":

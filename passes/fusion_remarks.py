@@ -11,7 +11,7 @@ from .fusion_graph import LOOP_ROLES, Node
 from .fusion_producers import ProducerFusion
 from .fusion_rows import RowShape, too_few_rows
 
-_COMPUTED: frozenset[str] = LOOP_ROLES | {"reduce", "dot", "update", "concatenate"}
+_COMPUTED: frozenset[str] = LOOP_ROLES | {"reduce", "dot", "update", "concatenate", "custom"}
 
 
 def remarks(clusters: Clusters) -> Iterator[Diagnostic]:
