@@ -9,6 +9,7 @@ Build them with `dense_constant`, read them with `constant_array`; never through
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast
 
@@ -75,7 +76,7 @@ def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
     elif isinstance(element_type, ComplexType):
         inner: Any = cast("ComplexType[Any]", element_type).element_type
         parts: dict[type, Any] = {Float32Type: np.complex64, Float64Type: np.complex128}
-        found = parts.get(type(inner))
+        found = parts.get(cast(type, type(inner)))
     else:
         found = _FLOAT_DTYPES.get(type(element_type))
     return None if found is None else np.dtype(found)
@@ -101,6 +102,19 @@ def element_type_of(dtype: np.dtype[Any]) -> Attribute | None:
 def make_tensor(shape: tuple[int, ...], element_type: Attribute) -> HloTensor:
     """A tensor type from a cache: attributes are not interned by xDSL and cost 8 us each."""
     return TensorType(element_type, shape)
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The type of an input or output: shape in elements, NumPy dtype, and hlo's spelling for messages."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    text: str
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 def tensor_type(value: SSAValue | Attribute) -> HloTensor:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo_dialect.check_calls import ulp_distance
-from ..hlo_dialect.types import Array
+from ..hlo_dialect.types import Array, ArrayType
 from .streams import StreamError, write_file
 
 RTOL = {
@@ -25,19 +25,6 @@ RTOL = {
     "bfloat16": 3e-2,
 }
 """Relative tolerance by element type: of an element's size, or of the output's RMS where that is larger."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The type of one input or output."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    text: str
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
 
 
 # Files ---------------------------------------------------------------------------------------------------------
@@ -56,7 +43,7 @@ def load_npz(path: str) -> dict[str, Array]:
 
 
 def pick(
-    stored: Mapping[str, Array], wanted: Sequence[Wanted], prefix: str, names: Sequence[str | None], path: str
+    stored: Mapping[str, Array], wanted: Sequence[ArrayType], prefix: str, names: Sequence[str | None], path: str
 ) -> list[Array]:
     """
     The arrays for `wanted` out of a file: those named `in_0, in_1, ..` (the prefix), else those that bear the names of
@@ -77,7 +64,7 @@ def pick(
     return [typed(stored[key], one, f"{path}: {key}") for key, one in zip(keys, wanted, strict=True)]
 
 
-def typed(array: Array, wanted: Wanted, what: str) -> Array:
+def typed(array: Array, wanted: ArrayType, what: str) -> Array:
     """The array with the wanted element type; those that NumPy lacks are stored as raw bytes. Raises StreamError."""
     if array.dtype != wanted.dtype and wanted.dtype.kind == "V" and array.nbytes == wanted.nbytes:
         array = np.frombuffer(array.tobytes(), wanted.dtype).reshape(wanted.shape)
@@ -103,7 +90,7 @@ def _storable(array: Array) -> Array:
 # Random ------------------------------------------------------------------------------------------------------------
 
 
-def random_arrays(wanted: Sequence[Wanted], seed: int) -> list[Array]:
+def random_arrays(wanted: Sequence[ArrayType], seed: int) -> list[Array]:
     """
     Inputs by seed: floats are standard normal, signed integers in [-8, 8), unsigned in [0, 16), booleans both.
 
@@ -116,7 +103,7 @@ def random_arrays(wanted: Sequence[Wanted], seed: int) -> list[Array]:
     return [_random(rng, one) for one in wanted]
 
 
-def _random(rng: np.random.Generator, wanted: Wanted) -> Array:
+def _random(rng: np.random.Generator, wanted: ArrayType) -> Array:
     kind = wanted.dtype.kind
     if kind == "b":
         return rng.integers(0, 2, wanted.shape).astype(np.bool_)

@@ -22,7 +22,7 @@ from ..hlo_dialect.reference import evaluate
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.pass_manager import PassFailure
 from ..passes.timing import Timing
-from .arrays import Wanted, compare, load_npz, pick, random_arrays, save_npz
+from .arrays import ArrayType, compare, load_npz, pick, random_arrays, save_npz
 from .failures import EXIT_INPUT, report
 from .hlo_run import REFERENCE, Settings
 from .streams import STDIN, StreamError, read_text, write_text
@@ -57,16 +57,16 @@ class Program:
                 return op
         raise DiagnosticError(Diagnostic("error", "the module has no function @main to run", self.module.location))
 
-    def inputs(self) -> list[Wanted]:
+    def inputs(self) -> list[ArrayType]:
         return [self._wanted(type_, f"argument {i}") for i, type_ in enumerate(self.entry.function_type.inputs)]
 
-    def outputs(self) -> list[Wanted]:
+    def outputs(self) -> list[ArrayType]:
         return [self._wanted(type_, f"result {i}") for i, type_ in enumerate(self.entry.function_type.outputs)]
 
     def argument_names(self) -> list[str | None]:
         return [argument.name_hint for argument in self.entry.body.block.args]
 
-    def _wanted(self, type_: Attribute, what: str) -> Wanted:
+    def _wanted(self, type_: Attribute, what: str) -> ArrayType:
         if not isinstance(type_, TensorType):
             fail(self.entry, f"has {what} of type {type_}; hlo-run takes tensors")
         tensor = tensor_type(cast(Attribute, type_))
@@ -75,7 +75,7 @@ class Program:
             fail(self.entry, f"has {what} of type {type_}, whose elements no array holds")
         if any(size < 0 for size in shape):
             fail(self.entry, f"has {what} of type {type_}; hlo-run needs static shapes")
-        return Wanted(shape, dtype, str(tensor))
+        return ArrayType(shape, dtype, str(tensor))
 
     def compile(self, target: str, profile: bool) -> Executable:
         from ..targets.compile import compile_program

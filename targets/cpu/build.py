@@ -11,13 +11,13 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 
 from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
-from ...hlo_dialect.types import Array, is_complex, numpy_dtype, tensor_type
+from ...hlo_dialect.types import Array, ArrayType, is_complex, numpy_dtype, tensor_type
 from ...passes import pipelines
 from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from ..registry import CPU
-from .executable import ArrayType, Checker, Executable, Program
+from .executable import Checker, Executable, Program
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...hlo_dialect.types import Array
+from ...hlo_dialect.types import Array, ArrayType
 from .memory import POOL, Block, new_array
-
-
-@dataclass(frozen=True)
-class ArrayType:
-    """The type of an input or output: shape in elements, NumPy dtype, and hlo's spelling for messages."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    text: str
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass
