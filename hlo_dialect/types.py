@@ -75,8 +75,8 @@ def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
         found = _INT_DTYPES.get((integer.width.data, is_unsigned(element_type)))
     elif isinstance(element_type, ComplexType):
         inner: Any = cast("ComplexType[Any]", element_type).element_type
-        parts: dict[type, Any] = {Float32Type: np.complex64, Float64Type: np.complex128}
-        found = parts.get(cast(type, type(inner)))
+        parts: dict[Any, Any] = {f32: np.complex64, f64: np.complex128}
+        found = parts.get(inner)
     else:
         found = _FLOAT_DTYPES.get(type(element_type))
     return None if found is None else np.dtype(found)
