@@ -24,7 +24,7 @@ def leaf_types(type_: Attribute) -> list[Attribute]:
     """The types that a value stands for: its own, or those of a tuple's elements, nested tuples opened."""
     if not isinstance(type_, TupleType):
         return [type_]
-    return [leaf for element in cast("TupleType", type_).types.data for leaf in leaf_types(element)]
+    return [leaf for element in type_.types.data for leaf in leaf_types(element)]
 
 
 def _mentions_tuples(op: Operation) -> bool:

@@ -210,7 +210,7 @@ def single(node: Node) -> Cluster:
         case role:
             assert role in LOOP_ROLES, f"role {role} has no fusion kind"
             kind = "loop"
-    inputs = dict.fromkeys(v for v in node.op.operands if not is_splat_constant(v.owner))  # pyright: ignore
+    inputs = dict.fromkeys(v for v in node.op.operands if not is_splat_constant(v.owner))
     elements = 1
     for size in domain:
         elements *= size

@@ -193,7 +193,7 @@ def int_array(op: Operation, name: str) -> tuple[int, ...]:
     return cast("DenseArrayBase[Attribute]", op.properties[name]).get_values()  # pyright: ignore
 
 
-def is_splat_constant(op: Operation) -> bool:
+def is_splat_constant(op: Operation | Block) -> bool:
     """Whether `op` is a constant of one element or of equal elements: such a one is cloned into fusions."""
     return isinstance(op, ConstantOp) and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
 
