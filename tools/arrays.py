@@ -65,9 +65,14 @@ def pick(
 
 
 def typed(array: Array, wanted: ArrayType, what: str) -> Array:
-    """The array with the wanted element type; those that NumPy lacks are stored as raw bytes. Raises StreamError."""
+    """
+    The array with the wanted type. Element types that NumPy lacks are stored as raw bytes, and a scalar may be stored as
+    an array of one element. Raises StreamError.
+    """
     if array.dtype != wanted.dtype and wanted.dtype.kind == "V" and array.nbytes == wanted.nbytes:
         array = np.frombuffer(array.tobytes(), wanted.dtype).reshape(wanted.shape)
+    if array.size == 1 and wanted.shape == ():
+        array = array.reshape(())
     if array.dtype != wanted.dtype or array.shape != wanted.shape:
         raise StreamError(f"{what} is {array.dtype}{list(array.shape)}; the program has {wanted.text} there")
     return array

@@ -72,6 +72,13 @@ def test_types_that_numpy_lacks_are_raw_bytes(run_hlo_run):
     assert done.status == 0, done.out + done.err
 
 
+def test_scalars_may_be_stored_as_one_element(run_hlo_run):
+    program = PROGRAM.replace("3xf32", "f32")
+    done, (output,) = _run_on(run_hlo_run, {"in_0": A[:1], "in_1": B[:1]}, program)
+    assert done.status == 0, done.err
+    assert output == A[0] - B[0]
+
+
 def test_random_inputs_follow_the_seed(run_hlo_run):
     first, again, other = (run_hlo_run(PROGRAM, REFERENCE, f"--seed={seed}").out for seed in (1, 1, 2))
     assert first == again != other
