@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ..hlo_dialect.diagnostics import fail
 from .buffer_ops import Buffer, alloc, buffer_type, copy, is_tensor, load, reshape
 
@@ -193,7 +194,7 @@ class HostBufferizer:
         self.place(op.result, new.memref, Storage(None))
         self.dead.append(op)
 
-    def reshape(self, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> None:
+    def reshape(self, op: CollapseShapeOp | ExpandShapeOp) -> None:
         new = reshape(self.buffers[op.src], buffer_type(op.result.type))
         new.location = op.location
         cast(Block, op.parent).insert_op_before(new, op)
@@ -309,8 +310,8 @@ def _unchanged(self: HostBufferizer, op: Operation) -> None:
 
 _REWRITES: dict[type[Operation], Callable[[HostBufferizer, Any], None]] = {
     arith.ConstantOp: HostBufferizer.constant,
-    tensor.CollapseShapeOp: HostBufferizer.reshape,
-    tensor.ExpandShapeOp: HostBufferizer.reshape,
+    CollapseShapeOp: HostBufferizer.reshape,
+    ExpandShapeOp: HostBufferizer.reshape,
     tensor.ExtractOp: HostBufferizer.extract,
     func.CallOp: HostBufferizer.call,
     scf.IfOp: HostBufferizer.branch,

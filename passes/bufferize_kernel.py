@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ..hlo_dialect.diagnostics import fail
 from .buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
 
@@ -207,7 +208,7 @@ def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
     self.block.insert_ops_before([view, copy(source, view.result)], op)
 
 
-def _reshape(self: KernelBufferizer, op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> None:
+def _reshape(self: KernelBufferizer, op: CollapseShapeOp | ExpandShapeOp) -> None:
     new = reshape(self.buffers[op.src], buffer_type(op.result.type))
     self.block.insert_op_before(new, op)
     self.buffers[op.result] = new.result
@@ -219,6 +220,6 @@ _REWRITES: dict[type[Operation], Callable[[KernelBufferizer, Any], None]] = {
     GenericOp: _generic,
     tensor.ExtractOp: _extract,
     tensor.InsertSliceOp: _insert_slice,
-    tensor.CollapseShapeOp: _reshape,
-    tensor.ExpandShapeOp: _reshape,
+    CollapseShapeOp: _reshape,
+    ExpandShapeOp: _reshape,
 }

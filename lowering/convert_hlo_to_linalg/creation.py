@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute
@@ -11,7 +12,7 @@ from xdsl.ir import Attribute
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import creation as hlo
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import constant_array, element_of, is_splat
+from ...hlo_dialect.types import element_of, is_splat, numpy_dtype
 from .element_types import convert
 from .emission import Emitter, identity_map, iterators, loop_index, signless
 
@@ -19,7 +20,8 @@ from .emission import Emitter, identity_map, iterators, loop_index, signless
 def scalar_constant(builder: Scalar | Emitter, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
     """The one element of a splat as an arith.constant."""
     element = signless(value.get_element_type())
-    number = constant_array(value).reshape(-1)[0].item()
+    # Not through constant_array: a splat without elements has a value too.
+    number = np.frombuffer(value.data.data, numpy_dtype(value.get_element_type()))[0].item()
     anchor = Scalar.__new__(Scalar)
     anchor.block = builder.block
     return anchor.constant(number, element)

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.scalar import Scalar
+from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect import movement as hlo
 from ...hlo_dialect import slicing
 from ...hlo_dialect.attributes import ints
@@ -109,13 +110,13 @@ def reshape_tensor(value: SSAValue, shape: Shape, emitter: Emitter) -> SSAValue:
     if len(have) > 1 or len(shape) == 0:
         rank = 1 if shape else 0
         flat = make_tensor((math.prod(have),) * rank, type_.element_type)
-        collapse = tensor.CollapseShapeOp.create(
+        collapse = CollapseShapeOp.create(
             operands=[value], result_types=[flat], properties={"reassociation": _one_group(len(have), rank)}
         )
         value = emitter.add(collapse).results[0]
     rank = rank_of(value.type)
     if len(shape) > 1 or len(shape) != rank:
-        expand = tensor.ExpandShapeOp.create(
+        expand = ExpandShapeOp.create(
             operands=[value],
             result_types=[make_tensor(shape, type_.element_type)],
             properties={

@@ -1,0 +1,45 @@
+"""
+The reshapes of xDSL's tensor dialect, which knows none from or to rank 0.
+
+Subclasses without a definition of their own: xDSL cannot define what it has defined already.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects import tensor
+from xdsl.utils.exceptions import VerifyException
+
+
+def _is_of_scalar(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> bool:
+    """Whether one side has rank 0 (xDSL wants every dimension of the other in a group, and there is none); checked."""
+    shapes: tuple[tuple[int, ...], ...] = (cast(Any, op.src.type).get_shape(), cast(Any, op.result.type).get_shape())
+    if () not in shapes:
+        return False
+    if len(op.reassociation) or any(size != 1 for shape in shapes for size in shape):
+        raise VerifyException("expected no groups and only dimensions of size 1 where one side has rank 0")
+    return True
+
+
+class CollapseShapeOp(tensor.CollapseShapeOp):
+    """The same elements with dimensions merged; all of them away, where the result has rank 0."""
+
+    name = "tensor.collapse_shape"
+
+    def verify_(self) -> None:
+        if not _is_of_scalar(self):
+            super().verify_()
+
+
+class ExpandShapeOp(tensor.ExpandShapeOp):
+    """The same elements with dimensions split; out of none, where the operand has rank 0."""
+
+    name = "tensor.expand_shape"
+
+    def verify_(self) -> None:
+        if not _is_of_scalar(self):
+            super().verify_()
+
+
+OPS = (CollapseShapeOp, ExpandShapeOp)

@@ -1,0 +1,59 @@
+"""Programs that were once compiled wrongly, each as small as it could be made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from random_checks import compiled_results, reference_results
+
+
+def check(text: str, *inputs: np.ndarray) -> None:
+    """Both pipelines are valid after every pass and compute what the reference does."""
+    want = reference_results(text, inputs)
+    for fuse in (True, False):
+        for got, wanted in zip(compiled_results(text, inputs, fuse), want, strict=True):
+            np.testing.assert_array_equal(got, wanted, strict=True)
+
+
+def test_scalar_reshaped() -> None:
+    check(
+        """
+        func.func @main(%x: tensor<i32>, %y: tensor<1x1xi32>) -> (tensor<1x1x1xi32>, tensor<i32>, tensor<1xi32>) {
+          %0 = hlo.reshape %x : (tensor<i32>) -> tensor<1x1x1xi32>
+          %1 = hlo.reshape %y : (tensor<1x1xi32>) -> tensor<i32>
+          %2 = hlo.reshape %x : (tensor<i32>) -> tensor<1xi32>
+          func.return %0, %1, %2 : tensor<1x1x1xi32>, tensor<i32>, tensor<1xi32>
+        }
+        """,
+        np.array(7, np.int32),
+        np.array([[8]], np.int32),
+    )
+
+
+def test_constant_without_elements_that_a_comparison_became() -> None:
+    check(
+        """
+        func.func @main(%x: tensor<2x0xui16>) -> tensor<2x0xi1> {
+          %0 = hlo.compare LT, %x, %x, UNSIGNED : (tensor<2x0xui16>, tensor<2x0xui16>) -> tensor<2x0xi1>
+          func.return %0 : tensor<2x0xi1>
+        }
+        """,
+        np.empty((2, 0), np.uint16),
+    )
+
+
+def test_constant_without_elements() -> None:
+    check(
+        """
+        func.func @main() -> (tensor<0xf32>, tensor<0x3xi8>) {
+          %0 = hlo.constant dense<> : tensor<0xf32>
+          %1 = hlo.constant dense<> : tensor<0x3xi8>
+          %2 = hlo.add %0, %0 : tensor<0xf32>
+          func.return %2, %1 : tensor<0xf32>, tensor<0x3xi8>
+        }
+        """
+    )
