@@ -164,3 +164,17 @@ func.func private @neg(%x: tensor<3x4xf32>) -> tensor<3x4xf32> attributes {hlo.k
 }
 """
     check(text, np.int32(index), np.bool_(index > 0), numbered(2, 6))
+
+
+def test_reshapes_of_one_element_on_the_host() -> None:
+    """From and to rank 0, where there are no dimensions to group."""
+    text = """
+func.func @main(%x: tensor<ui8>, %y: tensor<1x1xf32>) -> (tensor<1xui8>, tensor<1x1xui8>, tensor<f32>, tensor<1xf32>) {
+  %0 = hlo.reshape %x : (tensor<ui8>) -> tensor<1xui8>
+  %1 = hlo.reshape %x : (tensor<ui8>) -> tensor<1x1xui8>
+  %2 = hlo.reshape %y : (tensor<1x1xf32>) -> tensor<f32>
+  %3 = hlo.reshape %y : (tensor<1x1xf32>) -> tensor<1xf32>
+  return %0, %1, %2, %3 : tensor<1xui8>, tensor<1x1xui8>, tensor<f32>, tensor<1xf32>
+}
+"""
+    check(text, np.uint8(200), np.float32([[3]]))
