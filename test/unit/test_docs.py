@@ -1,0 +1,179 @@
+"""
+The documentation is true: what its pages tell the reader to type is typed here, and shows what they show.
+
+A page is worked through from top to bottom in a copy of the checkout.
+
+* A block whose first line is a comment with a file's name (`// mean.mlir`, `# my_ops/lowerings.py`) is that file.
+* A `diff` block edits the file that it names; the lines around a change are found by their text.
+* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit` and `$ pytest` is run. Its status is 0, or 1 where the page
+  shows an error. What the page shows below it must be what it prints; `...` stands for any text, on a line of its own
+  for any lines. Of tools that measure, numbers may differ; assembly, which is another on every machine, is not compared.
+* `$ pip install` is played by writing the metadata that it would install; other commands are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COPIED = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools", "xhlo", "examples", "test")
+TOOLS = {
+    "hlo-opt": "-m xhlo.tools.hlo_opt",
+    "hlo-run": "-m xhlo.tools.hlo_run",
+    "lit": "-c 'from lit.main import main; main()'",
+    "pytest": "-m pytest",
+}
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|py|toml))\n")
+_HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A fenced block: its language, its text, and where it begins."""
+
+    language: str
+    text: str
+    line: int
+
+
+def steps_of(page: Path) -> Iterator[Step]:
+    text = page.read_text(encoding="utf-8")
+    for match in _FENCE.finditer(text):
+        yield Step(match[1], match[2], text.count("\n", 0, match.start()) + 1)
+
+
+def commands_of(step: Step) -> Iterator[tuple[str, str]]:
+    """(command, what the page shows below it)"""
+    for part in re.split(r"^\$ ", step.text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        while command.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            command = command[:-1] + more
+        yield re.sub(r"\s+#.*", "", command), shown
+
+
+class Workplace:
+    """A copy of the checkout, in which a reader's steps are done."""
+
+    def __init__(self, folder: Path):
+        self.root = folder / "checkout"
+        self.packages = folder / "packages"
+        self.packages.mkdir()
+        for name in COPIED:
+            shutil.copytree(ROOT / name, self.root / name, symlinks=True)
+        for name in ("pyproject.toml", "README.md", "__init__.py"):
+            if (ROOT / name).exists():
+                shutil.copy2(ROOT / name, self.root / name)
+        commands = folder / "bin"
+        commands.mkdir()
+        for tool, arguments in TOOLS.items():
+            script = commands / tool
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+            script.chmod(0o755)
+        path = os.pathsep.join((str(commands), os.environ["PATH"]))
+        python_path = os.pathsep.join((str(self.root), str(self.packages)))
+        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": python_path, "COLUMNS": "100"}
+
+    def do(self, step: Step) -> None:
+        if step.language == "console":
+            for command, shown in commands_of(step):
+                self.type(command, shown)
+        elif step.language == "diff":
+            self.edit(step.text)
+        elif match := _FILE_NAME.match(step.text):
+            path = self.root / match[1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(step.text)
+
+    def edit(self, diff: str) -> None:
+        """Each hunk's old lines stand in the file once; the new ones take their place."""
+        header, *hunks = _HUNK.split(diff)
+        path = self.root / header.splitlines()[1].removeprefix("+++ ")
+        text = path.read_text()
+        for hunk in hunks:
+            lines = [line if line else " " for line in hunk.splitlines()]
+            old = "".join(line[1:] + "\n" for line in lines if line[0] in " -")
+            new = "".join(line[1:] + "\n" for line in lines if line[0] in " +")
+            assert text.count(old) == 1, f"{path.name} does not hold once:\n{old}"
+            text = text.replace(old, new)
+        path.write_text(text)
+
+    def type(self, command: str, shown: str) -> None:
+        name = command.split()[0]
+        if command.startswith("pip install"):
+            self.install(self.root / command.split()[-1])
+        if name not in TOOLS:
+            return
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=self.root,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == ("error:" in shown), f"$ {command}\n{done.stdout}"
+        if shown and "--emit=asm" not in command:
+            assert agrees(done.stdout, shown, measures=name != "hlo-opt"), (
+                f"$ {command}\nprints\n{done.stdout}\nand not\n{shown}"
+            )
+
+    def install(self, project: Path) -> None:
+        """What `pip install --editable` leaves of a project: its metadata, and a way to its modules."""
+        described = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+        metadata = self.packages / f"{described['name']}-{described['version']}.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n"
+        )
+        lines: list[str] = []
+        for group, points in described["entry-points"].items():
+            lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+        (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        self.environment["PYTHONPATH"] += os.pathsep + str(project)
+
+
+def agrees(printed: str, shown: str, measures: bool) -> bool:
+    """Whether the page shows what was printed, but for what `...` stands for and, of measurements, the numbers."""
+    if measures:
+        printed, shown = (_NUMBER.sub("N", re.sub(r"[ =]+", " ", text)) for text in (printed, shown))
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "..." else ".*?".join(map(re.escape, line.rstrip().split("..."))) + r"[ ]*\n"
+        for line in shown.splitlines()
+    )
+    return re.fullmatch(pattern, printed) is not None
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page: Path, tmp_path: Path):
+    workplace = Workplace(tmp_path)
+    for step in steps_of(page):
+        try:
+            workplace.do(step)
+        except AssertionError as error:
+            pytest.fail(f"{page.name}:{step.line}: {error}", pytrace=False)
+
+
+def test_shortened_output_is_compared():
+    printed = "a {\n  b = 1\n  c = 2\n}\n"
+    assert agrees(printed, "a {\n  ...\n}\n", measures=False)
+    assert agrees(printed, "a {\n  b = ...\n  c = 2\n}\n", measures=False)
+    assert not agrees(printed, "a {\n  b = 1\n", measures=False)
+    assert not agrees(printed, "a {\n  b = 2\n  ...\n}\n", measures=False)
+    assert agrees("1 run: 3.5 ms\n", "1 run:  2.25 ms\n", measures=True)
