@@ -129,8 +129,14 @@ def _from_float(op_class: type[Operation]) -> Pattern:
 
 def _negate(op: arith.NegfOp, to: LlvmBuilder) -> None:
     """The sign changes; nothing is rounded."""
-    properties = {"fastmathFlags": flags_of(op)}
-    to.define(op.result, to.emit(llvm.FNegOp, to.operands(op), op.result.type, properties))
+    (value,), properties = to.operands(op), {"fastmathFlags": flags_of(op)}
+    if is_bfloat(value.type):
+        bits_type = to.like(value.type, integer(16))
+        bits = to.emit(llvm.BitcastOp, (value,), bits_type)
+        bits = to.emit(llvm.XOrOp, (bits, to.constant_like(-0x8000, bits_type)), bits_type)
+        to.define(op.result, to.emit(llvm.BitcastOp, (bits,), value.type))
+    else:
+        to.define(op.result, to.emit(llvm.FNegOp, (value,), value.type, properties))
 
 
 def _integer_intrinsic(name: str) -> Pattern:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -112,6 +113,8 @@ class LlvmBuilder:
         """Stack slots made anew by each iteration of a parallel loop: accesses to them are not independent."""
         self.op: Operation
         """The operation under conversion: where errors point."""
+        self.has_bfloat = False
+        """Whether a bf16 was met: then `bfloat_as_bits` has something to do."""
         self._constants: dict[Any, SSAValue] = {}
         self._prologue: list[Operation] = []
         self._allocas: list[Operation] = []
@@ -276,6 +279,7 @@ class LlvmBuilder:
                 element = self.type(vector.element_type)
                 return vector if element is vector.element_type else vector_of(vector.get_shape()[0], element)
         elif type(type_) in FLOAT_NAMES or type_.name.startswith("llvm."):
+            self.has_bfloat = self.has_bfloat or isinstance(type_, BFloat16Type)
             return type_
         fail(self.op, f"has a value of type {type_}, which has no llvm type")
 

@@ -17,6 +17,7 @@ from . import arith, cpu, math, vector
 from . import cf as cf_patterns
 from . import func as func_patterns
 from . import memref as memref_patterns
+from .bfloat import bfloat_as_bits
 from .builder import PTR, UNIT, LlvmBuilder, Pattern, access_group_attributes
 from .layout import root_buffer
 
@@ -113,6 +114,8 @@ class ModuleConversion:
             body=body,
         )
         made.location = op.location
+        if to.has_bfloat:
+            bfloat_as_bits(made)
         if KERNEL in op.attributes or op.sym_name.data in independent:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
         traits = _function_traits(op)
@@ -171,6 +174,8 @@ class ModuleConversion:
         captures = [to.type(type_) for type_ in op.function_type.inputs.data[:-2]]
         made = cpu.make_thunk(op.sym_name.data, captures, to)
         made.location = op.location
+        if to.has_bfloat:
+            bfloat_as_bits(made)
         return made
 
     def _entry(self, main: func.FuncOp) -> llvm.FuncOp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -56,4 +57,31 @@ def test_constant_without_elements() -> None:
           func.return %2, %1 : tensor<0xf32>, tensor<0x3xi8>
         }
         """
+    )
+
+
+def test_bf16_moves_without_arithmetic() -> None:
+    """LLVM reversed vectors of bfloat by way of f32 and called the compiler's library to round them."""
+    check(
+        """
+        func.func @main(%x: tensor<5x2x7x13xbf16>, %y: tensor<3x40xbf16>, %i: tensor<3x40xi64>)
+            -> (tensor<5x2x7x13xbf16>, tensor<40xbf16>, tensor<40xi64>, tensor<3x40xbf16>) {
+          %0 = hlo.reverse %x, dims = [0, 3] : tensor<5x2x7x13xbf16>
+          %big = hlo.constant dense<1.0e30> : tensor<bf16>
+          %last = hlo.constant dense<1000> : tensor<i64>
+          %1:2 = hlo.reduce(%y init: %big), (%i init: %last) across dimensions = [0]
+              : (tensor<3x40xbf16>, tensor<3x40xi64>, tensor<bf16>, tensor<i64>) -> (tensor<40xbf16>, tensor<40xi64>)
+           reducer(%a: tensor<bf16>, %b: tensor<bf16>) (%j: tensor<i64>, %k: tensor<i64>) {
+            %less = hlo.compare LT, %a, %b : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+            %value = hlo.select %less, %a, %b : tensor<i1>, tensor<bf16>
+            %place = hlo.select %less, %j, %k : tensor<i1>, tensor<i64>
+            hlo.return %value, %place : tensor<bf16>, tensor<i64>
+          }
+          %2 = hlo.negate %y : tensor<3x40xbf16>
+          func.return %0, %1#0, %1#1, %2 : tensor<5x2x7x13xbf16>, tensor<40xbf16>, tensor<40xi64>, tensor<3x40xbf16>
+        }
+        """,
+        np.arange(910).reshape(5, 2, 7, 13).astype(ml_dtypes.bfloat16),
+        np.random.default_rng(0).permutation(120).reshape(3, 40).astype(ml_dtypes.bfloat16),
+        np.arange(120).reshape(3, 40),
     )

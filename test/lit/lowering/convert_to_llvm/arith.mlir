@@ -26,12 +26,12 @@ func.func @casts(%i: index, %k: i32) {
   func.return
 }
 
-// Arithmetic on bf16 is arithmetic on f32, rounded by integer operations.
+// Arithmetic on bf16 is arithmetic on f32, rounded by integer operations; its values are the i16 of their bits.
 // CHECK-LABEL: llvm.func @narrow
 // CHECK-COUNT-2: llvm.shl
 // CHECK:         llvm.fmul %{{.*}}, %{{.*}} : f32
 // CHECK-NOT:     llvm.fptrunc
-// CHECK:         llvm.return %{{.*}} : bf16
+// CHECK:         llvm.return %{{.*}} : i16
 func.func @narrow(%x: bf16, %y: bf16) -> bf16 {
   %r = arith.mulf %x, %y : bf16
   func.return %r : bf16

@@ -1,0 +1,85 @@
+"""
+bf16 values of a converted function become the i16 of their bits.
+
+By then nothing computes on bf16 any more (`narrow.py`): it is loaded, stored, chosen and moved between lanes. LLVM may
+do even that by way of f32, whose rounding back is a call of a compiler's runtime library; of integers it cannot.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+
+from .layout import Vector, integer
+
+BITS = integer(16)
+
+
+@lru_cache(maxsize=1024)
+def bits_type(type_: Attribute) -> Attribute:
+    """The type with i16 in the place of bf16, also inside of vectors, arrays, structures and functions."""
+    match type_:
+        case BFloat16Type():
+            return BITS
+        case VectorType():
+            vector = cast(Vector, type_)
+            return VectorType(cast(Any, bits_type(vector.element_type)), vector.get_shape())
+        case llvm.LLVMArrayType():
+            return llvm.LLVMArrayType(type_.size, bits_type(type_.type))
+        case llvm.LLVMStructType():
+            return llvm.LLVMStructType.from_type_list([cast(Any, bits_type(inner)) for inner in type_.types.data])
+        case llvm.LLVMFunctionType():
+            inputs = [bits_type(inner) for inner in type_.inputs]
+            return llvm.LLVMFunctionType(inputs, bits_type(type_.output), type_.is_variadic)
+        case _:
+            return type_
+
+
+def _bits_attribute(attr: Attribute) -> Attribute:
+    """A constant by its bits, a type by `bits_type`, an intrinsic's name with i16; others as they are."""
+    if isinstance(attr, FloatAttr):
+        number = cast("FloatAttr[Any]", attr)
+        if not isinstance(number.type, BFloat16Type):
+            return number
+        bits = np.asarray(number.value.data, ml_dtypes.bfloat16).view(np.int16)
+        return IntegerAttr(int(bits), BITS)
+    if isinstance(attr, DenseIntOrFPElementsAttr):
+        dense = cast("DenseIntOrFPElementsAttr[Any]", attr)
+        return DenseIntOrFPElementsAttr(cast(Any, bits_type(dense.type)), dense.data)
+    if isinstance(attr, StringAttr) and attr.data.startswith("llvm.") and "bf16" in attr.data:
+        return StringAttr(attr.data.replace("bf16", "i16"))
+    return bits_type(attr) if isinstance(attr, TypeAttribute) else attr
+
+
+def _retype(value: SSAValue) -> None:
+    value._type = bits_type(value.type)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def bfloat_as_bits(function: Operation) -> None:
+    """Rewrite a function of the llvm dialect in place; bitcasts between bf16 and i16 go away."""
+    for op in list(function.walk()):
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    _retype(argument)
+        for result in op.results:
+            _retype(result)
+        for name, attr in op.properties.items():
+            op.properties[name] = _bits_attribute(attr)
+        if isinstance(op, llvm.BitcastOp) and op.operands[0].type == op.results[0].type:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.detach()
+            op.erase()
