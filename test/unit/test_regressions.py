@@ -85,3 +85,18 @@ def test_bf16_moves_without_arithmetic() -> None:
         np.random.default_rng(0).permutation(120).reshape(3, 40).astype(ml_dtypes.bfloat16),
         np.arange(120).reshape(3, 40),
     )
+
+
+def test_slice_of_nothing_at_the_end() -> None:
+    check(
+        """
+        func.func @main(%x: tensor<1x17xui8>, %init: tensor<ui8>) -> (tensor<6xui8>, tensor<0x6xui8>, tensor<1x0xui8>) {
+          %0 = hlo.slice %x [1:1, 0:17:3] : (tensor<1x17xui8>) -> tensor<0x6xui8>
+          %1 = hlo.reduce(%0 init: %init) applies hlo.add across dimensions = [0] : (tensor<0x6xui8>, tensor<ui8>) -> tensor<6xui8>
+          %2 = hlo.slice %x [0:1, 0:0] : (tensor<1x17xui8>) -> tensor<1x0xui8>
+          func.return %1, %0, %2 : tensor<6xui8>, tensor<0x6xui8>, tensor<1x0xui8>
+        }
+        """,
+        np.arange(17, dtype=np.uint8).reshape(1, 17),
+        np.array(7, np.uint8),
+    )
