@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from importlib.metadata import entry_points
 from typing import Any
 
 from xdsl.context import Context
@@ -14,14 +13,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from . import contraction, control_flow, creation, dynamic, movement, reduction
 from .emission import Emitter, Pattern, signless
+from .families import tables
 from .scalars import scalar_patterns
 
 ENTRY_POINT_GROUP = "xhlo.lowerings"
 """Entry points of other packages; each loads as a sequence of (operation class, pattern)."""
-
-_FAMILIES = (contraction, control_flow, creation, dynamic, movement, reduction)
 
 
 def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
@@ -45,12 +42,10 @@ def _call(op: func.CallOp, emitter: Emitter) -> None:
 def patterns() -> dict[type[Operation], Pattern]:
     """The pattern of each operation class, those of installed packages included."""
     table: dict[type[Operation], Pattern] = {func.CallOp: _call}
-    for family in _FAMILIES:
-        table.update(family.PATTERNS)
     for cls, scalar in scalar_patterns().items():
         table[cls] = partial(_elementwise, scalar)
-    for plugin in entry_points(group=ENTRY_POINT_GROUP):
-        table.update(plugin.load())
+    for family in tables("PATTERNS", ENTRY_POINT_GROUP):
+        table.update(family)
     return table
 
 

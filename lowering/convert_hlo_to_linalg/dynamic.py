@@ -15,7 +15,7 @@ from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
 from .emission import INDEX, Emitter, identity_map, iterators, loop_index, signless
-from .movement import insert
+from .slicing import insert
 
 
 def _starts(

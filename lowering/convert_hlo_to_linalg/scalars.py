@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.metadata import entry_points
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -12,24 +11,20 @@ from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.types import shape_of
-from . import comparison, element_types, elementwise_binary, elementwise_unary
 from .creation import scalar_constant
 from .emission import ScalarPattern
+from .families import tables
 
 ENTRY_POINT_GROUP = "xhlo.scalar_lowerings"
 """Entry points of other packages; each loads as a sequence of (operation class, scalar pattern)."""
-
-_FAMILIES = (comparison, element_types, elementwise_binary, elementwise_unary)
 
 
 @lru_cache(maxsize=1)
 def scalar_patterns() -> dict[type[Operation], ScalarPattern]:
     """By operation class."""
     table: dict[type[Operation], ScalarPattern] = {}
-    for family in _FAMILIES:
-        table.update(family.SCALARS)
-    for plugin in entry_points(group=ENTRY_POINT_GROUP):
-        table.update(plugin.load())
+    for family in tables("SCALARS", ENTRY_POINT_GROUP):
+        table.update(family)
     return table
 
 

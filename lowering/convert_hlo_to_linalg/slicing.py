@@ -1,0 +1,120 @@
+"""hlo.slice, hlo.concatenate and hlo.pad: an index map, inserts into slices, a body that reads at a clamped place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.scalar import Scalar
+from ...hlo_dialect import slicing as hlo
+from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.types import shape_of
+from .emission import (
+    Emitter,
+    Shape,
+    affine_map,
+    first,
+    identity_map,
+    iterators,
+    loop_index,
+    part_of,
+    segments,
+    signless,
+)
+
+
+def _slice(op: hlo.SliceOp, emitter: Emitter) -> None:
+    """Dimension d reads (d * stride + start)."""
+    results = [AffineExpr.dimension(dim) * stride for dim, stride in enumerate(ints(op.strides))]
+    results = [place + start for place, start in zip(results, ints(op.start_indices), strict=True)]
+    for dim, (size, kept) in enumerate(zip(shape_of(op.operand), shape_of(op.result), strict=True)):
+        if kept == 0:
+            results[dim] = AffineExpr.constant(0)  # read never; the start may lie behind the operand's end
+        elif size != kept and results[dim] == AffineExpr.dimension(dim):
+            results[dim] = part_of(dim)
+    emitter.moved(op.result, emitter.get(op.operand), affine_map(len(results), *results))
+
+
+def _concatenate(op: hlo.ConcatenateOp, emitter: Emitter) -> None:
+    """Each operand is inserted into its slice of the result."""
+    type_: Any = signless(op.result.type)
+    dim = op.dimension.value.data
+    whole = emitter.empty(type_)
+    offset = 0
+    for operand in op.inputs:
+        shape = shape_of(operand)
+        offsets = tuple(offset if d == dim else 0 for d in range(len(shape)))
+        whole = insert(emitter.get(operand), whole, offsets, (), emitter)
+        offset += shape[dim]
+    emitter.define(op.result, whole)
+
+
+def insert(
+    source: SSAValue, dest: SSAValue, offsets: Shape, dynamic: tuple[SSAValue, ...], emitter: Emitter
+) -> SSAValue:
+    """tensor.insert_slice of a whole tensor; where `offsets` has DYNAMIC_INDEX, the next of `dynamic`."""
+    type_: Any = source.type
+    shape: Shape = type_.get_shape()
+    op = tensor.InsertSliceOp.create(
+        operands=[source, dest, *dynamic],
+        result_types=[dest.type],
+        properties={
+            "static_offsets": DenseArrayBase.from_list(i64, offsets),
+            "static_sizes": DenseArrayBase.from_list(i64, shape),
+            "static_strides": DenseArrayBase.from_list(i64, (1,) * len(shape)),
+            "operandSegmentSizes": segments(1, 1, len(dynamic), 0, 0),
+        },
+    )
+    return emitter.add(op).results[0]
+
+
+def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
+    """Each element reads its place in the operand, clamped, and keeps it where the place was inside."""
+    type_: Any = signless(op.result.type)
+    rank = len(type_.get_shape())
+    source, padding = emitter.get(op.operand), emitter.get(op.padding_value)
+    sizes = shape_of(op.operand)
+    lows, interiors = ints(op.edge_padding_low), ints(op.interior_padding)
+
+    def body(pad: Scalar, out: Scalar) -> Scalar:
+        block = out.block
+        inside: Scalar | None = None
+        places: list[SSAValue] = []
+        for dim in range(rank):
+            place = loop_index(block, dim)
+            if lows[dim]:
+                place = place + place.constant(-lows[dim], place.type)
+            step = interiors[dim] + 1
+            conditions = [place.compare("ge", 0), place.compare("lt", sizes[dim] * step)]
+            if step > 1:
+                conditions.append(place.apply(arith.RemSIOp, step).compare("eq", 0))
+                place = place.apply(arith.DivSIOp, step)
+            for condition in conditions:
+                inside = condition if inside is None else inside & condition
+            place = place.apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, sizes[dim] - 1)
+            places.append(place.value)
+        read = tensor.ExtractOp.create(operands=[source, *places], result_types=[type_.element_type])
+        block.add_op(read)
+        element = Scalar(block, read.results[0])
+        return element if inside is None else inside.select(element, pad)
+
+    if 0 in sizes:
+        results = emitter.generic(
+            [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), first
+        )
+    else:
+        results = emitter.generic(
+            [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), body
+        )
+    emitter.define(op.result, results[0])
+
+
+PATTERNS = (
+    (hlo.SliceOp, _slice),
+    (hlo.ConcatenateOp, _concatenate),
+    (hlo.PadOp, _pad),
+)
