@@ -221,6 +221,8 @@ class Builder:
     depth: int = 0
     budget: int = 0
     counter: int = 0
+    read: set[str] = field(default_factory=set)
+    """Names of the values that operations read."""
 
     # Choosing --------------------------------------------------------------------------------------------------
 
@@ -334,6 +336,7 @@ class Builder:
     def line(
         self, group: str, op: str, operands: list[Value], types: list[str], regions: list[str], properties: dict[str, str]
     ) -> None:
+        self.read.update(value.name for value in operands)
         head = f"{group} = " if group else ""
         names = ", ".join(value.name for value in operands)
         stated = ", ".join(f"{key} = {text}" for key, text in properties.items())
@@ -404,10 +407,11 @@ def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
 
 
 def _results(builder: Builder) -> list[Value]:
-    """One to six values, mostly those made last; sometimes an argument, or one value twice."""
-    count = builder.random.randint(1, 4)
-    results = builder.scope[-count:]
-    for _ in range(builder.random.randint(0, 2)):
+    """Most values that nothing reads, so that little is dead; sometimes others too, an argument, one value twice."""
+    unread = [value for value in builder.scope if value.name not in builder.read]
+    kept = 0.95 if builder.chance(0.7) else 0.5
+    results = [value for value in unread if builder.chance(kept)]
+    for _ in range(builder.random.randint(0 if results else 1, 2)):
         results.append(builder.random.choice(builder.scope))
     if builder.chance(0.1):
         results.append(results[0])

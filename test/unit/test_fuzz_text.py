@@ -1,0 +1,95 @@
+"""Random programs as text: every form reads back as the same module, and broken text is refused with a diagnostic."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from random_checks import check_text
+from random_programs import SMALL, random_program
+
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.printing import print_module
+from xhlo.hlo_dialect.reading import parse_module
+
+QUIET = settings(
+    max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@QUIET
+@given(st.randoms(use_true_random=False))
+def test_text_reads_back_as_itself(numbers: random.Random) -> None:
+    check_text(random_program(numbers))
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_text_of_seeds_reads_back_as_itself(first: int) -> None:
+    for seed in range(first, first + 20):
+        check_text(random_program(random.Random(seed)))
+
+
+_TOKEN = re.compile(r'"[^"\n]*"|[%#@!^]?[\w.$-]+(?:#\d+)?|->|\s+|.')
+
+
+def broken(numbers: random.Random, text: str) -> str:
+    """The text with one to three tokens lost, doubled, exchanged, replaced, or with its end cut off."""
+    tokens = _TOKEN.findall(text)
+    for _ in range(numbers.randint(1, 3)):
+        place, other = numbers.randrange(len(tokens)), numbers.randrange(len(tokens))
+        way = numbers.randrange(6)
+        if way == 0:
+            del tokens[place]
+        elif way == 1:
+            tokens.insert(place, tokens[place])
+        elif way == 2:
+            tokens[place], tokens[other] = tokens[other], tokens[place]
+        elif way == 3:
+            tokens[place] = tokens[other]
+        elif way == 4:
+            names = [i for i, token in enumerate(tokens) if token.isdigit()]
+            if names:
+                tokens[numbers.choice(names)] = str(numbers.choice((0, 1, 2, 7, -1)))
+        elif numbers.random() < 0.3:
+            del tokens[place:]
+        if not tokens:
+            break
+    return "".join(tokens)
+
+
+FORMS = ({}, {"spelling": "stablehlo"}, {"generic": True})
+
+
+def check_broken(seed: int) -> None:
+    """Broken text is a module all the same, which prints, or a DiagnosticError; with either reader the same."""
+    numbers = random.Random(seed)
+    program = random_program(numbers, SMALL)
+    text = print_module(parse_module(program.text, "random.mlir", make_context()), **numbers.choice(FORMS))  # pyright: ignore
+    for _ in range(5):
+        changed = broken(numbers, text)
+        found: list[str | None] = []
+        for fast in (True, False):
+            try:
+                module = parse_module(changed, "random.mlir", make_context(), fast=fast)
+                found.append(print_module(module))
+            except DiagnosticError:
+                found.append(None)
+        assert found[0] == found[1], changed
+
+
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_broken_text_is_refused(first: int) -> None:
+    for seed in range(first, first + 20):
+        try:
+            check_broken(seed)
+        except Exception as error:
+            error.add_note(f"seed: {seed}")
+            raise
