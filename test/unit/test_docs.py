@@ -8,6 +8,7 @@ A page is worked through from top to bottom in a copy of the checkout.
 * In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit` and `$ pytest` is run. Its status is 0, or 1 where the page
   shows an error. What the page shows below it must be what it prints; `...` stands for any text, on a line of its own
   for any lines. Of tools that measure, numbers may differ; assembly, which is another on every machine, is not compared.
+* A `python` block that is no file is run, where what it imports is installed.
 * `$ pip install` is played by writing the metadata that it would install; other commands are not run.
 """
 
@@ -21,6 +22,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,7 @@ TOOLS = {
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
+_IMPORTS = re.compile(r"\b(jax|numpy)\b")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -98,6 +101,8 @@ class Workplace:
             path = self.root / match[1]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(step.text)
+        elif step.language == "python" and all(map(find_spec, _IMPORTS.findall(step.text))):
+            self.run(f"'{sys.executable}' - <<'END'\n{step.text}END", "", compared=False)
 
     def edit(self, diff: str) -> None:
         """Each hunk's old lines stand in the file once; the new ones take their place."""
@@ -116,8 +121,11 @@ class Workplace:
         name = command.split()[0]
         if command.startswith("pip install"):
             self.install(self.root / command.split()[-1])
-        if name not in TOOLS:
-            return
+        if name in TOOLS:
+            self.run(command, shown, compared=shown != "" and "--emit=asm" not in command)
+
+    def run(self, command: str, shown: str, compared: bool) -> None:
+        """A shell command: its status is 0, or 1 where an error is shown; its output is what is shown."""
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=self.root,
@@ -129,8 +137,7 @@ class Workplace:
         )
         if done.returncode != int("error:" in shown):
             raise AssertionError(f"$ {command}\nexits with {done.returncode} and prints\n{done.stdout}")
-        compared = shown and "--emit=asm" not in command
-        if compared and not agrees(done.stdout, shown, measures=name != "hlo-opt"):
+        if compared and not agrees(done.stdout, shown, measures=not command.startswith("hlo-opt")):
             raise AssertionError(f"$ {command}\nprints\n{done.stdout}\nand not\n{shown}")
 
     def install(self, project: Path) -> None:
