@@ -140,7 +140,11 @@ class HloParser(HloAttributeParser):
         dialect = SPELLINGS.get(prefix, prefix) or self._parser_state.dialect_stack[-1]
         known = [op.name.partition(".")[2] for op in self.ctx.loaded_ops if op.dialect_name() == dialect]
         near = get_close_matches(rest, known, n=1, cutoff=0.8)
-        return f"; did you mean '{prefix}{dot}{near[0]}'?" if near else ""
+        if near:
+            return f"; did you mean '{prefix}{dot}{near[0]}'?"
+        if dialect in ("hlo", "chlo"):
+            return ": this version does not have it; a package may add it through the entry points xhlo.ops"
+        return ""
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         return self._op_type(name, self._current_token.span)
