@@ -179,7 +179,8 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
         start = time.perf_counter()
         runner(arguments)
         times.append(time.perf_counter() - start)
-    return f"{count} runs: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
+    runs = "run" if count == 1 else "runs"
+    return f"{count} {runs}: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
 
 
 def profile_table(executable: Executable) -> str:

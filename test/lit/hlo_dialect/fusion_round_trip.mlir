@@ -20,5 +20,10 @@ func.func @fusions(%x: tensor<4x8xf32>, %c: tensor<f32>) {
     %s = hlo.reduce(%a init: %b) applies hlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
     hlo.return %a, %s : tensor<4x8xf32>, tensor<4xf32>
   }
+  // CHECK: hlo.fusion custom (%{{.*}} = %[[X]] : tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %2 = hlo.fusion custom (%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %n = hlo.negate %a : tensor<4x8xf32>
+    hlo.return %n : tensor<4x8xf32>
+  }
   return
 }
