@@ -16,7 +16,7 @@ from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffec
 from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import HloOp, replace_op
-from . import simplify_control_flow, simplify_elementwise, simplify_movement
+from . import simplify_control_flow, simplify_elementwise, simplify_movement, simplify_reduction
 from .simplify_constants import evaluate
 from .simplify_rewrite import Rewrite
 
@@ -26,6 +26,7 @@ _RULES: dict[type[Operation], tuple[Rule, ...]] = {
     **simplify_movement.RULES,
     **simplify_control_flow.RULES,
     **simplify_elementwise.RULES,
+    **simplify_reduction.RULES,
 }
 
 MAX_VISITS = 64

@@ -66,8 +66,8 @@ def pick(
 
 def typed(array: Array, wanted: ArrayType, what: str) -> Array:
     """
-    The array with the wanted type. Element types that NumPy lacks are stored as raw bytes, and a scalar may be stored as
-    an array of one element. Raises StreamError.
+    The array with the wanted type. Element types that NumPy lacks are stored as raw bytes; a scalar may be stored as an
+    array of one element. Raises StreamError.
     """
     if array.dtype != wanted.dtype and wanted.dtype.kind == "V" and array.nbytes == wanted.nbytes:
         array = np.frombuffer(array.tobytes(), wanted.dtype).reshape(wanted.shape)

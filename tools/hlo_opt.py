@@ -217,6 +217,8 @@ def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[str, ...], 
     stage: str | None = None
     for flag, value in arguments.flags:
         if flag == "fuse":
+            if stage is not None:
+                raise UsageError("--fuse stands before --lower: there is nothing left to fuse after it")
             specs += [*FRONT, *FUSE]
         elif flag == "lower":
             wanted = value or target.last_stage

@@ -5,6 +5,7 @@
 // RUN: not hlo-opt %s -p "cse,nothing" 2>&1 | filecheck %s --check-prefix=PIPELINE
 // RUN: not hlo-opt %s -p "cse{" 2>&1 | filecheck %s --check-prefix=SYNTAX
 // RUN: not hlo-opt %s --lower=nowhere 2>&1 | filecheck %s --check-prefix=STAGE
+// RUN: not hlo-opt %s --lower --fuse 2>&1 | filecheck %s --check-prefix=ORDER
 // RUN: not hlo-opt %s --target=abacus 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not hlo-opt %s --emit=poem 2>&1 | filecheck %s --check-prefix=EMIT
 // RUN: not hlo-opt %s --timing=yes 2>&1 | filecheck %s --check-prefix=VALUE
@@ -17,6 +18,7 @@
 // OPTION:   pass 'cse': {{.*}}"a"{{.*}}it takes no options
 // PIPELINE: no pass is named 'nothing'
 // SYNTAX:   syntax of the pass pipeline
+// ORDER:    --fuse stands before --lower
 // STAGE:    --lower is one of linalg, loops, llvm, not 'nowhere'
 // TARGET:   no target is named 'abacus'; there are: cpu
 // EMIT:     --emit is one of mlir, llvm, asm, obj, not 'poem'
