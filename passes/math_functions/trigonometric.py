@@ -1,6 +1,9 @@
 """
 sin, cos, tan and atan2 of f32, computed in f64 so that no reduction needs more than three constants.
 
+Arguments up to 2^50 are reduced by multiples of pi/2 (Cody and Waite), larger ones by the bits of 2/pi that matter
+(Payne and Hanek, 1983), both always: what is not chosen costs less than a branch, which nothing could vectorize.
+
 Coefficients are minimax fits (Remez exchange in 40 digits) for the reduced ranges given.
 """
 
@@ -13,6 +16,13 @@ from ...dialects.scalar import Scalar, in_double, polynomial, to_single
 # pi/2 as the sum of three f64.
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
 MAGIC = 6755399441055744.0  # 1.5 * 2^52
+# 2/pi without its leading bits, those that multiply an x >= 2^start to multiples of 4: for x < 2^(start + 26).
+# In three f64: 27 bits, whose product with an f32 is exact, the next 27, and the rest.
+TWO_OVER_PI = (
+    (2.0**50, (2.568255319523871e-08, 7.166494800120787e-17, 1.1109428143316804e-24)),
+    (2.0**76, (2.9370955127187795e-16, 2.7653040292560713e-24, 1.018166438749971e-32)),
+    (2.0**102, (6.074026479468182e-24, 1.0181664073134233e-32, 3.1436547554916045e-40)),
+)
 
 # sin r = r + r^3 S(r^2), error 5e-15; cos r = 1 - r^2/2 + r^4 C(r^2), error 1e-16; for |r| <= pi/4.
 SIN = (
@@ -48,13 +58,41 @@ ATAN = (
 
 
 def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
-    """The quadrant n mod 4 (i64) and r with x = n pi/2 + r, |r| <= pi/4, for a finite f64 that was an f32."""
+    """The quadrant n mod 4 (i64; its upper bits mean nothing) and r with x = n pi/2 + r, for an f64 that was an f32."""
     shifted = x.fma(2 / math.pi, MAGIC)
     n = shifted - MAGIC
     r = n.fma(-HALF_PI[0], x)
     r = n.fma(-HALF_PI[1], r)
     r = n.fma(-HALF_PI[2], r)
-    return shifted.bits() & 3, r
+    size = x.abs()
+    quadrant_of_large, r_of_large = _reduce_large(x, size)
+    large = size.compare("ge", TWO_OVER_PI[0][0])
+    return large.select(quadrant_of_large, shifted.bits()), large.select(r_of_large, r)
+
+
+def _fraction(x: Scalar, factor: Scalar) -> tuple[Scalar, Scalar]:
+    """x * factor, a product of at most 53 bits below 2^51, as an integer (in the low bits of an i64) and the rest."""
+    shifted = x.fma(factor, MAGIC)
+    return shifted.bits(), x.fma(factor, -(shifted - MAGIC))
+
+
+def _reduce_large(x: Scalar, size: Scalar) -> tuple[Scalar, Scalar]:
+    """
+    The same for |x| >= 2^50; |r| < 1.
+
+    Three products with the chosen bits of 2/pi. The fractions of the first two have at most 53 bits together, so their
+    sum is exact; the third is below 1/8 and rounded by 2^-56. No f32 lies nearer to a
+    multiple of pi/2 than 2^-30 of it.
+    """
+    (_, low), (middle_start, middle), (high_start, high) = TWO_OVER_PI
+    is_high, is_low = size.compare("ge", high_start), size.compare("lt", middle_start)
+    first, second, third = (
+        is_high.select(h, is_low.select(x.constant(l), m)) for l, m, h in zip(low, middle, high, strict=True)
+    )
+    n1, fraction1 = _fraction(x, first)
+    n2, fraction2 = _fraction(x, second)
+    n3, fraction3 = _fraction(fraction1 + fraction2, x.constant(1.0))
+    return n1 + n2 + n3, x.fma(third, fraction3) * (math.pi / 2)
 
 
 def _sin_cos(r: Scalar) -> tuple[Scalar, Scalar]:
@@ -77,17 +115,17 @@ def _quadrant(x: Scalar, offset: int) -> Scalar:
 
 
 def sin(x: Scalar) -> Scalar:
-    """Error below 1 ulp for |x| < 2^50."""
+    """Error below 1 ulp."""
     return x.abs().compare("lt", 1e-8).select(x, _quadrant(x, 0))
 
 
 def cos(x: Scalar) -> Scalar:
-    """Error below 1 ulp for |x| < 2^50."""
+    """Error below 1 ulp."""
     return _quadrant(x, 1)
 
 
 def tan(x: Scalar) -> Scalar:
-    """Error below 1 ulp for |x| < 2^50."""
+    """Error below 1 ulp."""
     n, r = _reduce(in_double(x))
     sine, cosine = _sin_cos(r)
     even = (n & 1).compare("eq", 0)
@@ -111,4 +149,5 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     negative = wide_x.bits().compare("lt", 0)
     angle = negative.select(math.pi - angle, angle)
     unordered = wide_y.compare("uno", wide_x)
-    return to_single(unordered.select(math.nan, angle).copysign(wide_y))
+    # The sign is copied as f32: LLVM moves roundings past a copysign of f64, and rounds the sign to f16 by a call.
+    return to_single(unordered.select(math.nan, angle)).copysign(y)

@@ -60,9 +60,9 @@ UNARY = [
     ("tanh", np.tanh, 3.0, {"f32": evenly(-12, 12), "f64": evenly(-25, 25)}),
     ("tanh", np.tanh, 3.0, {"f32": spread(1e-30, 1, True), "f64": spread(1e-300, 1, True)}),
     ("rsqrt", lambda x: 1 / np.sqrt(x), 1.5, {"f32": spread(1e-44, 1e38, False), "f64": spread(1e-320, 1e300, False)}),
-    ("sine", np.sin, 1.0, {"f32": spread(1e-20, 1e9, True)}),
-    ("cosine", np.cos, 1.0, {"f32": spread(1e-20, 1e9, True)}),
-    ("tan", np.tan, 1.0, {"f32": spread(1e-20, 1e9, True)}),
+    ("sine", np.sin, 1.0, {"f32": spread(1e-20, 3.4e38, True)}),
+    ("cosine", np.cos, 1.0, {"f32": spread(1e-20, 3.4e38, True)}),
+    ("tan", np.tan, 1.0, {"f32": spread(1e-20, 3.4e38, True)}),
     ("cbrt", np.cbrt, 1.0, {"f32": spread(1e-44, 1e38, True)}),
     ("logistic", lambda x: 1 / (1 + np.exp(-x)), 4.0, {"f32": evenly(-100, 100), "f64": evenly(-700, 700)}),
 ]
@@ -86,6 +86,27 @@ def test_binary_bound(op: str, exact: Callable[..., np.ndarray]) -> None:
     y = evenly(-10, 10).astype(np.float32)
     actual = compiled(op, "f32", x.size, 2)(x, y)
     assert ulps(actual, exact(x.astype(np.float64), y.astype(np.float64))) <= 1.0
+
+
+def test_power_of_all_magnitudes() -> None:
+    """Bases of every exponent and close to 1, results from the denormals to beyond the largest f32."""
+    rng = np.random.default_rng(2)
+    near_one = 1 + np.ldexp(rng.uniform(-0.5, 0.5, 20_000), rng.integers(-22, 0, 20_000))
+    x = np.concatenate([spread(1e-44, 3e38, False), near_one[near_one != 1]]).astype(np.float32)
+    x = x[x != 1]
+    y = (rng.uniform(-150, 129, x.size) / np.log2(x.astype(np.float64))).astype(np.float32)
+    with np.errstate(over="ignore"):
+        exact = np.power(x.astype(np.float64), y.astype(np.float64))
+    assert ulps(compiled("power", "f32", x.size, 2)(x, y), exact) <= 1.0
+
+
+def test_sine_next_to_multiples_of_pi() -> None:
+    """The f32 that lie nearest to a multiple of pi/2: where a reduction loses the most digits."""
+    x = np.array(
+        [-1.1442862e29, 4.6528e17, -1.0364972e17, 5.3197825e18, 1.4013e12, 6381956970095103.0 * 2**50], np.float32
+    )
+    for op, exact in (("sine", np.sin), ("cosine", np.cos), ("tan", np.tan)):
+        assert ulps(compiled(op, "f32", x.size)(x), exact(x.astype(np.float64))) <= 1.0
 
 
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 0.5, -0.5, 3, -3], np.float64)
