@@ -6,13 +6,13 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ...dialects.scalar import Scalar, width_of
 from ...hlo_dialect import conversion as hlo
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_unsigned
-from .emission import signless
+from .emission import ScalarPattern, signless
 from .narrow import is_narrow, widened
 
 
@@ -87,6 +87,11 @@ def _bitcast(op: hlo.BitcastConvertOp, x: Scalar) -> Scalar:
     return x if x.type == target else x.bitcast(target)
 
 
+def _imaginary(op: hlo.ImagOp, x: Scalar) -> Scalar:
+    """Of a float: complex numbers are gone since split-complex."""
+    return x.constant(0.0)
+
+
 _FORMATS: dict[type[Any], tuple[int, int]] = {Float16Type: (5, 10), BFloat16Type: (8, 7), Float32Type: (8, 23)}
 
 
@@ -115,8 +120,10 @@ def _reduce_precision(op: hlo.ReducePrecisionOp, x: Scalar) -> Scalar:
     return is_nan.select(x, bits.bitcast(x.type))
 
 
-SCALARS = (
+SCALARS: tuple[tuple[type[Operation], ScalarPattern], ...] = (  # pyright: ignore[reportUnknownVariableType]
     (hlo.ConvertOp, _convert),
     (hlo.BitcastConvertOp, _bitcast),
     (hlo.ReducePrecisionOp, _reduce_precision),
+    (hlo.RealOp, lambda op, x: x),
+    (hlo.ImagOp, _imaginary),
 )

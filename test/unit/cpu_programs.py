@@ -1,0 +1,204 @@
+"""Programs of many operations at once, run on the CPU and by the reference; and values at the edges of each type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import xhlo
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "i1": np.dtype(np.bool_),
+    **{f"i{width}": np.dtype(f"int{width}") for width in (8, 16, 32, 64)},
+    **{f"ui{width}": np.dtype(f"uint{width}") for width in (8, 16, 32, 64)},
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+}
+SIGNED, UNSIGNED = ["i8", "i16", "i32", "i64"], ["ui8", "ui16", "ui32", "ui64"]
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ["bf16", "f16", "f32", "f64"]
+TYPES = ["i1", *INTEGERS, *FLOATS]
+BITS = {"bf16": np.int16, "f16": np.int16, "f32": np.int32, "f64": np.int64}
+TARGETS = ("cpu", "reference")
+
+
+def type_of(array: np.ndarray) -> str:
+    """hlo's type of an array."""
+    element = next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
+    return f"tensor<{''.join(f'{dim}x' for dim in array.shape)}{element}>"
+
+
+def run(text: str, inputs: Sequence[np.ndarray], target: str = "cpu") -> tuple[np.ndarray, ...]:
+    """@main's results on one target."""
+    if target == "reference":
+        return evaluate(parse_module(text, "test.mlir", make_context()), inputs)
+    results = xhlo.compile(text)(*inputs)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def apply(op: str, inputs: Sequence[np.ndarray], result: str, target: str = "cpu") -> np.ndarray:
+    """One operation, as text on operands `%x0`, `%x1`, .., of result type `result`."""
+    parameters = ", ".join(f"%x{i}: {type_of(array)}" for i, array in enumerate(inputs))
+    text = f"func.func @main({parameters}) -> {result} {{\n  %0 = {op}\n  func.return %0 : {result}\n}}"
+    return run(text, inputs, target)[0]
+
+
+def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """How many floats of their type lie between two arrays' elements; NaN equals NaN, -0 and +0 are one apart."""
+    name = next(name for name, dtype in DTYPES.items() if dtype == got.dtype)
+    ordered: list[np.ndarray] = []
+    for array in (got, want):
+        bits = np.ascontiguousarray(array).view(BITS[name]).astype(object)
+        bits = np.where(bits < 0, -1 - (bits & int(np.iinfo(BITS[name]).max)), bits)
+        ordered.append(np.where(np.isnan(array), None, bits))
+    same_nan = np.equal(ordered[0], None) & np.equal(ordered[1], None)
+    one_nan = np.equal(ordered[0], None) ^ np.equal(ordered[1], None)
+    numbers = [np.where(np.equal(bits, None), 0, bits) for bits in ordered]
+    return np.where(same_nan, 0, np.where(one_nan, 2**70, np.abs(numbers[0] - numbers[1])))
+
+
+def wrong(got: np.ndarray, want: np.ndarray, bound: int = 0) -> np.ndarray:
+    """Where two arrays differ: integers in any bit, floats by more than `bound` ulps, in their NaNs or their zeros' signs."""
+    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, got.shape, want.dtype, want.shape)
+    if got.dtype.kind in "iub":
+        return got != want
+    bad = np.signbit(got) != np.signbit(want)
+    bits = next(BITS[name] for name in FLOATS if DTYPES[name] == got.dtype)
+    differs = np.ascontiguousarray(got).view(bits) != np.ascontiguousarray(want).view(bits)
+    with np.errstate(invalid="ignore"):  # Of signalling NaNs.
+        differs &= ~(np.isnan(got) & np.isnan(want))
+    bad &= differs
+    if differs.any():
+        bad[differs] |= ulps(got[differs], want[differs]) > bound
+    return bad
+
+
+def same(got: np.ndarray, want: Any) -> None:
+    """Assert equality, bit for bit but for the payloads of NaN."""
+    expected = np.asarray(want, got.dtype)
+    bad = wrong(got, expected)
+    assert not bad.any(), f"got {got[bad][:8]}, want {expected[bad][:8]}"
+
+
+@dataclass
+class Batch:
+    """Operations on the same inputs, compiled as one module that returns them all."""
+
+    inputs: dict[str, np.ndarray]
+    declarations: str = ""
+    ops: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+
+    def add(self, op: str, result: str, bound: int = 0) -> None:
+        """An operation as text (`hlo.add %x, %y : ..`), its result type, and the ulps it may be off by."""
+        self.ops.append((op, result, bound))
+
+    def text(self) -> str:
+        parameters = ", ".join(f"%{name}: {type_of(array)}" for name, array in self.inputs.items())
+        types = ", ".join(result for _, result, _ in self.ops)
+        lines = [f"  %{i} = {op}" for i, (op, _, _) in enumerate(self.ops)]
+        names = ", ".join(f"%{i}" for i in range(len(self.ops)))
+        body = "\n".join(lines)
+        return f"func.func @main({parameters}) -> ({types}) {{\n{self.declarations}{body}\n  func.return {names} : {types}\n}}"
+
+    def mistakes(self) -> list[str]:
+        """Where the CPU and the reference differ: the operation, and operands and results of a few elements."""
+        text, arrays = self.text(), list(self.inputs.values())
+        messages: list[str] = []
+        pairs = zip(self.ops, run(text, arrays), run(text, arrays, "reference"), strict=True)
+        for (op, _, bound), got, want in pairs:
+            bad = wrong(got, want, bound)
+            if not bad.any():
+                continue
+            operands = [f"%{k}={v[bad][:5]}" for k, v in self.inputs.items() if v.shape == got.shape]
+            messages.append(
+                f"{op}: {bad.sum()} wrong: got {got[bad][:5]}, want {want[bad][:5]}, of {' '.join(operands)}"
+            )
+        return messages
+
+    def check(self) -> None:
+        mistakes = self.mistakes()
+        assert not mistakes, "\n".join(mistakes)
+
+
+def edges(type_: str) -> np.ndarray:
+    """The values of a type at which operations change their mind."""
+    dtype = DTYPES[type_]
+    if type_ == "i1":
+        return np.array([False, True])
+    if type_ in INTEGERS:
+        info, width = np.iinfo(dtype), dtype.itemsize * 8
+        numbers = [
+            0,
+            1,
+            2,
+            3,
+            7,
+            width - 1,
+            width,
+            width + 1,
+            info.max,
+            info.max - 1,
+            info.max // 2,
+            info.min,
+            info.min + 1,
+        ]
+        if type_ in SIGNED:
+            numbers += [-1, -2, -3, -7, -width, info.min // 2]
+        return np.array([number for number in numbers if info.min <= number <= info.max], dtype)
+    info = ml_dtypes.finfo(dtype)
+    tiny, least, largest = float(info.smallest_normal), float(info.smallest_subnormal), float(info.max)
+    half_tiny = tiny / 2 + least
+    numbers = [
+        0.0,
+        0.5,
+        1.0,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+        7.0,
+        0.1,
+        100.0,
+        least,
+        3 * least,
+        half_tiny,
+        tiny,
+        largest,
+        largest / 2,
+    ]
+    numbers += [
+        np.inf,
+        1.0 + float(info.eps),
+        1.0 - float(info.epsneg),
+        0.5 - float(info.epsneg) / 2,
+        1 / float(info.eps),
+    ]
+    numbers += [2 / float(info.eps) - 1, 0.5 / float(info.eps) + 0.5]
+    return np.array([*numbers, *(-number for number in numbers), np.nan]).astype(dtype)
+
+
+def random_values(type_: str, count: int, seed: int = 0) -> np.ndarray:
+    """Integers over the whole range; floats of every exponent, and as many near 1."""
+    rng = np.random.default_rng(seed)
+    dtype = DTYPES[type_]
+    raw = rng.integers(0, 256, count * dtype.itemsize, np.uint8)
+    if type_ == "i1":
+        return (raw & 1).astype(np.bool_)
+    values = raw.view(dtype)
+    if type_ in FLOATS:
+        near = rng.normal(0, 4, count).astype(dtype)
+        values = np.where(rng.random(count) < 0.5, values, near)
+    return values
+
+
+def all_pairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.repeat(x, y.size), np.tile(y, x.size)
