@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import copysign
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
@@ -44,8 +45,13 @@ _INT_PREDICATES = {
 }
 
 
-@lru_cache(maxsize=1024)
 def _float_attr(value: float, type_: Attribute) -> FloatAttr[Any]:
+    return _cached_float_attr(value, copysign(1.0, value), type_)
+
+
+@lru_cache(maxsize=1024)
+def _cached_float_attr(value: float, sign: float, type_: Attribute) -> FloatAttr[Any]:
+    # The sign is a key of its own: to Python 0.0 and -0.0 are equal.
     return FloatAttr(value, cast(Any, type_))
 
 

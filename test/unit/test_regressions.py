@@ -100,3 +100,18 @@ def test_slice_of_nothing_at_the_end() -> None:
         np.arange(17, dtype=np.uint8).reshape(1, 17),
         np.array(7, np.uint8),
     )
+
+
+def test_zeros_of_both_signs() -> None:
+    """Constants were cached by value, and to Python 0.0 and -0.0 are equal."""
+    text = """
+    func.func @main() -> (tensor<2x7xf32>, tensor<2x7xf32>, tensor<4x7xf32>) {
+      %0 = hlo.constant dense<0.0> : tensor<2x7xf32>
+      %1 = hlo.constant dense<-0.0> : tensor<2x7xf32>
+      %2 = hlo.concatenate %0, %1, dim = 0 : (tensor<2x7xf32>, tensor<2x7xf32>) -> tensor<4x7xf32>
+      func.return %0, %1, %2 : tensor<2x7xf32>, tensor<2x7xf32>, tensor<4x7xf32>
+    }
+    """
+    for fuse in (True, False):
+        results = compiled_results(text, (), fuse)
+        assert [np.signbit(r).mean() for r in results] == [0, 1, 0.5]
