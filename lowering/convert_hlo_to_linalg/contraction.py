@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import UnitAttr, f32
+from xdsl.dialects.builtin import UnitAttr, f32, f64
 from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute
 
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import contraction as hlo
@@ -23,7 +24,7 @@ FUSABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONT
 def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
     """
     `hlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]` becomes a generic over
-    (b, m, n, k) marked xhlo.contraction, into a fill of zero. f16 and bf16 accumulate in f32.
+    (b, m, n, k) marked xhlo.contraction, into a fill of zero; see `_accumulator` for the type of the sum.
     """
     numbers = op.dot_dimension_numbers
     lhs_free = _free(shape_of(op.lhs), (*numbers.lhs_batching, *numbers.lhs_contracting))
@@ -45,8 +46,7 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
 
     result_type: Any = signless(op.result.type)
     element = element_of(op.result)
-    narrow = isinstance(element, NARROW)
-    accumulator = f32 if narrow else element
+    accumulator = _accumulator(element_of(op.lhs), element)
     type_ = make_tensor(result_type.get_shape(), signless(accumulator))
     anchor = Scalar(emitter.block, op.result)
     zero = anchor.constant(0, signless(accumulator))
@@ -72,7 +72,16 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
         body,
         {"xhlo.contraction": UnitAttr()} if k else None,
     )
-    emitter.define(op.result, narrowed(results[0], result_type, emitter) if narrow else results[0])
+    emitter.define(op.result, results[0] if accumulator == element else narrowed(results[0], result_type, emitter))
+
+
+def _accumulator(operand: Attribute, result: Attribute) -> Attribute:
+    """The type of products and sums: the result's, f32 for f16 and bf16, f64 for operands of f64."""
+    if not is_float(result):
+        return result
+    if operand == f64:
+        return f64
+    return f32 if isinstance(result, NARROW) else result
 
 
 def _free(shape: tuple[int, ...], used: tuple[int, ...]) -> list[int]:

@@ -100,7 +100,7 @@ def _combine(
 
 
 def narrowed(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
-    """A tensor of f32 rounded to a narrow type."""
+    """A tensor of floats rounded to a narrower type."""
     shaped: Any = type_
     rank = len(shaped.get_shape())
 
