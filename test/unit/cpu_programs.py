@@ -91,36 +91,47 @@ def same(got: np.ndarray, want: Any) -> None:
 
 @dataclass
 class Batch:
-    """Operations on the same inputs, compiled as one module that returns them all."""
+    """Operations compiled as one module that returns all their results."""
 
-    inputs: dict[str, np.ndarray]
-    declarations: str = ""
-    ops: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    inputs: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    ops: list[tuple[str, tuple[str, ...], int]] = field(default_factory=list[tuple[str, tuple[str, ...], int]])
 
-    def add(self, op: str, result: str, bound: int = 0) -> None:
-        """An operation as text (`hlo.add %x, %y : ..`), its result type, and the ulps it may be off by."""
-        self.ops.append((op, result, bound))
+    def add(self, op: str, *results: str, operands: Sequence[np.ndarray] = (), bound: int = 0) -> None:
+        """
+        An operation as text, its result types, and the ulps that it may be off by.
+
+        It names the batch's inputs (`hlo.add %x, %y : ..`), or operands of its own as `$0`, `$1`, ..
+        """
+        for i, array in enumerate(operands):
+            name = f"p{len(self.inputs)}"
+            self.inputs[name] = array
+            op = op.replace(f"${i}", f"%{name}")
+        self.ops.append((op, results, bound))
 
     def text(self) -> str:
         parameters = ", ".join(f"%{name}: {type_of(array)}" for name, array in self.inputs.items())
-        types = ", ".join(result for _, result, _ in self.ops)
-        lines = [f"  %{i} = {op}" for i, (op, _, _) in enumerate(self.ops)]
-        names = ", ".join(f"%{i}" for i in range(len(self.ops)))
-        body = "\n".join(lines)
-        return f"func.func @main({parameters}) -> ({types}) {{\n{self.declarations}{body}\n  func.return {names} : {types}\n}}"
+        types = ", ".join(result for _, results, _ in self.ops for result in results)
+        lines: list[str] = []
+        names: list[str] = []
+        for i, (op, results, _) in enumerate(self.ops):
+            count = len(results)
+            lines.append(f"  %r{i}{f':{count}' if count > 1 else ''} = {op}")
+            names += [f"%r{i}#{k}" if count > 1 else f"%r{i}" for k in range(count)]
+        body, returned = "\n".join(lines), ", ".join(names)
+        return f"func.func @main({parameters}) -> ({types}) {{\n{body}\n  func.return {returned} : {types}\n}}"
 
     def mistakes(self) -> list[str]:
         """Where the CPU and the reference differ: the operation, and operands and results of a few elements."""
         text, arrays = self.text(), list(self.inputs.values())
         messages: list[str] = []
-        pairs = zip(self.ops, run(text, arrays), run(text, arrays, "reference"), strict=True)
-        for (op, _, bound), got, want in pairs:
+        owners = [(op, bound) for op, results, bound in self.ops for _ in results]
+        for (op, bound), got, want in zip(owners, run(text, arrays), run(text, arrays, "reference"), strict=True):
             bad = wrong(got, want, bound)
             if not bad.any():
                 continue
-            operands = [f"%{k}={v[bad][:5]}" for k, v in self.inputs.items() if v.shape == got.shape]
+            operands = [f"%{k}={v[bad][:5]}" for k, v in self.inputs.items() if v.shape == got.shape and f"%{k}" in op]
             messages.append(
-                f"{op}: {bad.sum()} wrong: got {got[bad][:5]}, want {want[bad][:5]}, of {' '.join(operands)}"
+                f"{op}: {bad.sum()} of {bad.size} wrong: got {got[bad][:5]}, want {want[bad][:5]} {' '.join(operands)}"
             )
         return messages
 

@@ -76,7 +76,7 @@ def test_unary(type_: str) -> None:
         batch.add(f"hlo.real %x : {t}", t)
         batch.add(f"hlo.imag %x : {t}", t)
         for op in ELEMENTARY:
-            batch.add(f"hlo.{op} %x : {t}", t, ULPS)
+            batch.add(f"hlo.{op} %x : {t}", t, bound=ULPS)
     batch.check()
 
 
@@ -96,7 +96,7 @@ def test_binary(type_: str) -> None:
         ops += ["atan2"]
     for op in ops:
         elementary = type_ in FLOATS and op in ("atan2", "power")
-        batch.add(f"hlo.{op} %x, %y : {t}", t, ULPS if elementary else 0)
+        batch.add(f"hlo.{op} %x, %y : {t}", t, bound=ULPS if elementary else 0)
     batch.check()
 
 
