@@ -364,6 +364,8 @@ def _reduced_last(value: Array, dims: Sequence[int]) -> Array:
 def _ufunc_reduce(ufunc: np.ufunc, value: Array, init: Array) -> Array:
     """NumPy's reduction of the last dimension; float16 and bfloat16 accumulate in float32 and are rounded once."""
     dtype: np.dtype[Any] = value.dtype
+    if value.shape[-1] == 0:  # NumPy's sum of nothing is +0, which -0 does not survive.
+        return np.broadcast_to(init, value.shape[:-1])
     wide = np.dtype(np.float32) if dtype in _NARROW_FLOATS else dtype
     reduced = ufunc.reduce(value.astype(wide), axis=-1, dtype=wide)
     return np.asarray(ufunc(init.astype(wide), reduced, dtype=wide)).astype(dtype)

@@ -70,10 +70,10 @@ def wrong(got: np.ndarray, want: np.ndarray, bound: int = 0) -> np.ndarray:
     """Where two arrays differ: integers in any bit, floats by more than `bound` ulps, in their NaNs or their zeros' signs."""
     assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, got.shape, want.dtype, want.shape)
     if got.dtype.kind in "iub":
-        return got != want
-    bad = np.signbit(got) != np.signbit(want)
+        return np.asarray(got != want)
+    bad = np.asarray(np.signbit(got) != np.signbit(want))
     bits = next(BITS[name] for name in FLOATS if DTYPES[name] == got.dtype)
-    differs = np.ascontiguousarray(got).view(bits) != np.ascontiguousarray(want).view(bits)
+    differs = np.asarray(got).view(bits) != np.asarray(want).view(bits)
     with np.errstate(invalid="ignore"):  # Of signalling NaNs.
         differs &= ~(np.isnan(got) & np.isnan(want))
     bad &= differs
