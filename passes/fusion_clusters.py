@@ -176,11 +176,15 @@ class Clusters:
             self._drop_inner_inputs(cluster)
 
     def release(self, number: int, cluster: Cluster) -> None:
-        """Take a node at the border out of `cluster` again; it stands alone unless another cluster has it too."""
+        """
+        Take a node at the border out of `cluster` again; it stands alone.
+
+        Also where other clusters have it: they may compute it at another index and not hand it out.
+        """
         del cluster.ops[number]
         self.places[number].remove(cluster.number)
-        if not self.places[number]:
-            self.places[number] = [number]
+        if number not in self.places[number]:
+            self.places[number].append(number)
             self.live[number] = single(self.graph.nodes[number])
 
     def group(self, members: list[int]) -> Cluster:

@@ -115,3 +115,31 @@ def test_zeros_of_both_signs() -> None:
     for fuse in (True, False):
         results = compiled_results(text, (), fuse)
         assert [np.signbit(r).mean() for r in results] == [0, 1, 0.5]
+
+
+def test_reshape_that_leaves_one_of_its_fusions() -> None:
+    """It was then a result of the other, which computed it at another index than its own."""
+    check(
+        """
+        func.func @main(%x: tensor<5x13x1xui64>, %y: tensor<5x7x1xui64>, %z: tensor<7xui64>, %k: tensor<ui64>)
+            -> (tensor<1x7x1xui64>, tensor<7xi1>, tensor<7x1x1x5xui64>) {
+          %0 = hlo.slice %x [1:2:2, 0:13:2, 0:1] : (tensor<5x13x1xui64>) -> tensor<1x7x1xui64>
+          %1 = hlo.remainder %0, %0 : tensor<1x7x1xui64>
+          %2 = hlo.broadcast_in_dim %k, dims = [] : (tensor<ui64>) -> tensor<7xui64>
+          %3 = hlo.reshape %0 : (tensor<1x7x1xui64>) -> tensor<7xui64>
+          %4 = hlo.xor %3, %2 : tensor<7xui64>
+          %5 = hlo.reshape %0 : (tensor<1x7x1xui64>) -> tensor<1x7x1x1xui64>
+          %6 = hlo.count_leading_zeros %4 : tensor<7xui64>
+          %7 = hlo.reshape %6 : (tensor<7xui64>) -> tensor<1x7x1xui64>
+          %8 = hlo.shift_left %7, %1 : tensor<1x7x1xui64>
+          %9 = hlo.compare LT, %4, %z, UNSIGNED : (tensor<7xui64>, tensor<7xui64>) -> tensor<7xi1>
+          %10 = hlo.dot_general %5, %y, batching_dims = [1] x [1], contracting_dims = [3] x [2]
+              : (tensor<1x7x1x1xui64>, tensor<5x7x1xui64>) -> tensor<7x1x1x5xui64>
+          func.return %8, %9, %10 : tensor<1x7x1xui64>, tensor<7xi1>, tensor<7x1x1x5xui64>
+        }
+        """,
+        np.arange(65, dtype=np.uint64).reshape(5, 13, 1),
+        np.arange(35, dtype=np.uint64).reshape(5, 7, 1),
+        np.arange(7, dtype=np.uint64),
+        np.array(3, np.uint64),
+    )
