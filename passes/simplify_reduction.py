@@ -30,6 +30,8 @@ def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     shape = shape_of(reduce.inputs[0])
     if any(shape[dim] != 1 for dim in ints(reduce.dimensions)) or any(size < 0 for size in shape):
         return None
+    if any(element_of(x) != element_of(out) for x, out in zip(reduce.inputs, reduce.outs, strict=True)):
+        return None
     body = reduce.body.block
     ops = list(body.ops)[:-1]
     if not all(isinstance(inner, (*_LIFTED, ConstantOp)) for inner in ops):

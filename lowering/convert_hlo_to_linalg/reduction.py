@@ -14,10 +14,11 @@ from ...hlo_dialect import elementwise_binary as binary
 from ...hlo_dialect import reduction as hlo
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.types import is_splat, make_tensor, shape_of
+from ...hlo_dialect.types import element_of, is_splat, make_tensor, shape_of
 from .creation import scalar_constant
+from .element_types import convert
 from .emission import PARALLEL, REDUCTION, Emitter, dims_map, identity_map, iterators, signless
-from .narrow import is_narrow, widened
+from .narrow import NARROW
 from .scalars import inline_region
 
 REASSOCIABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
@@ -50,28 +51,30 @@ def initial_value(value: SSAValue, emitter: Emitter) -> Scalar:
 def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
     """
     `hlo.reduce(%x init: %i) applies hlo.add across dimensions = [1]` becomes linalg.fill of %i and a generic of
-    iterators [parallel, reduction] that adds. Sums and the like of f16 and bf16 accumulate in f32.
+    iterators [parallel, reduction] that adds. Sums and the like of f16 and bf16 accumulate in f32. The accumulators may
+    be wider than the elements (i8 into i32): those are converted on the way in.
     """
     shape = shape_of(op.inputs[0])
     dims = set(ints(op.dimensions))
     kept = tuple(dim for dim in range(len(shape)) if dim not in dims)
     single = _single_combiner(op)
-    inits = [initial_value(value, emitter) for value in op.init_values]
-    wide = single is not None and is_narrow(inits[0])
-    result_types: list[Any] = [signless(result.type) for result in op.outs]
+    sources = [element_of(value) for value in op.inputs]
+    totals = [element_of(out) for out in op.outs]
+    wide = single is not None and isinstance(totals[0], NARROW)
     if wide:
-        inits = [widened(init) for init in inits]
-        types: list[Any] = [make_tensor(type_.get_shape(), f32) for type_ in result_types]
-    else:
-        types = result_types
+        totals = [f32]
+    result_types: list[Any] = [signless(result.type) for result in op.outs]
+    types = [make_tensor(type_.get_shape(), signless(total)) for type_, total in zip(result_types, totals, strict=True)]
+    inits = [
+        convert(initial_value(value, emitter), source, total)
+        for value, source, total in zip(op.init_values, sources, totals, strict=True)
+    ]
     filled = [emitter.fill(init.value, type_) for init, type_ in zip(inits, types, strict=True)]
     count = len(filled)
 
     def body(*scalars: Scalar) -> list[Scalar]:
-        elements, accumulators = scalars[:count], scalars[count:]
-        if wide:
-            elements = tuple(map(widened, elements))
-        return _combine(op, single, accumulators, elements)
+        elements = tuple(map(convert, scalars[:count], sources, totals))
+        return _combine(op, single, scalars[count:], elements)
 
     results = emitter.generic(
         [emitter.get(value) for value in op.inputs],

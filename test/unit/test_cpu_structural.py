@@ -243,6 +243,37 @@ def test_reduce_with_regions(type_: str) -> None:
     batch.check()
 
 
+PROMOTIONS = [
+    ("bf16", "f32"),
+    ("f16", "f64"),
+    ("f32", "f64"),
+    ("f16", "bf16"),
+    ("i8", "i32"),
+    ("ui8", "ui32"),
+    ("i8", "ui16"),
+    ("ui8", "i64"),
+]
+
+
+@pytest.mark.parametrize(("source", "total"), PROMOTIONS)
+def test_reduce_into_another_type(source: str, total: str) -> None:
+    """Accumulators of a type that the elements promote to: sums beyond what the elements' own type holds."""
+    batch = Batch()
+    s = f"tensor<{total}>"
+    for i, (shape, dims) in enumerate(REDUCTIONS):
+        result = tensor(tuple(n for dim, n in enumerate(shape) if dim not in dims), total)
+        x = values(source, *shape, seed=i) if source in INTEGERS else small(source, *shape, seed=i)
+        types = f"({tensor(shape, source)}, tensor<{source}>) -> {result}"
+        operands = [x, np.array(3, DTYPES[source])]
+        for combiner in ("add", "maximum"):
+            op = f"hlo.reduce($0 init: $1) applies hlo.{combiner} across dimensions = {dims} : {types}"
+            batch.add(op, result, operands=operands)
+        region = f"{{ %2 = hlo.negate %b : {s}\n %3 = hlo.subtract %a, %2 : {s}\n hlo.return %3 : {s} }}"
+        op = f"hlo.reduce($0 init: $1) across dimensions = {dims} : {types} reducer(%a: {s}, %b: {s}) {region}"
+        batch.add(op, result, operands=operands)
+    batch.check()
+
+
 # Contractions ----------------------------------------------------------------------------------------------------
 
 # Shapes of lhs and rhs; batching, contracting dimensions of each.
