@@ -24,7 +24,9 @@ def _run_verified(ctx: Context, module: ModuleOp, specs: Sequence[str], timing: 
     PassManager(ctx, pipelines.build_passes(specs), verify_each=True).run(module)
 
 
-def compiled_results(text: str, inputs: Sequence[np.ndarray], fuse: bool = True, verify: bool = True) -> tuple[np.ndarray, ...]:
+def compiled_results(
+    text: str, inputs: Sequence[np.ndarray], fuse: bool = True, verify: bool = True
+) -> tuple[np.ndarray, ...]:
     """What the CPU makes of `inputs`, with fusion or with one kernel for each operation; verified after each pass."""
     run = _run_verified if verify else cpu_build.run_passes
     specs = pipelines.FUSE if fuse else pipelines.FUSE_NONE
@@ -55,7 +57,13 @@ def check_compiled(program: Program, fuse: bool) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-FORMS = ({}, {"spelling": "stablehlo"}, {"generic": True}, {"generic": True, "spelling": "stablehlo"}, {"locations": True})
+FORMS = (
+    {},
+    {"spelling": "stablehlo"},
+    {"generic": True},
+    {"generic": True, "spelling": "stablehlo"},
+    {"locations": True},
+)
 
 
 def check_text(program: Program) -> None:

@@ -19,7 +19,9 @@ def _state_claim(dtype: str) -> Claim:
 
 
 def _compare(b: Builder, left: Value, right: Value, direction: str) -> Value:
-    return b.emit("compare", [left, right], "i1", left.shape, comparison_direction=f"#stablehlo<comparison_direction {direction}>")
+    return b.emit(
+        "compare", [left, right], "i1", left.shape, comparison_direction=f"#stablehlo<comparison_direction {direction}>"
+    )
 
 
 def write_while(b: Builder) -> None:
@@ -69,13 +71,17 @@ def _next_state(b: Builder, value: Value, state: list[Value], counter: Value) ->
             update = b.like(value.dtype, sizes)
             zero = b.scalar(0, counter.dtype)
             starts = [counter, *([zero] * (len(sizes) - 1))]
-            return b.emit("dynamic_update_slice", [value, update, *starts], value.dtype, value.shape, _state_claim(value.dtype))
+            return b.emit(
+                "dynamic_update_slice", [value, update, *starts], value.dtype, value.shape, _state_claim(value.dtype)
+            )
     if way == 3:
         other = b.like(value.dtype, value.shape)
         if value.is_float:
             name = b.random.choice(("add", "multiply", "maximum", "subtract"))
         else:
-            name = b.random.choice(("and", "or", "xor") if value.dtype == "i1" else ("add", "multiply", "subtract", "xor"))
+            name = b.random.choice(
+                ("and", "or", "xor") if value.dtype == "i1" else ("add", "multiply", "subtract", "xor")
+            )
         return b.emit(name, [value, other], value.dtype, value.shape, _state_claim(value.dtype))
     return b.like(value.dtype, value.shape)
 
@@ -105,7 +111,11 @@ def _branches(b: Builder, count: int) -> tuple[list[str], list[Value]]:
     for branch in range(count):
         text, results = b.region([], other if branch else first)
         texts.append(text)
-        wanted = [replace(v, claim=v.claim.or_else(w.claim)) for v, w in zip(results, wanted, strict=True)] if branch else results
+        wanted = (
+            [replace(v, claim=v.claim.or_else(w.claim)) for v, w in zip(results, wanted, strict=True)]
+            if branch
+            else results
+        )
     return texts, wanted
 
 
@@ -120,5 +130,3 @@ def write_case(b: Builder) -> None:
     index = b.like("i32", ()) if b.chance(0.6) else b.scalar(b.random.randint(-1, 4), "i32")
     texts, results = _branches(b, b.random.randint(1, 4))
     b.emit_with_regions("case", [index], results, texts)
-
-

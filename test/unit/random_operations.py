@@ -8,6 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 from random_control_flow import write_case, write_if, write_while
+from random_movement import (
+    write_broadcast,
+    write_concatenate,
+    write_dynamic_slice,
+    write_dynamic_update_slice,
+    write_iota,
+    write_pad,
+    write_reshape,
+    write_reverse,
+    write_slice,
+    write_transpose,
+)
 from random_programs import (
     DTYPES,
     EPSILON,
@@ -155,7 +167,9 @@ def write_compare(b: Builder) -> None:
         return
     right = b.like(left.dtype, left.shape)
     sort = "FLOAT" if left.is_float else "UNSIGNED" if left.dtype in (*UNSIGNED, "i1") else "SIGNED"
-    properties = {"comparison_direction": f"#stablehlo<comparison_direction {b.random.choice(('EQ', 'NE', 'LT', 'LE', 'GT', 'GE'))}>"}
+    properties = {
+        "comparison_direction": f"#stablehlo<comparison_direction {b.random.choice(('EQ', 'NE', 'LT', 'LE', 'GT', 'GE'))}>"
+    }
     if b.chance(0.5):
         properties["compare_type"] = f"#stablehlo<comparison_type {sort}>"
     b.emit("compare", [left, right], "i1", left.shape, **properties)
@@ -188,10 +202,16 @@ def write_clamp(b: Builder) -> None:
         low, high = (b.like(dtype, () if b.chance(0.5) else shape) for _ in range(2))
         claims = (low.claim, value.claim, high.claim)
         bound = max(claim.bound for claim in claims)
-        claim = Claim(bound, whole=all(c.whole for c in claims), nan=any(c.nan for c in claims)) if value.is_float else EXACT
+        claim = (
+            Claim(bound, whole=all(c.whole for c in claims), nan=any(c.nan for c in claims))
+            if value.is_float
+            else EXACT
+        )
     else:
         size = b.random.choice((1, 2, 4))
-        low, high = (b.scalar(sign * size, dtype) if b.chance(0.5) else b.splat(sign * size, dtype, shape) for sign in (-1, 1))
+        low, high = (
+            b.scalar(sign * size, dtype) if b.chance(0.5) else b.splat(sign * size, dtype, shape) for sign in (-1, 1)
+        )
         claim = replace(value.claim, bound=float(size))
     b.emit("clamp", [low, value, high], dtype, shape, claim)
     if value.is_float and claim.exact and b.chance(0.5):
@@ -226,168 +246,6 @@ def write_reduce_precision(b: Builder) -> None:
         b.emit("reduce_precision", [value], value.dtype, value.shape, claim, **properties)
 
 
-# Movement ------------------------------------------------------------------------------------------------------
-
-
-def write_broadcast(b: Builder) -> None:
-    value = b.pick(lambda v: len(v.shape) <= 4)
-    if value is None:
-        return
-    rank = b.random.randint(len(value.shape), 5)
-    dims = b.random.sample(range(rank), len(value.shape))
-    shape = list(b.shape(rank))
-    for dim, size in zip(dims, value.shape, strict=True):
-        if size != 1 or b.chance(0.5):
-            shape[dim] = size
-    if math.prod(shape) <= b.profile.volume:
-        properties = {"broadcast_dimensions": ints_text(dims)}
-        b.emit("broadcast_in_dim", [value], value.dtype, tuple(shape), value.claim, **properties)
-
-
-def write_reshape(b: Builder) -> None:
-    value = b.pick(lambda v: True)
-    if value is not None:
-        b.emit("reshape", [value], value.dtype, _same_volume(b, value.shape), value.claim)
-
-
-def _same_volume(b: Builder, shape: Shape) -> Shape:
-    """Another shape of as many elements: dimensions merged, split, or added of size 1."""
-    sizes = list(shape)
-    for _ in range(b.random.randint(1, 3)):
-        way = b.random.randrange(4)
-        place = b.random.randrange(len(sizes) + 1)
-        if way == 0 and len(sizes) < 6:
-            sizes.insert(place, 1)
-        elif way == 1 and 1 in sizes:
-            sizes.remove(1)
-        elif way == 2 and len(sizes) >= 2:
-            place = min(place, len(sizes) - 2)
-            sizes[place : place + 2] = [sizes[place] * sizes[place + 1]]
-        elif way == 3 and 0 < len(sizes) < 6:
-            place = min(place, len(sizes) - 1)
-            divisors = [d for d in range(2, 50) if sizes[place] and sizes[place] % d == 0] or [1]
-            divisor = b.random.choice(divisors)
-            sizes[place : place + 1] = [divisor, sizes[place] // divisor]
-    return tuple(sizes)
-
-
-def write_transpose(b: Builder) -> None:
-    value = b.pick(lambda v: len(v.shape) >= 1)
-    if value is not None:
-        order = b.random.sample(range(len(value.shape)), len(value.shape))
-        shape = tuple(value.shape[dim] for dim in order)
-        b.emit("transpose", [value], value.dtype, shape, value.claim, permutation=ints_text(order))
-
-
-def write_reverse(b: Builder) -> None:
-    value = b.pick(lambda v: len(v.shape) >= 1)
-    if value is not None:
-        dims = [dim for dim in range(len(value.shape)) if b.chance(0.6)]
-        b.emit("reverse", [value], value.dtype, value.shape, value.claim, dimensions=ints_text(dims))
-
-
-def write_slice(b: Builder) -> None:
-    value = b.pick(lambda v: len(v.shape) >= 1)
-    if value is None:
-        return
-    starts, limits, strides, shape = [], [], [], []
-    for size in value.shape:
-        whole = b.chance(0.35)
-        limit = size if whole else b.random.randint(min(1, size), size)
-        start = 0 if whole else b.random.randint(0, max(0, limit - (not b.chance(b.profile.empty))))
-        stride = b.random.choice((1, 1, 1, 2, 3))
-        starts.append(start)
-        limits.append(limit)
-        strides.append(stride)
-        shape.append(-(-(limit - start) // stride))
-    properties = {"start_indices": ints_text(starts), "limit_indices": ints_text(limits), "strides": ints_text(strides)}
-    b.emit("slice", [value], value.dtype, tuple(shape), value.claim, **properties)
-
-
-def write_pad(b: Builder) -> None:
-    value = b.pick(lambda v: len(v.shape) >= 1)
-    if value is None:
-        return
-    filler = b.like(value.dtype, (), lambda claim: claim.relative == 0)
-    lows, highs, interiors, shape = [], [], [], []
-    for size in value.shape:
-        plain = b.chance(0.4)
-        low, high, interior = (0, 0, 0) if plain else (b.random.randint(-2, 3), b.random.randint(-2, 3), b.random.choice((0, 0, 1, 2)))
-        total = low + high + size + max(size - 1, 0) * interior
-        if total < 0 or (total == 0 and not b.chance(0.1)):
-            low, high, interior, total = 0, 0, 0, size
-        lows.append(low)
-        highs.append(high)
-        interiors.append(interior)
-        shape.append(total)
-    if math.prod(shape) > 2 * b.profile.volume:
-        return
-    properties = {
-        "edge_padding_low": ints_text(lows),
-        "edge_padding_high": ints_text(highs),
-        "interior_padding": ints_text(interiors),
-    }
-    b.emit("pad", [value, filler], value.dtype, tuple(shape), value.claim.or_else(filler.claim), **properties)
-
-
-def write_concatenate(b: Builder) -> None:
-    value = b.pick(lambda v: len(v.shape) >= 1 and v.size <= b.profile.volume // 2)
-    if value is None:
-        return
-    dim = b.random.randrange(len(value.shape))
-
-    def fits(other: Value) -> bool:
-        return other.dtype == value.dtype and all(
-            size == wanted or i == dim for i, (size, wanted) in enumerate(zip(other.shape, value.shape, strict=True))
-        )
-
-    parts = [value]
-    for _ in range(b.random.randint(0, 3)):
-        other = b.pick(lambda v: len(v.shape) == len(value.shape) and fits(v))
-        parts.append(other if other is not None and b.chance(0.7) else b.like(value.dtype, value.shape, lambda claim: True))
-    b.random.shuffle(parts)
-    shape = list(value.shape)
-    shape[dim] = sum(part.shape[dim] for part in parts)
-    claim = parts[0].claim
-    for part in parts[1:]:
-        claim = claim.or_else(part.claim)
-    if math.prod(shape) <= 2 * b.profile.volume:
-        b.emit("concatenate", parts, value.dtype, tuple(shape), claim, dimension=f"{dim} : i64")
-
-
-def write_iota(b: Builder) -> None:
-    dtype, shape = b.random.choice([d for d in b.profile.dtypes if d != "i1"]), b.shape()
-    if not shape:
-        return
-    dim = b.random.randrange(len(shape))
-    exact = dtype not in FLOATS or shape[dim] * EPSILON[dtype] <= 1
-    if exact and (dtype not in INTEGERS or shape[dim] <= 100 or dtype[-1] != "8"):
-        claim = Claim(max(0.0, shape[dim] - 1.0), whole=True) if dtype in FLOATS else EXACT
-        b.emit("iota", [], dtype, shape, claim, iota_dimension=f"{dim} : i64")
-
-
-def _starts(b: Builder, rank: int) -> list[Value]:
-    dtype = b.random.choice(("i32", "i32", "i64", "ui32", "i8", "ui8", "ui64", "i16"))
-    return [b.like(dtype, ()) for _ in range(rank)]
-
-
-def write_dynamic_slice(b: Builder) -> None:
-    value = b.pick(lambda v: True)
-    if value is not None:
-        sizes = tuple(size if b.chance(0.4) else b.random.randint(min(size, 1), size) for size in value.shape)
-        starts = _starts(b, len(sizes))
-        b.emit("dynamic_slice", [value, *starts], value.dtype, sizes, value.claim, slice_sizes=ints_text(sizes))
-
-
-def write_dynamic_update_slice(b: Builder) -> None:
-    value = b.pick(lambda v: True)
-    if value is not None:
-        sizes = tuple(size if b.chance(0.4) else b.random.randint(min(size, 1), size) for size in value.shape)
-        update = b.like(value.dtype, sizes, lambda claim: True)
-        starts = _starts(b, len(sizes))
-        b.emit("dynamic_update_slice", [value, update, *starts], value.dtype, value.shape, value.claim.or_else(update.claim))
-
-
 # Reductions and products ---------------------------------------------------------------------------------------
 
 
@@ -404,7 +262,13 @@ def write_reduce(b: Builder) -> None:
         return
     dtype = value.dtype
     init = b.like(dtype, (), lambda claim: claim.relative == 0)
-    names = "and or xor" if dtype == "i1" else "add add multiply maximum minimum and or xor" if not value.is_float else "add add add maximum minimum multiply"
+    names = (
+        "and or xor"
+        if dtype == "i1"
+        else "add add multiply maximum minimum and or xor"
+        if not value.is_float
+        else "add add add maximum minimum multiply"
+    )
     name = b.random.choice(names.split())
     claim = _reduced_claim(name, value, init, count) if value.is_float else EXACT
     if claim is None:
@@ -421,7 +285,11 @@ def _reduced_claim(name: str, value: Value, init: Value, count: int) -> Claim | 
     if name in ("maximum", "minimum"):
         return Claim(max(x.bound, y.bound), max(x.error, y.error), whole=x.whole and y.whole, nan=nan)
     if name == "multiply":
-        bound = max(1.0, y.bound) * max(1.0, x.bound) ** count if count < 12 and math.isfinite(x.bound + y.bound) else math.inf
+        bound = (
+            max(1.0, y.bound) * max(1.0, x.bound) ** count
+            if count < 12 and math.isfinite(x.bound + y.bound)
+            else math.inf
+        )
         wholes = x.whole and y.whole and bound * EPSILON[dtype] <= 0.5 and x.exact and y.exact
         relative = count * (x.error + y.error + 2 * EPSILON[dtype])
         claim = Claim(bound, 0.0 if wholes else bound * relative, whole=wholes, nan=nan)
@@ -429,7 +297,9 @@ def _reduced_claim(name: str, value: Value, init: Value, count: int) -> Claim | 
         bound = x.bound * count + y.bound if count else y.bound
         wholes = x.whole and y.whole and bound * EPSILON[dtype] <= 0.5 and x.exact and y.exact
         steps = min(count, 2 * math.log2(count + 2) + 130 if dtype in ("f32", "f64") else count)
-        claim = Claim(bound, 0.0 if wholes else x.error * count + y.error + steps * EPSILON[dtype] * bound, whole=wholes, nan=nan)
+        claim = Claim(
+            bound, 0.0 if wholes else x.error * count + y.error + steps * EPSILON[dtype] * bound, whole=wholes, nan=nan
+        )
     if count == 0:
         return y
     return claim if wholes else rounded(claim, dtype, False)
@@ -449,7 +319,9 @@ def _write_argmax(b: Builder, value: Value, dims: list[int], shape: Shape) -> No
         x, i, y, j = arguments
 
         def compare(left: Value, right: Value, way: str) -> Value:
-            return b.emit("compare", [left, right], "i1", (), comparison_direction=f"#stablehlo<comparison_direction {way}>")
+            return b.emit(
+                "compare", [left, right], "i1", (), comparison_direction=f"#stablehlo<comparison_direction {way}>"
+            )
 
         better, equal, earlier = compare(x, y, direction), compare(x, y, "EQ"), compare(i, j, "LT")
         tie = b.emit("and", [equal, earlier], "i1", ())
@@ -476,11 +348,15 @@ def write_dot_general(b: Builder) -> None:
     sizes = [left.shape[d] for d in (*batch, *contract)] + free_right
     order = b.random.sample(range(len(sizes)), len(sizes))
     right_shape = tuple(sizes[place] for place in order)
-    shape = tuple(left.shape[d] for d in (*batch, *free)) + tuple(sizes[p] for p in order if p >= len(batch) + len(contract))
+    shape = tuple(left.shape[d] for d in (*batch, *free)) + tuple(
+        sizes[p] for p in order if p >= len(batch) + len(contract)
+    )
     count = math.prod(left.shape[d] for d in contract)
     if max(math.prod(shape), math.prod(right_shape)) > b.profile.volume or math.prod(shape) * count > 3_000_000:
         return
-    right = b.like(left.dtype, right_shape, lambda claim: claim.relative == 0 and math.isfinite(claim.bound) == left.is_float)
+    right = b.like(
+        left.dtype, right_shape, lambda claim: claim.relative == 0 and math.isfinite(claim.bound) == left.is_float
+    )
     where = {place: at for at, place in enumerate(order)}
     right_batch = [where[i] for i in range(len(batch))]
     right_contract = [where[len(batch) + i] for i in range(len(contract))]
@@ -504,7 +380,16 @@ def _product_claim(left: Value, right: Value, count: int) -> Claim | None:
 
 def write_softmax(b: Builder) -> None:
     """A normalization over the last dimensions, the pattern of row fusions."""
-    value = b.pick(lambda v: v.dtype in ("f32", "f64") and len(v.shape) >= 2 and v.claim.bound <= 4 and v.claim.error < 1e-4 and not v.claim.nan and v.size > 0)
+    value = b.pick(
+        lambda v: (
+            v.dtype in ("f32", "f64")
+            and len(v.shape) >= 2
+            and v.claim.bound <= 4
+            and v.claim.error < 1e-4
+            and not v.claim.nan
+            and v.size > 0
+        )
+    )
     if value is None:
         return
     dtype, shape = value.dtype, value.shape
@@ -515,7 +400,9 @@ def write_softmax(b: Builder) -> None:
     def fold(name: str, operand: Value, init: Value, claim: Claim) -> Value:
         left, right = Value(b.name(), dtype, ()), Value(b.name(), dtype, ())
         region, _ = b.region([left, right], lambda: [b.emit(name, [left, right], dtype, ())])
-        (made,) = b.emit_with_regions("reduce", [operand, init], [Value("", dtype, kept, claim)], [region], dimensions=ints_text(dims))
+        (made,) = b.emit_with_regions(
+            "reduce", [operand, init], [Value("", dtype, kept, claim)], [region], dimensions=ints_text(dims)
+        )
         return b.emit("broadcast_in_dim", [made], dtype, shape, made.claim, broadcast_dimensions=ints_text(outer))
 
     start = b.scalar(np.float64("-inf"), dtype)
@@ -526,6 +413,35 @@ def write_softmax(b: Builder) -> None:
     count = math.prod(shape[dim] for dim in dims)
     total = fold("add", power, b.scalar(0, dtype), Claim(float(count), near * 12 * count))
     b.emit("divide", [power, total], dtype, shape, Claim(1.0, near * 30 * (1 + count)))
+
+
+def write_normalization(b: Builder) -> None:
+    """A reduction over the last dimensions, brought back to the shape of its operand and combined with it."""
+    value = b.pick(lambda v: v.exact and len(v.shape) >= 2 and v.size > 0 and (not v.is_float or v.claim.whole))
+    if value is None:
+        return
+    dtype, shape = value.dtype, value.shape
+    first = b.random.randrange(len(shape))
+    dims, kept = list(range(first, len(shape))), shape[:first]
+    name = b.random.choice(("and", "or") if dtype == "i1" else ("add", "maximum", "minimum"))
+    init = b.like(dtype, ())
+    claim = _reduced_claim(name, value, init, math.prod(shape[first:])) if value.is_float else EXACT
+    if claim is None or not claim.exact:
+        return
+    left, right = Value(b.name(), dtype, ()), Value(b.name(), dtype, ())
+    region, _ = b.region([left, right], lambda: [b.emit(name, [left, right], dtype, ())])
+    (folded,) = b.emit_with_regions(
+        "reduce", [value, init], [Value("", dtype, kept, claim)], [region], dimensions=ints_text(dims)
+    )
+    if b.chance(0.3):
+        write_unary(b)
+    back = b.emit("broadcast_in_dim", [folded], dtype, shape, claim, broadcast_dimensions=ints_text(range(first)))
+    if dtype in FLOATS:
+        _write_float_binary(b, value, back)
+    else:
+        b.emit(
+            "xor" if dtype == "i1" else b.random.choice(("subtract", "maximum", "divide")), [value, back], dtype, shape
+        )
 
 
 WRITERS: tuple[tuple[Writer, int], ...] = (
@@ -551,6 +467,7 @@ WRITERS: tuple[tuple[Writer, int], ...] = (
     (write_reduce, 6),
     (write_dot_general, 3),
     (write_softmax, 1),
+    (write_normalization, 2),
     (write_while, 2),
     (write_if, 1),
     (write_case, 1),
@@ -561,6 +478,8 @@ def write_operations(b: Builder, count: int) -> None:
     """Write about `count` operations at the current place."""
     writers = [writer for writer, _ in WRITERS]
     weights = [weight for _, weight in WRITERS]
+    if b.profile.favoured:
+        weights = [sum(weights) if w.__name__ == b.profile.favoured else weight for w, weight in WRITERS]
     control_flow = (write_while, write_if, write_case)
     before = len(b.lines)
     attempts = 0

@@ -122,20 +122,45 @@ class Profile:
     """Control flow nests so deep."""
     shapes: tuple[Shape, ...] = ()
     """Chosen half of the time where there are some."""
+    favoured: str = ""
+    """A writer of random_operations.py that writes more often than the others together."""
 
 
 SMALL = Profile()
-FLAT = Profile(depth=0, operations=(3, 20))
+SHARED = Profile(
+    operations=(15, 60),
+    sizes=(1, 2, 7, 16),
+    empty=0.0,
+    ranks=(0, 1, 2, 2, 3),
+    dtypes=("f32", "f32", "i32", "f64", "i1"),
+    depth=1,
+    shapes=((7, 16), (7, 16), (7, 16), (7,), (16,), (2, 7, 16), (7, 1), (16, 7), ()),
+)
+"""Few shapes and types, so that most values fit each other and are read by several."""
 LARGE = Profile(
     operations=(3, 10),
     sizes=(1, 3, 16, 31, 64, 130, 257),
     volume=90_000,
     empty=0.0,
-    ranks=(1, 2, 2, 3),
+    ranks=(1, 2, 2, 3, 4),
     dtypes=("f32", "f32", "f32", "f64", "i32", "i8", "bf16", "f16", "i1", "ui16"),
     depth=1,
     shapes=((300, 257), (70_000,), (64, 65, 16), (257,), (300,), (1024, 64), (2, 35_000), (35_001, 2), (128, 128)),
 )
+
+
+DOTS = replace(
+    LARGE,
+    operations=(2, 6),
+    dtypes=("f32", "f32", "f64", "bf16", "f16", "i32", "i8", "i1"),
+    sizes=(1, 2, 5, 8, 16, 17, 31, 33, 64, 100, 129),
+    shapes=((128, 128), (129, 65), (4, 33, 64), (2, 3, 17, 40), (300,), (1, 300), (7, 1), (64, 257)),
+    favoured="write_dot_general",
+)
+REDUCTIONS = replace(LARGE, operations=(2, 6), favoured="write_reduce")
+
+
+PROFILES = {"small": SMALL, "shared": SHARED, "large": LARGE, "dots": DOTS, "reductions": REDUCTIONS}
 
 
 @dataclass
@@ -184,7 +209,9 @@ def claim_of(array: np.ndarray, dtype: str) -> Claim:
     finite = wide[np.isfinite(wide)]
     bound = float(np.max(np.abs(finite), initial=0)) if not np.isinf(wide).any() else math.inf
     bound = math.inf if bound > LARGEST[dtype] else bound
-    return Claim(bound, whole=bool(math.isfinite(bound) and (finite == np.rint(finite)).all()), nan=bool(np.isnan(wide).any()))
+    return Claim(
+        bound, whole=bool(math.isfinite(bound) and (finite == np.rint(finite)).all()), nan=bool(np.isnan(wide).any())
+    )
 
 
 def dense_text(array: np.ndarray, dtype: str, by_bits: bool) -> str:
@@ -197,7 +224,9 @@ def dense_text(array: np.ndarray, dtype: str, by_bits: bool) -> str:
         return _nested(array, lambda element: str(int(element)))
     if by_bits and array.ndim:
         return f'"0x{array.tobytes().hex().upper()}"'
-    bits = array.view(f"u{array.dtype.itemsize}") if array.ndim else array.reshape(1).view(f"u{array.dtype.itemsize}")[0]
+    bits = (
+        array.view(f"u{array.dtype.itemsize}") if array.ndim else array.reshape(1).view(f"u{array.dtype.itemsize}")[0]
+    )
     digits = 2 * array.dtype.itemsize
     return _nested(bits, lambda element: f"0x{int(element):0{digits}X}")
 
@@ -261,10 +290,19 @@ class Builder:
         """By a broadcast of a smaller value, a conversion, or a reshape; None where nothing fits."""
         way = self.random.randrange(3)
         if way == 0:
-            smaller = self.pick(lambda v: v.dtype == dtype and embedding(v.shape, shape) is not None and v.shape != shape)
+            smaller = self.pick(
+                lambda v: v.dtype == dtype and embedding(v.shape, shape) is not None and v.shape != shape
+            )
             if smaller is not None:
                 dims = embedding(smaller.shape, shape)
-                return self.emit("broadcast_in_dim", [smaller], dtype, shape, smaller.claim, broadcast_dimensions=ints_text(dims or ()))
+                return self.emit(
+                    "broadcast_in_dim",
+                    [smaller],
+                    dtype,
+                    shape,
+                    smaller.claim,
+                    broadcast_dimensions=ints_text(dims or ()),
+                )
         elif way == 1:
             other = self.pick(lambda v: v.shape == shape and v.dtype != dtype and v.exact)
             return None if other is None else self.convert(other, dtype)
@@ -276,7 +314,9 @@ class Builder:
     def leaf(self, dtype: str, shape: Shape, wanted: Callable[[Claim], bool] = lambda claim: True) -> Value:
         """A new argument or constant."""
         for _ in range(20):
-            kind = self.random.choice(("whole", "whole", "moderate", "special") if dtype in FLOATS else ("whole", "special"))
+            kind = self.random.choice(
+                ("whole", "whole", "moderate", "special") if dtype in FLOATS else ("whole", "special")
+            )
             splat = self.chance(0.3)
             array = random_array(self.random, dtype, () if splat else shape, kind)
             if splat and self.chance(0.5):
@@ -315,7 +355,9 @@ class Builder:
         self.counter += 1
         return f"%v{self.counter}"
 
-    def emit(self, op: str, operands: list[Value], dtype: str, shape: Shape, claim: Claim = EXACT, **properties: str) -> Value:
+    def emit(
+        self, op: str, operands: list[Value], dtype: str, shape: Shape, claim: Claim = EXACT, **properties: str
+    ) -> Value:
         """Write an operation of one result, which comes into scope."""
         result = Value(self.name(), dtype, shape, claim)
         self.line(result.name, op, operands, [result.type], [], properties)
@@ -334,7 +376,13 @@ class Builder:
         return named
 
     def line(
-        self, group: str, op: str, operands: list[Value], types: list[str], regions: list[str], properties: dict[str, str]
+        self,
+        group: str,
+        op: str,
+        operands: list[Value],
+        types: list[str],
+        regions: list[str],
+        properties: dict[str, str],
     ) -> None:
         self.read.update(value.name for value in operands)
         head = f"{group} = " if group else ""
@@ -425,8 +473,8 @@ def wrong_elements(got: np.ndarray, want: np.ndarray, result: Value, slack: floa
     if not result.is_float:
         wrong = got != want
     else:
-        wide_got, wide_want = got.astype(np.float64), want.astype(np.float64)
         with np.errstate(all="ignore"):
+            wide_got, wide_want = got.astype(np.float64), want.astype(np.float64)
             same = (wide_got == wide_want) & (np.signbit(wide_got) == np.signbit(wide_want))
             same |= np.isnan(wide_got) & np.isnan(wide_want)
             if not result.exact:

@@ -12,7 +12,7 @@ import random
 import re
 import signal
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -23,16 +23,14 @@ import random_programs
 from random_programs import Program
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.ir import Block as XBlock
+from xdsl.ir import Operation
 
 from xhlo.hlo_dialect.creation import ConstantOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.types import dense_constant, numpy_dtype, tensor_type
-
-PROFILES = {"small": random_programs.SMALL, "flat": random_programs.FLAT, "large": random_programs.LARGE}
 
 
 def failure(program: Program, check: str, seconds: int = 60) -> str | None:
@@ -79,7 +77,9 @@ def parsed(program: Program) -> tuple[ModuleOp, FuncOp, XBlock]:
 def set_type(function: FuncOp) -> None:
     block = function.body.block
     assert block.last_op is not None
-    function.properties["function_type"] = FunctionType.from_lists([a.type for a in block.args], list(block.last_op.operand_types))
+    function.properties["function_type"] = FunctionType.from_lists(
+        [a.type for a in block.args], list(block.last_op.operand_types)
+    )
 
 
 def keep_results(program: Program, kept: list[int]) -> Program:
@@ -107,7 +107,9 @@ def remove_dead(block: XBlock) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 remove_dead(inner)
-        if op is not block.last_op and op.results and not any(r.uses for r in op.results) or (op.name == "hlo.while" and not op.results):
+        if (op is not block.last_op and op.results and not any(r.uses for r in op.results)) or (
+            op.name == "hlo.while" and not op.results
+        ):
             op.detach()
             op.erase()
 
@@ -138,7 +140,9 @@ def without_op(program: Program, place: int) -> Program | None:
 
 
 def nested_ops(block: XBlock) -> list[Operation]:
-    return [op for outer in block.ops for op in outer.walk() if op is not outer and op.name != "hlo.return" and op.results]
+    return [
+        op for outer in block.ops for op in outer.walk() if op is not outer and op.name != "hlo.return" and op.results
+    ]
 
 
 def without_nested(program: Program, place: int, way: int) -> Program | None:
@@ -159,7 +163,8 @@ def without_nested(program: Program, place: int, way: int) -> Program | None:
         else:
             type_ = tensor_type(result.type)
             constant = ConstantOp.create(
-                result_types=[type_], properties={"value": dense_constant(np.ones((), numpy_dtype(type_.element_type)), type_)}
+                result_types=[type_],
+                properties={"value": dense_constant(np.ones((), numpy_dtype(type_.element_type)), type_)},
             )
             op.parent_block().insert_op_before(constant, op)  # pyright: ignore
             result.replace_all_uses_with(constant.results[0])
@@ -180,12 +185,19 @@ def reduced(program: Program, check: str) -> Program:
         if accepts(candidate):
             program = candidate
             break
+    place = 0
+    while place < len(program.results) and len(program.results) > 1:
+        candidate = keep_results(program, [i for i in range(len(program.results)) if i != place])
+        if accepts(candidate):
+            program = candidate
+        else:
+            place += 1
     changed = True
     while changed:
         changed = False
         place = len(list(parsed(program)[2].ops)) - 2
         while place >= 0:
-            candidate = attempt(lambda place=place: without_op(program, place))
+            candidate = attempt(without_op, program, place)
             if accepts(candidate):
                 assert candidate is not None
                 program, changed = candidate, True
@@ -193,7 +205,7 @@ def reduced(program: Program, check: str) -> Program:
         place = len(nested_ops(parsed(program)[2])) - 1
         while place >= 0:
             for way in (1, 2, 0):
-                candidate = attempt(lambda place=place, way=way: without_nested(program, place, way))
+                candidate = attempt(without_nested, program, place, way)
                 if accepts(candidate) and candidate is not None and len(candidate.text) < len(program.text):
                     program, changed = candidate, True
                     break
@@ -201,18 +213,18 @@ def reduced(program: Program, check: str) -> Program:
     return program
 
 
-def attempt(make: object) -> Program | None:
+def attempt(change: Callable[..., Program | None], *arguments: object) -> Program | None:
+    """The changed program; None where the change makes no program, whatever the reason."""
     try:
-        return make()  # type: ignore
+        return change(*arguments)
     except Exception:
         return None
 
 
 def main() -> None:
     profile, seed, check = sys.argv[1:4]
-    program = random_programs.random_program(random.Random(int(seed)), PROFILES[profile])
+    program = random_programs.random_program(random.Random(int(seed)), random_programs.PROFILES[profile])
     small = reduced(program, check)
-    small = replace(small)
     print(f"// {profile} {seed} {check}: {failure(small, check)}")
     print(small.text)
     for array in small.inputs:

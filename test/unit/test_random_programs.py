@@ -16,20 +16,19 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_checks import check_compiled
-from random_programs import LARGE, SMALL, Profile, random_program
+from random_programs import PROFILES, random_program
 
 BATCH = 10
-PROFILES = {"small": (SMALL, 100), "large": (LARGE, 100)}
-BATCHES = [(name, first) for name, (_, count) in PROFILES.items() for first in range(0, count, BATCH)]
+COUNTS = {"small": 80, "shared": 40, "large": 50, "dots": 40, "reductions": 30}
+BATCHES = [(name, first) for name, count in COUNTS.items() for first in range(0, count, BATCH)]
 
 
 @pytest.mark.parametrize("fuse", [True, False], ids=["fuse", "none"])
 @pytest.mark.parametrize(("name", "first"), BATCHES)
 def test_compiled_programs_agree_with_the_reference(name: str, first: int, fuse: bool) -> None:
-    profile: Profile = PROFILES[name][0]
     for seed in range(first, first + BATCH):
         try:
-            check_compiled(random_program(random.Random(seed), profile), fuse)
+            check_compiled(random_program(random.Random(seed), PROFILES[name]), fuse)
         except Exception as error:
             error.add_note(f"seed: {name} {seed} {'fuse' if fuse else 'none'}")
             raise
