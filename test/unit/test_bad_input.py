@@ -347,9 +347,9 @@ def test_there_are_enough_cases() -> None:
 @pytest.mark.parametrize(("text", "message"), CASES)
 def test_bad_input_is_refused_where_it_is_bad(text: str, message: str, fast: bool) -> None:
     text, place = marked(text)
-    start = time.perf_counter()
+    start = time.process_time()
     error = errors_of(text, fast)
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     for diagnostic in error.diagnostics:
         assert diagnostic.severity == "error"
         assert file_location(diagnostic.location) is not None, diagnostic.message

@@ -143,9 +143,9 @@ def test_splats_are_never_expanded() -> None:
 
 def test_long_lists_are_read_quickly() -> None:
     numbers = ", ".join(f"{index}.5" for index in range(100_000))
-    start = time.perf_counter()
+    start = time.process_time()
     value = constant(f"dense<[{numbers}]>", "tensor<100000xf32>")
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert constant_array(value)[99_999] == 99_999.5
 
 
@@ -373,9 +373,9 @@ def test_reading_is_fast() -> None:
 
 
 def _seconds(text: str) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     parse_module(text)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 # Installed packages ---------------------------------------------------------------------------------------------

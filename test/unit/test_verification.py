@@ -177,9 +177,9 @@ def test_calls_and_functions_take_linear_time() -> None:
     functions = "".join(f"func.func private @f{index}() {{\n  return\n}}\n" for index in range(count))
     calls = "".join(f"  call @f{index}() : () -> ()\n" for index in range(count))
     module = parse_module(f"{functions}func.func @main() {{\n{calls}  return\n}}", verify=False)
-    start = time.perf_counter()
+    start = time.process_time()
     verify_module(module)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 # Rendering ------------------------------------------------------------------------------------------------------
