@@ -64,9 +64,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
         location: LocationAttr = UNKNOWN_LOC,
     ) -> Self:
         """Build the operation with the result types that `infer_types` finds. Raises VerifyException."""
-        op = cls.create(
-            operands=operands, properties=dict(properties or {}), regions=list(regions), location=location
-        )
+        op = cls.create(operands=operands, properties=dict(properties or {}), regions=list(regions), location=location)
         op.results = SSAValues(OpResult(t, op, i) for i, t in enumerate(op.infer_types()))
         return op
 
