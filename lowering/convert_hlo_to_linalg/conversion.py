@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import is_complex, numpy_dtype, tensor_type
 from .emission import Emitter, Pattern, signless
 from .families import tables
 from .scalars import scalar_patterns
@@ -49,6 +52,21 @@ def patterns() -> dict[type[Operation], Pattern]:
     return table
 
 
+def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
+    """Refuse values of types that linalg and arith have no arithmetic for. Raises DiagnosticError."""
+    for value in values:
+        type_ = value.type
+        if not isinstance(type_, TensorType):
+            fail(op, f"has a value of type {type_}, expected a tensor: run --flatten-tuples before")
+        tensor = tensor_type(cast(Attribute, type_))
+        if is_complex(tensor.element_type):
+            fail(op, f"has a value of type {tensor}: run --split-complex before convert-hlo-to-linalg")
+        if numpy_dtype(tensor.element_type) is None:
+            fail(op, f"has a value of type {tensor}, whose element type is not supported by convert-hlo-to-linalg")
+        if not is_static(tensor.get_shape()):
+            fail(op, f"has a value of type {tensor}; convert-hlo-to-linalg needs static shapes")
+
+
 def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
     """Convert a block's operations into the emitter's block; the converted operands of its terminator."""
     table = patterns()
@@ -60,12 +78,15 @@ def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
         pattern = table.get(type(op))
         if pattern is None:
             fail(op, "is not supported by the CPU target: convert-hlo-to-linalg has no pattern for it")
+        _check_types(op, op.results)
         pattern(op, emitter)
     return []
 
 
 def convert_function(function: func.FuncOp) -> None:
     """Convert a function in place: its type and its body."""
+    if not function.is_declaration:
+        _check_types(function, function.body.block.args)
     types = function.function_type
     inputs, outputs = map(signless, types.inputs), map(signless, types.outputs)
     function.properties["function_type"] = FunctionType.from_lists(list(inputs), list(outputs))

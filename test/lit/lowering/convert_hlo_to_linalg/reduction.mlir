@@ -20,3 +20,14 @@ func.func private @product(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>) -> tensor<2
   %0 = hlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
+
+// Elements and the initial value become the accumulator's type.
+// CHECK-LABEL: @promoted
+// CHECK:         %[[I:[0-9]+]] = arith.extsi %{{.*}} : i8 to i32
+// CHECK:         linalg.fill ins(%[[I]] : i32)
+// CHECK:           %[[E:[0-9]+]] = arith.extsi %{{.*}} : i8 to i32
+// CHECK-NEXT:      arith.addi %{{.*}}, %[[E]] : i32
+func.func private @promoted(%x: tensor<4xi8>, %i: tensor<i8>) -> tensor<i32> attributes {hlo.kernel = "reduce"} {
+  %s = hlo.reduce(%x init: %i) applies hlo.add across dimensions = [0] : (tensor<4xi8>, tensor<i8>) -> tensor<i32>
+  return %s : tensor<i32>
+}
