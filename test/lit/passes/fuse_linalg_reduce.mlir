@@ -27,3 +27,15 @@ func.func private @nothing_to_count(%i: tensor<f32>) -> tensor<f32> attributes {
   %s = hlo.reduce(%n init: %i) applies hlo.add across dimensions = [0] : (tensor<9xf32>, tensor<f32>) -> tensor<f32>
   return %s : tensor<f32>
 }
+
+// A slice goes into a reduction where another operand gives the loop's size.
+// CHECK-LABEL: @sliced
+// CHECK:         linalg.generic {{.*}}["reduction"]} ins({{%x, %y|%y, %x}} : {{.*}}xhlo.loop_sizes = array<i64: 5>
+// CHECK-NOT:     linalg.generic
+// CHECK:         func.return
+func.func private @sliced(%x: tensor<8xf32>, %y: tensor<5xf32>, %i: tensor<f32>) -> tensor<f32> attributes {hlo.kernel = "reduce"} {
+  %0 = hlo.slice %x [2:7] : (tensor<8xf32>) -> tensor<5xf32>
+  %1 = hlo.multiply %0, %y : tensor<5xf32>
+  %s = hlo.reduce(%1 init: %i) applies hlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+  return %s : tensor<f32>
+}

@@ -1,0 +1,46 @@
+// RUN: hlo-opt %s --expand-math | filecheck %s
+
+// One function for each operation and type, however often it is called.
+// CHECK-LABEL: @calls
+// CHECK-NEXT:    func.call @xhlo_math_exp_f32(%a)
+// CHECK-NEXT:    func.call @xhlo_math_exp_f32(%b)
+// CHECK-NEXT:    func.call @xhlo_math_exp_f64(%d)
+func.func @calls(%a: f32, %b: f32, %d: f64) -> (f32, f32, f64) {
+  %0 = math.exp %a : f32
+  %1 = math.exp %b : f32
+  %2 = math.exp %d : f64
+  func.return %0, %1, %2 : f32, f32, f64
+}
+
+// An instruction stays, and so do functions of f64 that the C library computes.
+// CHECK-LABEL: @left
+// CHECK-NEXT:    math.sqrt %a : f32
+// CHECK-NEXT:    math.sin %d : f64
+func.func @left(%a: f32, %d: f64) -> (f32, f64) {
+  %0 = math.sqrt %a : f32
+  %1 = math.sin %d : f64
+  func.return %0, %1 : f32, f64
+}
+
+// Rounding to bfloat16 is integer arithmetic, from f64 by way of f32 rounded to odd; f16 has an instruction.
+// CHECK-LABEL: @narrow
+// CHECK-NEXT:    func.call @xhlo_math_truncf_f32_bf16(%a)
+// CHECK-NEXT:    func.call @xhlo_math_truncf_f64_bf16(%d)
+// CHECK-NEXT:    arith.truncf %a : f32 to f16
+func.func @narrow(%a: f32, %d: f64) -> (bf16, bf16, f16) {
+  %0 = arith.truncf %a : f32 to bf16
+  %1 = arith.truncf %d : f64 to bf16
+  %2 = arith.truncf %a : f32 to f16
+  func.return %0, %1, %2 : bf16, bf16, f16
+}
+
+// CHECK:      func.func private @xhlo_math_exp_f32(%{{.*}}: f32) -> f32 attributes {xhlo.inline}
+// CHECK-NOT:    math.exp
+// CHECK:      func.func private @xhlo_math_exp_f64(
+// CHECK:      func.func private @xhlo_math_truncf_f32_bf16(
+// CHECK:        arith.constant 32767 : i32
+// CHECK:        %[[Q:[0-9]+]] = arith.ori %{{.*}} : i32
+// CHECK:        arith.select %{{[0-9]+}}, %[[Q]],
+// CHECK:        arith.bitcast %{{.*}} : i16 to bf16
+// CHECK:      func.func private @xhlo_math_truncf_f64_bf16(
+// CHECK-NOT:  func.func private @xhlo_math_exp_f32(
