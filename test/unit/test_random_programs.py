@@ -19,7 +19,7 @@ from random_checks import check_compiled
 from random_programs import PROFILES, random_program
 
 BATCH = 10
-COUNTS = {"small": 80, "shared": 40, "large": 50, "dots": 40, "reductions": 30}
+COUNTS = {"small": 60, "shared": 30, "large": 40, "dots": 40, "reductions": 30}
 BATCHES = [(name, first) for name, count in COUNTS.items() for first in range(0, count, BATCH)]
 
 
