@@ -18,19 +18,15 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from ..dialects.buffers import i64_array
 from .types import i1, i64
 
 IntArray = DenseArrayBase[IntegerType]
 
 
-@lru_cache(maxsize=4096)
-def _cached_int_array(values: tuple[int, ...]) -> IntArray:
-    return DenseArrayBase.from_list(i64, values)
-
-
 def int_array(values: Sequence[int]) -> IntArray:
     """`array<i64: ...>` from a cache: dimension lists repeat over and over in a program."""
-    return _cached_int_array(tuple(values))
+    return i64_array(tuple(values))
 
 
 @lru_cache(maxsize=4096)

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, MemRefType, TensorType
-from xdsl.dialects.builtin import i64 as i64_type
+from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-Buffer: TypeAlias = MemRefType[Any]
-
-INDEX = IndexType()
-
-
-@lru_cache(maxsize=4096)
-def memref_type(shape: tuple[int, ...], element_type: Attribute) -> Buffer:
-    """A memref type of identity layout."""
-    return MemRefType(element_type, shape)
+from ..dialects.buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
 
 
 def buffer_type(tensor: Attribute) -> Buffer:
@@ -40,30 +30,12 @@ def byte_size(type_: Buffer) -> int:
     return math.prod(type_.get_shape()) * width
 
 
-@lru_cache(maxsize=1024)
-def _int_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(i64_type, values)
-
-
-@lru_cache(maxsize=1024)
-def _segments(values: tuple[int, ...]) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(IntegerType(32), values)
-
-
 def alloc(type_: Buffer) -> memref.AllocOp:
-    return memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": _segments((0, 0))})
+    return memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
 
 
 def index_constant(value: int) -> arith.ConstantOp:
     return arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
-
-
-def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of the identity layout."""
-    strides = [1] * len(shape)
-    for dim in range(len(shape) - 2, -1, -1):
-        strides[dim] = strides[dim + 1] * shape[dim + 1]
-    return tuple(strides)
 
 
 def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
@@ -73,10 +45,10 @@ def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
         operands=[source],
         result_types=[type_],
         properties={
-            "static_offsets": _int_array((0,)),
-            "static_sizes": _int_array(shape),
-            "static_strides": _int_array(row_major_strides(shape)),
-            "operandSegmentSizes": _segments((1, 0, 0, 0)),
+            "static_offsets": i64_array((0,)),
+            "static_sizes": i64_array(shape),
+            "static_strides": i64_array(row_major(shape)),
+            "operandSegmentSizes": i32_array((1, 0, 0, 0)),
         },
     )
 

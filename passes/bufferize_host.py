@@ -22,9 +22,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.buffers import Buffer
 from ..dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ..hlo_dialect.diagnostics import fail
-from .buffer_ops import Buffer, alloc, buffer_type, copy, is_tensor, load, reshape
+from .buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape
 
 
 @dataclass

@@ -13,9 +13,10 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ..dialects.buffers import i32_array
 from ..hlo_dialect.attributes import int_array
 from ..hlo_dialect.hlo_pass import HloPass
-from ..lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of, segments
+from ..lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of
 from .linalg_bodies import FusedBody, point
 from .linalg_plan import Group, KernelPlan, extents, is_parallel
 
@@ -97,7 +98,7 @@ class KernelFuser:
                     )
                 ),
                 "iterator_types": last.iterator_types,
-                "operandSegmentSizes": segments(len(inputs), len(outputs)),
+                "operandSegmentSizes": i32_array((len(inputs), len(outputs))),
             },
             attributes=attributes,
             regions=[Region(body.block)],

@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from .buffer_ops import INDEX
+from ..dialects.buffers import INDEX
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
 """Where a tensor is read: expressions of the loop's dimensions, or index values that the body computes."""

@@ -12,9 +12,10 @@ from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, Module
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.buffers import Buffer, memref_type
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from .buffer_ops import Buffer, alloc, byte_size, index_constant, memref_type
+from .buffer_ops import alloc, byte_size, index_constant
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""

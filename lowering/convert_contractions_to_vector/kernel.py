@@ -17,8 +17,9 @@ from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType
 from xdsl.ir import Block, Region, SSAValue
 
+from ...dialects.buffers import memref_type
 from ..convert_linalg_to_scf.cost import task_count, task_size
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, memref_type
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
 from .blocking import Blocking
 from .contraction import Contraction, Loop
 from .packing import Operand, Packer, number_matrices

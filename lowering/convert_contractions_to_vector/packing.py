@@ -15,7 +15,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, memref_type
+from ...dialects.buffers import memref_type
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
 from ..convert_linalg_to_scf.nest import Access
 
 

@@ -9,8 +9,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from ...dialects.buffers import INDEX
 from ...hlo_dialect import control_flow as hlo
-from .emission import INDEX, Emitter, signless
+from .emission import Emitter, signless
 
 
 def _region(source: Region, emitter: Emitter, convert_block: Any) -> tuple[Region, Emitter, Sequence[SSAValue]]:

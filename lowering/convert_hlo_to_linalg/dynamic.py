@@ -9,12 +9,13 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import SSAValue
 
+from ...dialects.buffers import INDEX
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import dynamic as hlo
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
-from .emission import INDEX, Emitter, identity_map, iterators, loop_index, signless
+from .emission import Emitter, identity_map, iterators, loop_index, signless
 from .slicing import insert
 
 

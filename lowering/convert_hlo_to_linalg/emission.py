@@ -16,8 +16,6 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    DenseArrayBase,
-    IndexType,
     IntegerAttr,
     IntegerType,
     TensorType,
@@ -28,10 +26,10 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ...dialects.buffers import INDEX, i32_array
 from ...dialects.scalar import Scalar
 from ...hlo_dialect.types import is_unsigned, make_tensor
 
-INDEX = IndexType()
 Shape: TypeAlias = tuple[int, ...]
 Body: TypeAlias = Callable[..., Any]
 """Writes a generic's body: Scalars of the operands and the outputs in, the Scalar or Scalars that it yields out."""
@@ -79,11 +77,6 @@ def iterators(parallel: int, reduction: int = 0) -> ArrayAttr[IteratorTypeAttr]:
 @lru_cache(maxsize=256)
 def maps_attr(maps: tuple[AffineMapAttr, ...]) -> ArrayAttr[AffineMapAttr]:
     return ArrayAttr(maps)
-
-
-@lru_cache(maxsize=64)
-def segments(*sizes: int) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(IntegerType(32), sizes)
 
 
 def part_of(dim: int) -> AffineExpr:
@@ -163,7 +156,7 @@ class Emitter:
             properties={
                 "indexing_maps": maps_attr(maps),
                 "iterator_types": iterator_types,
-                "operandSegmentSizes": segments(len(inputs), len(outputs)),
+                "operandSegmentSizes": i32_array((len(inputs), len(outputs))),
             },
             attributes=attributes or {},
             regions=[Region(block)],

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...dialects.buffers import i64_array
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect import movement as hlo
 from ...hlo_dialect.attributes import ints
@@ -101,7 +102,7 @@ def reshape_tensor(value: SSAValue, shape: Shape, emitter: Emitter) -> SSAValue:
             result_types=[make_tensor(shape, type_.element_type)],
             properties={
                 "reassociation": _one_group(len(shape), rank),
-                "static_output_shape": DenseArrayBase.from_list(i64, shape),
+                "static_output_shape": i64_array(shape),
             },
         )
         value = emitter.add(expand).results[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...dialects.buffers import i32_array, i64_array
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import slicing as hlo
 from ...hlo_dialect.attributes import ints
@@ -22,7 +22,6 @@ from .emission import (
     iterators,
     loop_index,
     part_of,
-    segments,
     signless,
 )
 
@@ -63,10 +62,10 @@ def insert(
         operands=[source, dest, *dynamic],
         result_types=[dest.type],
         properties={
-            "static_offsets": DenseArrayBase.from_list(i64, offsets),
-            "static_sizes": DenseArrayBase.from_list(i64, shape),
-            "static_strides": DenseArrayBase.from_list(i64, (1,) * len(shape)),
-            "operandSegmentSizes": segments(1, 1, len(dynamic), 0, 0),
+            "static_offsets": i64_array(offsets),
+            "static_sizes": i64_array(shape),
+            "static_strides": i64_array((1,) * len(shape)),
+            "operandSegmentSizes": i32_array((1, 1, len(dynamic), 0, 0)),
         },
     )
     return emitter.add(op).results[0]

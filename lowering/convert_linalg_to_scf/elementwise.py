@@ -7,9 +7,10 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
+from ...dialects.buffers import memref_type
 from .cost import body_cost, task_count, task_size
 from .emission import Bounds, NestEmitter
-from .loop_builder import Index, LoopBuilder, buffer_of, memref_type
+from .loop_builder import Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
 LINE = 16

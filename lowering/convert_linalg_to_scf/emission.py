@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
-from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of, row_major
+from ...dialects.buffers import row_major
+from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
 Bounds = Mapping[int, tuple[Index, Index]]

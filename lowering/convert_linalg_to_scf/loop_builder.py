@@ -3,70 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     UNKNOWN_LOC,
-    DenseArrayBase,
     FloatAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     LocationAttr,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-Buffer: TypeAlias = MemRefType[Any]
+from ...dialects.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 
 Index: TypeAlias = int | SSAValue
 """A number that is known now, or a value of type index."""
 
-INDEX = IndexType()
 PARALLEL: Mapping[str, Attribute] = {"xhlo.parallel": UnitAttr()}
 """The mark of an innermost loop whose iterations do not depend on each other through memory."""
 
 OpT = TypeVar("OpT", bound=Operation)
-
-
-@lru_cache(maxsize=4096)
-def _typed(shape: tuple[int, ...], element: Attribute, layout: tuple[tuple[int, ...], int | None] | None) -> Buffer:
-    return MemRefType(element, shape, NoneAttr() if layout is None else StridedLayoutAttr(*layout))
-
-
-def memref_type(
-    shape: tuple[int, ...], element: Attribute, strides: tuple[int, ...] | None = None, offset: int | None = 0
-) -> Buffer:
-    """A memref type from a cache; of identity layout without `strides`. An `offset` of None is dynamic."""
-    if strides is not None and offset == 0 and strides == row_major(shape):
-        strides = None
-    return _typed(shape, element, None if strides is None else (strides, offset))
-
-
-@lru_cache(maxsize=4096)
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of the identity layout."""
-    strides = [1] * len(shape)
-    for dim in range(len(shape) - 2, -1, -1):
-        strides[dim] = strides[dim + 1] * shape[dim + 1]
-    return tuple(strides)
-
-
-@lru_cache(maxsize=4096)
-def int_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(i64, values)
-
-
-@lru_cache(maxsize=256)
-def segments(values: tuple[int, ...]) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(IntegerType(32), values)
 
 
 def buffer_of(value: SSAValue) -> Buffer:
@@ -180,7 +138,7 @@ class LoopBuilder:
 
     def alloc(self, type_: Buffer) -> SSAValue:
         """A buffer of the kernel's own, at its top level."""
-        op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": segments((0, 0))})
+        op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
         # Loops are attached when complete: the anchor comes after the one being built.
         self.top.insert_op_before(op, self.anchor)
@@ -188,7 +146,7 @@ class LoopBuilder:
 
     def alloca(self, type_: Buffer) -> SSAValue:
         """A small buffer of the running thread's own: at the start of the parallel body, or of the kernel."""
-        op = memref.AllocaOp.create(result_types=[type_], properties={"operandSegmentSizes": segments((0, 0))})
+        op = memref.AllocaOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
         block = self.parallel_body or self.top
         if block.first_op is None:
@@ -210,10 +168,10 @@ class LoopBuilder:
                 operands=[source] if isinstance(offset, int) else [source, offset],
                 result_types=[type_],
                 properties={
-                    "static_offsets": int_array((offset if isinstance(offset, int) else DYNAMIC_INDEX,)),
-                    "static_sizes": int_array(sizes),
-                    "static_strides": int_array(strides),
-                    "operandSegmentSizes": segments((1, 0 if known else 1, 0, 0)),
+                    "static_offsets": i64_array((offset if isinstance(offset, int) else DYNAMIC_INDEX,)),
+                    "static_sizes": i64_array(sizes),
+                    "static_strides": i64_array(strides),
+                    "operandSegmentSizes": i32_array((1, 0 if known else 1, 0, 0)),
                 },
             )
         ).result
@@ -267,6 +225,6 @@ class LoopBuilder:
             scf.ParallelOp.create(
                 operands=bounds,
                 regions=[Region(block)],
-                properties={"operandSegmentSizes": segments((1, 1, 1, 0))},
+                properties={"operandSegmentSizes": i32_array((1, 1, 1, 0))},
             )
         )

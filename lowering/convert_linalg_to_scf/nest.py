@@ -27,8 +27,9 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from ...dialects.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
-from .loop_builder import Index, LoopBuilder, buffer_of, row_major
+from .loop_builder import Index, LoopBuilder, buffer_of
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
+from ...dialects.buffers import memref_type, row_major
 from .combiners import Combiner, known_combiners
 from .cost import body_cost, task_count, task_size
 from .elementwise import loop_to_cut
 from .emission import Bounds, NestEmitter
-from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of, memref_type, row_major
+from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
 BLOCK = 4096

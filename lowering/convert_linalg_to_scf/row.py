@@ -17,9 +17,10 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ...dialects.buffers import Buffer, memref_type, row_major
 from .cost import body_cost, task_count, task_size
 from .elementwise import emit_elementwise
-from .loop_builder import Buffer, Index, LoopBuilder, buffer_of, memref_type, row_major
+from .loop_builder import Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 from .reduction import emit_reduction
 

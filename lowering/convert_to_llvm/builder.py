@@ -30,11 +30,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.buffers import Buffer, i32_array, row_major
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
 from ...hlo_dialect.diagnostics import fail
 from .layout import (
     FLOAT_NAMES,
-    Buffer,
     Integer,
     Layout,
     Vector,
@@ -42,7 +42,6 @@ from .layout import (
     byte_width,
     mangled,
     root_buffer,
-    row_major,
 )
 
 PTR = llvm.LLVMPointerType()
@@ -66,11 +65,6 @@ NO_ORDERING = IntegerAttr(0, I64)
 OpT = TypeVar("OpT", bound=Operation)
 Pattern: TypeAlias = "Callable[[Any, LlvmBuilder], None]"
 """Converts one operation: reads its operands from the builder, emits, and defines its results."""
-
-
-@lru_cache(maxsize=1024)
-def i32_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
-    return DenseArrayBase.from_list(i32, values)
 
 
 @lru_cache(maxsize=1024)

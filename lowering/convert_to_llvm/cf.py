@@ -9,8 +9,9 @@ from xdsl.dialects import cf, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.buffers import i32_array
 from ...dialects.llvm_ops import LOOP, make_switch
-from .builder import I64, UNIT, LlvmBuilder, Pattern, i32_array
+from .builder import I64, UNIT, LlvmBuilder, Pattern
 
 PARALLEL = "xhlo.parallel"
 VECTORIZE = "xhlo.vectorize"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -14,12 +13,10 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
-    MemRefType,
     VectorType,
 )
 from xdsl.ir import Attribute, SSAValue
 
-Buffer: TypeAlias = MemRefType[Any]
 Vector: TypeAlias = VectorType[Any]
 Integer: TypeAlias = IntegerType[Any, Any]
 
@@ -83,13 +80,6 @@ class Layout:
                 return False
             expected *= size
         return True
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    strides = [1] * len(shape)
-    for dim in range(len(shape) - 2, -1, -1):
-        strides[dim] = strides[dim + 1] * shape[dim + 1]
-    return tuple(strides)
 
 
 _VIEWS = (

@@ -22,9 +22,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.buffers import Buffer
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, I8, I64, NO_WRAP, PTR, LlvmBuilder, Pattern
-from .layout import Buffer, Layout
+from .layout import Layout
 
 STACK_ALIGNMENT = 64
 GLOBAL_ALIGNMENT = 64

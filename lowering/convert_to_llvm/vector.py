@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.buffers import Buffer, i32_array
 from ...hlo_dialect.diagnostics import fail
-from .builder import I32, I64, PTR, LlvmBuilder, Pattern, flags_of, i32_array, vector_of
-from .layout import Buffer, Vector
+from .builder import I32, I64, PTR, LlvmBuilder, Pattern, flags_of, vector_of
+from .layout import Vector
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import in_single
 

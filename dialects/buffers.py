@@ -1,0 +1,48 @@
+"""What all that builds memrefs shares: types and integer arrays from caches, the strides of the identity layout."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, NoneAttr, StridedLayoutAttr, i32, i64
+from xdsl.ir import Attribute
+
+Buffer: TypeAlias = MemRefType[Any]
+
+INDEX = IndexType()
+
+
+@lru_cache(maxsize=4096)
+def i64_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+    """`array<i64: ..>`"""
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(maxsize=4096)
+def i32_array(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+    """`array<i32: ..>`, the form of `operandSegmentSizes`."""
+    return DenseArrayBase.from_list(i32, values)
+
+
+@lru_cache(maxsize=4096)
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of the identity layout."""
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * shape[dim + 1]
+    return tuple(strides)
+
+
+@lru_cache(maxsize=4096)
+def _typed(shape: tuple[int, ...], element: Attribute, layout: tuple[tuple[int, ...], int | None] | None) -> Buffer:
+    return MemRefType(element, shape, NoneAttr() if layout is None else StridedLayoutAttr(*layout))
+
+
+def memref_type(
+    shape: tuple[int, ...], element: Attribute, strides: tuple[int, ...] | None = None, offset: int | None = 0
+) -> Buffer:
+    """A memref type from a cache; of identity layout without `strides`. An `offset` of None is dynamic."""
+    if strides is not None and offset == 0 and strides == row_major(shape):
+        strides = None
+    return _typed(shape, element, None if strides is None else (strides, offset))
