@@ -73,3 +73,26 @@ def verify_results_agree(op: HloOp, constraint: str) -> None:
 def repeated(values: Sequence[int]) -> bool:
     """Whether a value occurs twice."""
     return len(set(values)) != len(values)
+
+
+def reshape_parts(source: Shape, target: Shape) -> list[tuple[int, ...]] | None:
+    """
+    For each dimension of a reshape's operand, the result's dimensions that it is split into, those of size 1 left out.
+
+    With them an index into `source` is a sum of multiples of indices into `target`. None where dimensions are merged,
+    which would need divisions, and for shapes without elements.
+    """
+    if 0 in source:
+        return None
+    wide = [dim for dim, size in enumerate(target) if size != 1]
+    parts: list[tuple[int, ...]] = []
+    position = 0
+    for size in source:
+        first, product = position, 1
+        while product < size and position < len(wide):
+            product *= target[wide[position]]
+            position += 1
+        if product != size:
+            return None
+        parts.append(tuple(wide[first:position]))
+    return parts if position == len(wide) else None

@@ -24,6 +24,7 @@ from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.fusion import FusionOp
 from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..hlo_dialect.reduction import ReduceOp
+from ..hlo_dialect.shapes import reshape_parts
 from ..hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
 from ..hlo_dialect.types import is_splat, numpy_dtype
 from .fusion_cost import cost_of
@@ -199,21 +200,5 @@ def is_splat_constant(op: Operation | Block) -> bool:
 
 
 def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """
-    Whether an index into `source` is a sum of multiples of indices into `target`: the reshape inserts or removes
-    dimensions of one element, or splits dimensions. Merging dimensions would need divisions.
-    """
-    if 0 in source:
-        return False
-    wide = [size for size in target if size != 1]
-    position = 0
-    for size in source:
-        if size == 1:
-            continue
-        product = 1
-        while product < size and position < len(wide):
-            product *= wide[position]
-            position += 1
-        if product != size:
-            return False
-    return position == len(wide)
+    """Whether a reshape is an affine index map: it inserts or removes dimensions of one element, or splits them."""
+    return reshape_parts(source, target) is not None

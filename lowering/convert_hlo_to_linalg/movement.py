@@ -13,6 +13,7 @@ from ...dialects.buffers import i64_array
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect import movement as hlo
 from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import make_tensor, shape_of
 from .emission import (
     Emitter,
@@ -49,36 +50,16 @@ def _reverse(op: hlo.ReverseOp, emitter: Emitter) -> None:
 
 
 def reshape_index(source: Shape, shape: Shape) -> list[AffineExpr] | None:
-    """
-    The operand's index of a reshape as affine expressions of the result's; None where that takes a division.
-
-    Both shapes are cut into the smallest groups of dimensions with equal products; a group with one operand dimension
-    larger than 1 is a sum of the result's dimensions times their strides.
-    """
-    if math.prod(shape) == 0:
+    """The operand's index of a reshape as affine expressions of the result's; None where that takes a division."""
+    parts = reshape_parts(source, shape)
+    if parts is None:
         return None
     results: list[AffineExpr] = []
-    j = 0
-    i = 0
-    while i < len(source):
-        if source[i] == 1:
-            results.append(AffineExpr.constant(0))
-            i += 1
-            continue
-        expr: AffineExpr | None = None
-        product = 1
-        while product < source[i]:
-            if j == len(shape):
-                return None
-            product *= shape[j]
-            if shape[j] != 1:
-                term = AffineExpr.dimension(j)
-                expr = term if expr is None else expr * shape[j] + term
-            j += 1
-        if product != source[i] or expr is None:
-            return None
+    for dims in parts:
+        expr: AffineExpr = AffineExpr.dimension(dims[0]) if dims else AffineExpr.constant(0)
+        for dim in dims[1:]:
+            expr = expr * shape[dim] + AffineExpr.dimension(dim)
         results.append(expr)
-        i += 1
     return results
 
 
