@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..hlo_dialect.collection import paused_gc
 from ..passes.pipelines import FRONT, FUSE
 from ..passes.timing import Timing
 from .registry import Target, UnknownTargetError, get_target
@@ -41,18 +40,6 @@ def run_passes(ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Tim
     from ..passes.pipelines import build_passes
 
     PassManager(ctx, build_passes(specs), verify_end=False, timing=timing or Timing()).run(module)
-
-
-@contextmanager
-def paused_gc() -> Generator[None]:
-    """No garbage collection while IR is built: it finds nothing there and takes half the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def text_at(source: Source, target: Target, stage: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ..hlo_dialect.collection import paused_gc
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.printing import print_module
@@ -56,18 +56,14 @@ class Outcome:
 
 def run(settings: Settings) -> int:
     """The exit status; everything is printed."""
-    collecting = gc.isenabled()
-    gc.disable()  # the process is short, and most of what it makes lives until it ends
     try:
-        return _run(settings)
+        with paused_gc():
+            return _run(settings)
     except (StreamError, PipelineError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         return EXIT_INPUT if isinstance(error, StreamError) else EXIT_USAGE
     except (Exception, KeyboardInterrupt) as error:
         return report("hlo-opt", error, {})
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _run(settings: Settings) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 
+from ..collection import paused_gc
 from ..diagnostics import Diagnostic, DiagnosticError
 from ..dialect import make_context
 from ..verification import verify_module
@@ -30,15 +29,10 @@ def parse_module(
     their own carry the place where they stand. Raises DiagnosticError.
     """
     context = make_context() if ctx is None else ctx
-    collecting = gc.isenabled()
-    gc.disable()  # nothing that a parser makes is garbage, and looking for it takes a third of the time
-    try:
+    with paused_gc():
         module = _parse(text, filename, context, fast)
         if verify:
             verify_module(module)
-    finally:
-        if collecting:
-            gc.enable()
     return module
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,6 +89,13 @@ def difference(actual: np.ndarray, expected: np.ndarray, rtol: float | None, sig
     error = np.abs(got[finite] - want[finite])
     worst = np.max(error / np.where(scale == 0, 1, scale), initial=0)
     return None if worst <= rtol else f"relative error {worst:.2e}, allowed {rtol:.0e}"
+
+
+def wrong_outputs(program: JaxProgram, results: Sequence[np.ndarray]) -> dict[int, str]:
+    """By output, what is wrong with the results of a program; there are as many as XLA gave."""
+    pairs = enumerate(zip(results, program.outputs, strict=True))
+    found = {i: difference(actual, expected, program.rtol, program.signed_zeros) for i, (actual, expected) in pairs}
+    return {i: message for i, message in found.items() if message}
 
 
 def _has_only(text: str, pattern: str, allowed: frozenset[str]) -> bool:

@@ -22,12 +22,7 @@ def test_jax_program(name: str) -> None:
     results = xhlo.compile(program.text)(*program.inputs)
     results = results if isinstance(results, tuple) else (results,)
     assert len(results) == len(program.outputs)
-    wrong = {
-        index: message
-        for index, (actual, expected) in enumerate(zip(results, program.outputs, strict=True))
-        if (message := conformance.difference(actual, expected, program.rtol, program.signed_zeros))
-    }
-    assert not wrong
+    assert not conformance.wrong_outputs(program, results)
 
 
 PROGRAMS = conformance.stablehlo_programs()

@@ -22,12 +22,7 @@ pytestmark = pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformanc
 def test_jax_program(name: str) -> None:
     program = conformance.jax_program(name)
     results = evaluate(parse_module(program.text, name), program.inputs)
-    wrong = {
-        index: message
-        for index, (actual, expected) in enumerate(zip(results, program.outputs, strict=True))
-        if (message := conformance.difference(actual, expected, program.rtol, program.signed_zeros))
-    }
-    assert not wrong
+    assert not conformance.wrong_outputs(program, results)
 
 
 PROGRAMS = conformance.stablehlo_programs()
