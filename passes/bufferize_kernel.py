@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.linalg_ext import DestinationOp
 from ..dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ..hlo_dialect.diagnostics import fail
 from .buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
@@ -47,14 +48,14 @@ class KernelBufferizer:
         self._make_parameters()
         ops = list(self.block.ops)
         for op in ops:
-            rewrite = _REWRITES.get(type(op))
+            rewrite = _rewrite_of(op)
             if rewrite is not None:
                 rewrite(self, op)
             elif any(is_tensor(v) for v in (*op.operands, *op.results)) and op is not terminator:
                 fail(op, "is not supported by bufferize inside a kernel")
         self._finish(terminator)
         for op in reversed(ops):
-            if type(op) in _REWRITES:
+            if _rewrite_of(op) is not None:
                 op.detach()
                 op.erase()
 
@@ -99,7 +100,7 @@ class KernelBufferizer:
             view = subview(whole, slice_offsets(use), sizes, strides)
             self.block.insert_op_before(view, at)
             return view.result
-        if isinstance(use, (GenericOp, FillOp)) and value in use.outputs:
+        if isinstance(use, (GenericOp, FillOp, DestinationOp)) and value in use.outputs:
             return self.destination(use.results[list(use.outputs).index(value)], at)
         fresh = alloc(buffer_type(value.type))
         self.block.insert_op_before(fresh, at)
@@ -165,17 +166,20 @@ def _fill(self: KernelBufferizer, op: FillOp) -> None:
     self.block.insert_op_before(new, op)
 
 
+def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
+    extracts = [inner for inner in block.walk() if isinstance(inner, tensor.ExtractOp)]
+    for inner in extracts:
+        _extract(self, inner)
+    for inner in extracts:
+        inner.detach()
+        inner.erase()
+
+
 def _generic(self: KernelBufferizer, op: GenericOp) -> None:
     outputs = self.written(list(op.outputs), list(op.results), op)
     inputs = [self.buffers.get(value, value) for value in op.inputs]
     region = op.detach_region(op.body)
-    for inner in region.block.walk():
-        if isinstance(inner, tensor.ExtractOp):
-            _extract(self, inner)
-    for inner in list(region.block.walk()):
-        if isinstance(inner, tensor.ExtractOp):
-            inner.detach()
-            inner.erase()
+    _extracts_to_loads(self, region.block)
     new = GenericOp.create(
         operands=[*inputs, *outputs],
         properties=op.properties,
@@ -184,6 +188,14 @@ def _generic(self: KernelBufferizer, op: GenericOp) -> None:
         location=op.location,
     )
     self.block.insert_op_before(new, op)
+
+
+def _structured(self: KernelBufferizer, op: DestinationOp) -> None:
+    outputs = self.written(list(op.outputs), list(op.results), op)
+    inputs = [self.buffers.get(value, value) for value in op.inputs]
+    for region in op.regions:
+        _extracts_to_loads(self, region.block)
+    self.block.insert_op_before(op.with_operands(inputs, outputs), op)
 
 
 def _extract(self: KernelBufferizer, op: tensor.ExtractOp) -> None:
@@ -223,3 +235,7 @@ _REWRITES: dict[type[Operation], Callable[[KernelBufferizer, Any], None]] = {
     CollapseShapeOp: _reshape,
     ExpandShapeOp: _reshape,
 }
+
+
+def _rewrite_of(op: Operation) -> Callable[[KernelBufferizer, Any], None] | None:
+    return _structured if isinstance(op, DestinationOp) else _REWRITES.get(type(op))

@@ -41,7 +41,7 @@ Role = Literal[
     "dot",
     "update",
     "concatenate",
-    "custom",  # an operation added from outside, with a pattern in convert-hlo-to-linalg: a kernel of its own
+    "custom",  # any other operation with a pattern in convert-hlo-to-linalg: a kernel of its own
     "dead",  # nothing needs it
     "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
 ]
@@ -90,7 +90,7 @@ def _is_custom(op: Operation) -> bool:
     from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
 
     known = type(op) in patterns() and type(op) not in scalar_patterns()
-    return known and not op.regions and is_side_effect_free(op)
+    return known and is_side_effect_free(op)
 
 
 @dataclass(slots=True)

@@ -38,6 +38,7 @@ LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg")
 
 LOWER_LOOPS = (
     "bufferize",
+    "convert-linalg-ext-to-scf",
     "convert-contractions-to-vector",
     "convert-linalg-to-scf",
     "plan-buffers",

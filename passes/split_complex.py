@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -18,7 +19,14 @@ from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import ReduceOp, single_combiner
 from ..hlo_dialect.types import HloTensor, make_tensor
-from .split_complex_arithmetic import RULES, Parts, PartsBuilder
+from ..lowering.tables import tables
+from .split_complex_arithmetic import Parts, PartsBuilder, Rule
+
+
+@lru_cache(maxsize=1)
+def rules() -> dict[type[Operation], Rule]:
+    """The rule of each operation class: the `RULES` of the files split_complex_*.py."""
+    return {cls: rule for table in tables(__package__ or "", "RULES") for cls, rule in table.items()}
 
 
 def is_complex_type(type_: Attribute) -> bool:
@@ -104,7 +112,7 @@ class Splitter:
             argument.block.erase_arg(argument)
 
     def _apply(self, op: Operation) -> None:
-        rule = RULES.get(type(op))
+        rule = rules().get(type(op))
         if rule is None:
             raise self.owner.unsupported(op)
         builder = PartsBuilder(op, self.parts)

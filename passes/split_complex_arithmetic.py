@@ -258,4 +258,4 @@ RULES: dict[type[Operation], Rule] = {
     ),
     DynamicUpdateSliceOp: _each,
 }
-"""By class; control flow, returns and reductions are the pass's own."""
+"""By class; control flow, returns and operations with regions are the pass's own."""

@@ -16,8 +16,8 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import is_complex, numpy_dtype, tensor_type
+from ..tables import tables
 from .emission import Emitter, Pattern, signless
-from .families import tables
 from .scalars import scalar_patterns
 
 ENTRY_POINT_GROUP = "xhlo.lowerings"
@@ -47,7 +47,7 @@ def patterns() -> dict[type[Operation], Pattern]:
     table: dict[type[Operation], Pattern] = {func.CallOp: _call}
     for cls, scalar in scalar_patterns().items():
         table[cls] = partial(_elementwise, scalar)
-    for family in tables("PATTERNS", ENTRY_POINT_GROUP):
+    for family in tables(__package__ or "", "PATTERNS", ENTRY_POINT_GROUP):
         table.update(family)
     return table
 

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.buffers import INDEX, i32_array
+from ...dialects.linalg_ext import DestinationOp
 from ...dialects.scalar import Scalar
 from ...hlo_dialect.types import is_unsigned, make_tensor
 
@@ -162,6 +163,17 @@ class Emitter:
             regions=[Region(block)],
         )
         return self.add(op).results
+
+    def structured(
+        self,
+        cls: type[DestinationOp],
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        regions: Sequence[Region] = (),
+        properties: dict[str, Attribute] | None = None,
+    ) -> Sequence[SSAValue]:
+        """A linalg_ext operation on tensors; its results."""
+        return self.add(cls.of(inputs, outputs, regions, properties)).results
 
     def elementwise(self, old_result: SSAValue, inputs: Sequence[SSAValue], body: Body) -> None:
         """`old_result` computed element by element; inputs of rank 0 are broadcast."""

@@ -11,9 +11,9 @@ from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.types import shape_of
+from ..tables import tables
 from .creation import scalar_constant
 from .emission import ScalarPattern
-from .families import tables
 
 ENTRY_POINT_GROUP = "xhlo.scalar_lowerings"
 """Entry points of other packages; each loads as a sequence of (operation class, scalar pattern)."""
@@ -23,7 +23,7 @@ ENTRY_POINT_GROUP = "xhlo.scalar_lowerings"
 def scalar_patterns() -> dict[type[Operation], ScalarPattern]:
     """By operation class."""
     table: dict[type[Operation], ScalarPattern] = {}
-    for family in tables("SCALARS", ENTRY_POINT_GROUP):
+    for family in tables(__package__ or "", "SCALARS", ENTRY_POINT_GROUP):
         table.update(family)
     return table
 

@@ -210,6 +210,64 @@ class LoopBuilder:
         )
         return list(self.insert(op).results)
 
+    def when(self, condition: SSAValue, then: Callable[[], None]) -> None:
+        """`scf.if` without results."""
+        self.choose(condition, lambda: (then(), ())[1], None)
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Callable[[], Sequence[SSAValue]] | None,
+    ) -> list[SSAValue]:
+        """`scf.if`: the values that the branch taken returns."""
+        first, results = self._region((), lambda _: then())
+        second = Region() if otherwise is None else self._region((), lambda _: otherwise())[0]
+        types = [value.type for value in results]
+        op = scf.IfOp.create(operands=[condition], result_types=types, regions=[first, second])
+        return list(self.insert(op).results)
+
+    def loop_while(
+        self,
+        inits: Sequence[SSAValue],
+        condition: Callable[[list[SSAValue]], SSAValue],
+        body: Callable[[list[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """`scf.while`: the carried values when the condition does not hold any more."""
+        types = [value.type for value in inits]
+        outer, self.block = self.block, Block(arg_types=types)
+        before = self.block
+        carried: list[SSAValue] = list(before.args)
+        self.insert(scf.ConditionOp.create(operands=[condition(carried), *carried]))
+        self.block = outer
+        after, _ = self._region(types, body)
+        op = scf.WhileOp.create(operands=list(inits), result_types=types, regions=[Region(before), after])
+        return list(self.insert(op).results)
+
+    def _region(
+        self, types: Sequence[Attribute], body: Callable[[list[SSAValue]], Sequence[SSAValue]]
+    ) -> tuple[Region, Sequence[SSAValue]]:
+        """A region whose block ends with scf.yield of what `body` returns."""
+        outer, self.block = self.block, Block(arg_types=types)
+        block = self.block
+        results = body(list(block.args))
+        self.insert(scf.YieldOp.create(operands=list(results)))
+        self.block = outer
+        return Region(block), results
+
+    def inline(self, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """A copy of a block of scalar operations here, `arguments` for its arguments; what its terminator yields."""
+        mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+        for op in block.ops:
+            if op is block.last_op:
+                return [mapping.get(value, value) for value in op.operands]
+            if isinstance(op, arith.ConstantOp) and isinstance(op.value, (IntegerAttr, FloatAttr)):
+                mapping[op.result] = self.scalar(op.value)
+            else:
+                new = self.insert(op.clone(mapping))
+                mapping.update(zip(op.results, new.results, strict=True))
+        return []
+
     def parallel(self, count: int, body: Callable[[SSAValue], None]) -> None:
         """`scf.parallel` over 0..count-1; inside another one, or for one iteration, a serial loop."""
         if self.parallel_body is not None or count <= 1:

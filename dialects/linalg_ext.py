@@ -1,0 +1,127 @@
+"""
+The linalg_ext dialect: structured operations that linalg has no form for (sort, scatter, scan, ..), in its style.
+
+They are in destination-passing style: `inputs` are read, `outputs` give the initial contents and the place of the
+results. On tensors each output has a result; on memrefs there are none, and the outputs are written. Regions hold
+scalar arithmetic and end with linalg.yield. `convert-hlo-to-linalg` makes them, `bufferize` takes them to memrefs, and
+`convert-linalg-ext-to-scf` makes loops of them. The name and the idea are those of IREE's dialect.
+
+A family file `linalg_ext_<family>.py` defines operations as subclasses of `DestinationOp` and ends with `OPS = (..)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import DictionaryAttr, TensorType
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from .buffers import i32_array
+
+_SEGMENTS = "operandSegmentSizes"
+
+
+class DestinationOp(IRDLOperation):
+    """
+    `name {props} ins(%a : t) outs(%b : u) ({region}, ..) -> u`; without results where the operands are memrefs.
+
+    A subclass gives `name`, properties, and in `verify_` what it demands of types and regions.
+    """
+
+    inputs = var_operand_def()
+    outputs = var_operand_def()
+    bodies = var_region_def()
+    results_ = var_result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        regions: Sequence[Region] = (),
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> Self:
+        """The operation with a result for each output that is a tensor."""
+        return cls.create(
+            operands=[*inputs, *outputs],
+            result_types=_tensor_types(outputs),
+            properties={**(properties or {}), _SEGMENTS: i32_array((len(inputs), len(outputs)))},
+            regions=regions,
+        )
+
+    def with_operands(self, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Self:
+        """The same operation on other operands; it takes the regions of this one."""
+        regions = [self.detach_region(region) for region in list(self.regions)]
+        new = self.of(inputs, outputs, regions, {k: v for k, v in self.properties.items() if k != _SEGMENTS})
+        new.attributes = dict(self.attributes)
+        new.location = self.location
+        return new
+
+    def verify_(self) -> None:
+        results = [result.type for result in self.results]
+        expected = _tensor_types(self.outputs)
+        if results != expected:
+            raise VerifyException(f"expected results of the types {', '.join(map(str, expected)) or 'none'}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties = parser.parse_optional_attr_dict()
+        inputs = _parse_operands(parser, "ins")
+        outputs = _parse_operands(parser, "outs")
+        regions: list[Region] = []
+        if parser.parse_optional_punctuation("(") is not None:
+            regions.append(parser.parse_region())
+            while parser.parse_optional_punctuation(",") is not None:
+                regions.append(parser.parse_region())
+            parser.parse_punctuation(")")
+        if parser.parse_optional_punctuation("->") is not None:
+            parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return cls.of(inputs, outputs, regions, properties)
+
+    def print(self, printer: Printer) -> None:
+        properties = {key: value for key, value in self.properties.items() if key != _SEGMENTS}
+        if properties or self.attributes:
+            printer.print_string(" ")
+            printer.print_attribute(DictionaryAttr({**properties, **self.attributes}))
+        for keyword, values in (("ins", self.inputs), ("outs", self.outputs)):
+            if values:
+                printer.print_string(f" {keyword}(")
+                printer.print_list(values, printer.print_operand)
+                printer.print_string(" : ")
+                printer.print_list(values, lambda value: printer.print_attribute(value.type))
+                printer.print_string(")")
+        if self.regions:
+            printer.print_string(" (")
+            printer.print_list(self.regions, printer.print_region)
+            printer.print_string(")")
+        if self.results:
+            printer.print_string(" -> ")
+            printer.print_list(self.results, lambda value: printer.print_attribute(value.type))
+
+
+def _tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
+    types: list[Attribute] = [value.type for value in values]
+    return [type_ for type_ in types if isinstance(type_, TensorType)]
+
+
+def _parse_operands(parser: Parser, keyword: str) -> Sequence[SSAValue]:
+    if parser.parse_optional_keyword(keyword) is None:
+        return ()
+    parser.parse_punctuation("(")
+    unresolved = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return parser.resolve_operands(unresolved, types, parser.pos)

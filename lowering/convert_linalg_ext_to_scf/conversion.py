@@ -1,0 +1,62 @@
+"""linalg_ext on memrefs becomes loops: one pattern for each operation class, collected from this folder's files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.linalg_ext import DestinationOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.hlo_pass import HloPass
+from ..convert_linalg_to_scf.loop_builder import LoopBuilder
+from ..tables import tables
+
+Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]
+"""Emits what the operation does in front of it; the pass erases it afterwards."""
+
+
+@lru_cache(maxsize=1)
+def patterns() -> dict[type[DestinationOp], Pattern]:
+    """The pattern of each operation class."""
+    return {cls: pattern for table in tables(__package__ or "", "PATTERNS") for cls, pattern in table}
+
+
+@dataclass(frozen=True)
+class ConvertLinalgExtToScfPass(HloPass):
+    """
+    linalg_ext on memrefs becomes scf loops of loads, scalar arithmetic and stores.
+
+    Before: `linalg_ext.sort {..} ins(..) outs(%b : memref<8xf32>) ({..})` in a kernel
+    After:  `scf.for` and `scf.while` over memref.load and memref.store; scratch in memref.alloc at the kernel's top
+    Assumes: the level after bufferize.
+    Leaves: no linalg_ext.
+    """
+
+    name = "convert-linalg-ext-to-scf"
+    illegal = ("linalg_ext.*",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
+                _convert_kernel(function)
+
+
+def _convert_kernel(kernel: func.FuncOp) -> None:
+    found = [op for op in kernel.body.block.ops if isinstance(op, DestinationOp)]
+    if not found:
+        return
+    builder = LoopBuilder(kernel)
+    for op in found:
+        pattern = patterns().get(type(op))
+        if pattern is None:
+            fail(op, "is not supported by the CPU target: convert-linalg-ext-to-scf has no pattern for it")
+        builder.insert_at(op)
+        pattern(op, builder)
+        op.detach()
+        op.erase()
