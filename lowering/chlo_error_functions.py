@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Attribute
 
+from ..hlo_dialect.expressions import Tensor
 from ..hlo_dialect.types import f32, f64, i64
-from .chlo_arithmetic import Tensor
 
 
 @dataclass(frozen=True)

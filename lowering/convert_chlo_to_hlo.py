@@ -12,11 +12,11 @@ from xdsl.ir import Operation
 from ..hlo_dialect.chlo import ErfcOp, ErfOp, SquareOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.elementwise_binary import MultiplyOp
+from ..hlo_dialect.expressions import Builder, Tensor
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.shapes import is_static
 from ..hlo_dialect.types import element_of, shape_of
-from .chlo_arithmetic import Builder, Tensor
 from .chlo_error_functions import computing_type, erf, erfc
 
 

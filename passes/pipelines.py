@@ -21,6 +21,7 @@ FRONT = (
     "extract-checks",
     "flatten-tuples",
     "convert-chlo-to-hlo",
+    "decompose-hlo",
     "split-complex",
     "simplify-hlo",
     "cse",

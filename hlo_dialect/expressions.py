@@ -7,20 +7,21 @@ splats of the other operand's type, made once for each block.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..hlo_dialect import elementwise_binary as binary
-from ..hlo_dialect import elementwise_unary as unary
-from ..hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction
-from ..hlo_dialect.conversion import BitcastConvertOp, ConvertOp
-from ..hlo_dialect.creation import ConstantOp
-from ..hlo_dialect.number_semantics import round_to
-from ..hlo_dialect.types import HloTensor, element_of, i1, make_tensor, numpy_dtype, shape_of, tensor_type
+from . import elementwise_binary as binary
+from . import elementwise_unary as unary
+from .comparison import CompareOp, SelectOp, comparison_direction
+from .conversion import BitcastConvertOp, ConvertOp
+from .creation import ConstantOp
+from .number_semantics import round_to
+from .op import replace_op
+from .types import HloTensor, element_of, i1, make_tensor, numpy_dtype, shape_of, tensor_type
 
 
 @dataclass
@@ -123,3 +124,13 @@ class Tensor:
         for coefficient in rest[1:]:
             result = result * self + coefficient
         return result
+
+
+Decomposition: TypeAlias = Callable[[Any], Sequence[Operation]]
+"""Replaces an operation where it stands (see `decomposed`); the new operations, none where it stays."""
+
+
+def decomposed(op: Operation, builder: Builder, *results: Tensor) -> Sequence[Operation]:
+    """Put what `builder` collected in the place of `op`; the new operations."""
+    replace_op(op, builder.ops, [result.value for result in results])
+    return builder.ops

@@ -1,0 +1,42 @@
+"""hlo operations that are defined by others become those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..hlo_dialect.expressions import Decomposition
+from ..hlo_dialect.hlo_pass import HloPass
+from ..lowering.tables import tables
+
+
+@lru_cache(maxsize=1)
+def decompositions() -> dict[type[Operation], Decomposition]:
+    """By operation class: the `DECOMPOSITIONS` of the files of `decompositions/`."""
+    package = f"{(__package__ or '').rstrip('.')}.decompositions"
+    return {cls: rule for table in tables(package, "DECOMPOSITIONS") for cls, rule in table}
+
+
+@dataclass(frozen=True)
+class DecomposeHloPass(HloPass):
+    """
+    Replace composed operations (batch_norm, fft, rng_bit_generator, ..) by simpler hlo.
+
+    Before: `%0 = hlo.dot %a, %b : ..`     After: `%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ..`
+    Assumes: no chlo. The new operations are decomposed in their turn.
+    Leaves: no operation that has a decomposition, unless that leaves it as it is.
+    """
+
+    name = "decompose-hlo"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        table = decompositions()
+        waiting = [op for op in module.walk() if type(op) in table]
+        while waiting:
+            op = waiting.pop()
+            new_ops = table[type(op)](op)
+            waiting += [inner for new in new_ops for inner in new.walk() if type(inner) in table]
