@@ -30,16 +30,18 @@ def parse_source(source: Source, ctx: Context) -> ModuleOp:
     return parse_module(source.text, source.filename, ctx)
 
 
-def run_passes(ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Timing | None = None) -> None:
+def run_passes(
+    ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Timing | None = None, verify: bool = False
+) -> None:
     """
-    Run the passes named by `specs`, one after the other.
+    Run the passes named by `specs`, one after the other; `verify` the module after each.
 
     Raises DiagnosticError for what the program does wrong, PassFailure for a bug of a pass.
     """
     from ..passes.pass_manager import PassManager
     from ..passes.pipelines import build_passes
 
-    PassManager(ctx, build_passes(specs), verify_end=False, timing=timing or Timing()).run(module)
+    PassManager(ctx, build_passes(specs), verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
 
 
 def text_at(source: Source, target: Target, stage: str) -> str:

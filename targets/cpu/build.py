@@ -86,24 +86,40 @@ def result_count(module: ModuleOp, outputs: int) -> int:
     return count.value.data if isinstance(count, IntegerAttr) else outputs
 
 
-def build(ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]) -> Executable:
-    """Run the pipeline on `module`, which is consumed, and compile what it becomes."""
+def build(
+    ctx: Context,
+    module: ModuleOp,
+    timing: Timing,
+    profile: bool,
+    text_at: Callable[[str], str],
+    *,
+    fuse: bool = True,
+    verify_each: bool = False,
+) -> Executable:
+    """
+    Run the pipeline on `module`, which is consumed, and compile what it becomes.
+
+    Without `fuse` each operation is a kernel of its own; with `verify_each` the module is verified after each pass.
+    """
     from ..llvm_ir import emit_llvm_ir
     from .jit import load
 
+    def run(*specs: str) -> None:
+        run_passes(ctx, module, specs, timing, verify_each)
+
     entry_types(module)
-    run_passes(ctx, module, pipelines.FRONT, timing)
+    run(*pipelines.FRONT)
     inputs, outputs = entry_types(module)
     check, count = checker_of(module), result_count(module, len(outputs))
     outline, *linalg = CPU.passes_between(None, "linalg")
-    run_passes(ctx, module, (*pipelines.FUSE, outline), timing)
+    run(*(pipelines.FUSE if fuse else pipelines.FUSE_NONE), outline)
     kernels = describe_kernels(module)
-    run_passes(ctx, module, linalg, timing)
+    run(*linalg)
     bufferize, *loops = CPU.passes_between("linalg", "loops")
     instrument = ("instrument-kernels",) if profile else ()
-    run_passes(ctx, module, (bufferize, *instrument, *loops), timing)
+    run(bufferize, *instrument, *loops)
     arena = module.attributes.get("xhlo.arena_size")
-    run_passes(ctx, module, CPU.passes_between("loops", "llvm"), timing)
+    run(*CPU.passes_between("loops", "llvm"))
     with timing.stage("emit LLVM IR"):
         text = emit_llvm_ir(module)
     code = load(text)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import random
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from random_checks import compiled_results
-from random_programs import LARGE, SMALL, random_program
 
 import xhlo
+from xhlo.tools.fuzzing.checks import compiled_results
+from xhlo.tools.fuzzing.programs import LARGE, SMALL, random_program
 
 SEEDS = [(SMALL, seed) for seed in range(5000, 5008)] + [(LARGE, seed) for seed in range(5000, 5012)]
 
@@ -25,7 +20,7 @@ def main() -> None:
     for profile, seed in SEEDS:
         program = random_program(random.Random(seed), profile)
         text = xhlo.compile(program.text).as_text("llvm")
-        results = compiled_results(program.text, program.inputs, verify=False)
+        results = compiled_results(program.text, program.inputs, verify_each=False)
         print(seed, digest(program.text.encode()), digest(text.encode()), *(digest(r.tobytes()) for r in results))
 
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from random_checks import check_text
-from random_programs import SMALL, random_program
-
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.tools.fuzzing.checks import check_text
+from xhlo.tools.fuzzing.programs import SMALL, random_program
 
 QUIET = settings(
     max_examples=40, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)

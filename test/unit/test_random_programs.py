@@ -1,7 +1,7 @@
 """
 Random whole programs: compiled code agrees with the reference, with fusion and without, and is valid after every pass.
 
-To look into a seed that fails: `python test/unit/random_reduction.py small 17 fuse` makes its program small.
+To look into a seed that fails: `hlo-fuzz --profile=small --seed=17 --count=1 --check=fuse --shrink`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from subprocess import run
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from random_checks import check_compiled
-from random_programs import PROFILES, random_program
+from xhlo.tools.fuzzing.checks import check_compiled
+from xhlo.tools.fuzzing.programs import PROFILES, random_program
 
 BATCH = 10
 COUNTS = {"small": 60, "shared": 30, "large": 40, "dots": 40, "reductions": 30}

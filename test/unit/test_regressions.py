@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import ml_dtypes
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-from random_checks import compiled_results, reference_results
+from xhlo.tools.fuzzing.checks import compiled_results, reference_results
 
 
 def check(text: str, *inputs: np.ndarray) -> None:

@@ -1,49 +1,40 @@
 """
-Makes a failing random program small: `python test/unit/random_reduction.py small 17 fuse` prints what is left of it.
+Makes a failing program small.
 
-Operations are replaced by arguments that hold the values which the reference computed, inside of regions by constants;
-results that do not matter are dropped. A change stays when the program still fails in the same way, in a process of its own.
+Operations become arguments that hold the values which the reference computed, inside of regions constants; results that
+do not matter are dropped. A change stays when the program still fails in the same way, in a process of its own.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
-import sys
 from collections.abc import Callable
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-import random_checks
-import random_programs
-from random_programs import Program
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as XBlock
 from xdsl.ir import Operation
 
-from xhlo.hlo_dialect.creation import ConstantOp
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.printing import print_module
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.types import dense_constant, numpy_dtype, tensor_type
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.dialect import make_context
+from ...hlo_dialect.printing import print_module
+from ...hlo_dialect.reading import parse_module
+from ...hlo_dialect.types import Array, dense_constant, numpy_dtype, tensor_type
+from .checks import CHECKS, reference_results
+from .programs import Program
 
 
 def failure(program: Program, check: str, seconds: int = 60) -> str | None:
-    """How the check fails, without numbers and names that change; None where it holds."""
+    """How the check fails; None where it holds. It runs in a process of its own, for so many seconds at most."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(seconds)
         try:
-            if check == "text":
-                random_checks.check_text(program)
-            else:
-                random_checks.check_compiled(program, check == "fuse")
+            CHECKS[check](program)
             message = ""
         except BaseException as error:
             message = f"{type(error).__name__} {error}"
@@ -55,17 +46,18 @@ def failure(program: Program, check: str, seconds: int = 60) -> str | None:
     _, status = os.waitpid(child, 0)
     if status:
         return f"died with status {status}"
-    return kind_of(message) if message else None
+    return message or None
 
 
 def kind_of(message: str) -> str:
-    if message.startswith("AssertionError %"):
-        return "AssertionError wrong elements"
+    """The message without the numbers and names that differ between programs which fail in one way."""
+    if message.startswith("Disagreement %"):
+        return "Disagreement wrong elements"
     return re.sub(r"[0-9]+", "N", re.sub(r"%\w+|'[^']*' op|\(.*", "", message.splitlines()[0]))[:90]
 
 
-def rebuild(program: Program, module: ModuleOp, inputs: list[np.ndarray], kept: list[int]) -> Program:
-    return Program(print_module(module), inputs, [program.results[i] for i in kept])
+def rebuild(program: Program, module: ModuleOp, inputs: list[Array], kept: list[int]) -> Program:
+    return Program(print_module(module, spelling="stablehlo"), inputs, [program.results[i] for i in kept])
 
 
 def parsed(program: Program) -> tuple[ModuleOp, FuncOp, XBlock]:
@@ -91,7 +83,7 @@ def keep_results(program: Program, kept: list[int]) -> Program:
     return finish(program, module, function, program.inputs, kept)
 
 
-def finish(program: Program, module: ModuleOp, function: FuncOp, inputs: list[np.ndarray], kept: list[int]) -> Program:
+def finish(program: Program, module: ModuleOp, function: FuncOp, inputs: list[Array], kept: list[int]) -> Program:
     block = function.body.block
     inputs = list(inputs)
     for index in reversed(range(len(block.args))):
@@ -114,7 +106,7 @@ def remove_dead(block: XBlock) -> None:
             op.erase()
 
 
-def values_of(program: Program, place: int) -> list[np.ndarray] | None:
+def values_of(program: Program, place: int) -> list[Array] | None:
     """What the reference computes for the results of operation `place` of the function."""
     module, function, block = parsed(program)
     op = list(block.ops)[place]
@@ -122,7 +114,7 @@ def values_of(program: Program, place: int) -> list[np.ndarray] | None:
     assert last is not None
     last.operands = list(op.results)
     set_type(function)
-    return list(random_checks.reference_results(print_module(module), program.inputs))
+    return list(reference_results(print_module(module), program.inputs))
 
 
 def without_op(program: Program, place: int) -> Program | None:
@@ -172,13 +164,17 @@ def without_nested(program: Program, place: int, way: int) -> Program | None:
     return finish(program, module, function, program.inputs, list(range(len(program.results))))
 
 
-def reduced(program: Program, check: str) -> Program:
+def shrunk(program: Program, check: str) -> Program:
     """The smallest program found that fails as `program` does."""
     wanted = failure(program, check)
-    assert wanted is not None, "the program does not fail"
+    if wanted is None:
+        return program
+
+    kind = kind_of(wanted)
 
     def accepts(candidate: Program | None) -> bool:
-        return candidate is not None and failure(candidate, check) == wanted
+        found = None if candidate is None else failure(candidate, check)
+        return found is not None and kind_of(found) == kind
 
     for index in range(len(program.results)):
         candidate = keep_results(program, [index])
@@ -219,17 +215,3 @@ def attempt(change: Callable[..., Program | None], *arguments: object) -> Progra
         return change(*arguments)
     except Exception:
         return None
-
-
-def main() -> None:
-    profile, seed, check = sys.argv[1:4]
-    program = random_programs.random_program(random.Random(int(seed)), random_programs.PROFILES[profile])
-    small = reduced(program, check)
-    print(f"// {profile} {seed} {check}: {failure(small, check)}")
-    print(small.text)
-    for array in small.inputs:
-        print("//", repr(array)[:300].replace("\n", "\n// "))
-
-
-if __name__ == "__main__":
-    main()

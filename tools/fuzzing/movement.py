@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from random_programs import EPSILON, EXACT, FLOATS, INTEGERS, Builder, Claim, Shape, Value, ints_text
+from .programs import EPSILON, EXACT, FLOATS, INTEGERS, Builder, Claim, Shape, Value, ints_text
 
 
 def write_broadcast(b: Builder) -> None:
@@ -68,7 +68,10 @@ def write_slice(b: Builder) -> None:
     value = b.pick(lambda v: len(v.shape) >= 1)
     if value is None:
         return
-    starts, limits, strides, shape = [], [], [], []
+    starts: list[int] = []
+    limits: list[int] = []
+    strides: list[int] = []
+    shape: list[int] = []
     for size in value.shape:
         whole = b.chance(0.35)
         limit = size if whole else b.random.randint(min(1, size), size)
@@ -87,7 +90,10 @@ def write_pad(b: Builder) -> None:
     if value is None:
         return
     filler = b.like(value.dtype, (), lambda claim: claim.relative == 0)
-    lows, highs, interiors, shape = [], [], [], []
+    lows: list[int] = []
+    highs: list[int] = []
+    interiors: list[int] = []
+    shape: list[int] = []
     for size in value.shape:
         plain = b.chance(0.4)
         low, high, interior = (

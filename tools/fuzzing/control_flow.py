@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from random_programs import ANYTHING, EXACT, FLOATS, Builder, Claim, Value
+from .programs import ANYTHING, EXACT, FLOATS, Builder, Claim, Value
 
 
 def _inner_operations(b: Builder) -> None:
-    from random_operations import write_operations
+    from .operations import write_operations
 
     write_operations(b, b.random.randint(0, 6))
 
@@ -25,7 +25,7 @@ def _compare(b: Builder, left: Value, right: Value, direction: str) -> Value:
 
 
 def write_while(b: Builder) -> None:
-    """A loop of known length with one to four more state values: computed, updated in place, swapped, or as they were."""
+    """A loop of known length with up to four more state values: computed, updated in place, swapped or kept."""
     dtype = b.random.choice(("i32", "i32", "i64", "ui32"))
     trips, step = b.random.choice((0, 1, 2, 3, 5)), b.random.choice((1, 1, 2))
     carried = [v for v in (b.pick(lambda v: v.exact) for _ in range(b.random.randint(0, 4))) if v is not None]

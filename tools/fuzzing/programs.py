@@ -12,10 +12,12 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
+
+from ...hlo_dialect.types import Array
 
 Shape = tuple[int, ...]
 
@@ -123,7 +125,12 @@ class Profile:
     shapes: tuple[Shape, ...] = ()
     """Chosen half of the time where there are some."""
     favoured: str = ""
-    """A writer of random_operations.py that writes more often than the others together."""
+    """A writer of operations.py that writes more often than the others together."""
+    portable: bool = False
+    """
+    Only what every implementation computes alike. XLA:CPU flushes denormals, uses a reduction's initial value as often
+    as it likes (which the specification allows), loses NaN in minima, and dies of the smallest integer divided by -1.
+    """
 
 
 SMALL = Profile()
@@ -168,12 +175,17 @@ class Program:
     """A program and what to run it on."""
 
     text: str
-    inputs: list[np.ndarray]
+    inputs: list[Array]
     results: list[Value]
     """The types and claims of the results."""
 
 
-def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str) -> np.ndarray:
+def float_info(dtype: np.dtype[Any]) -> Any:
+    """The limits of a floating-point type, NumPy's own or another."""
+    return cast(Any, ml_dtypes).finfo(dtype)
+
+
+def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str, denormals: bool = True) -> Array:
     """
     An array of one of the kinds: "whole" small integers, "moderate" numbers, "special" with NaN, infinities, denormals
     (floats), with the extreme numbers (integers).
@@ -193,15 +205,16 @@ def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str) ->
         return np.asarray(numbers.integers(-4, 5, shape)).astype(target)
     values = np.asarray(numbers.uniform(-2, 2, shape)).astype(target)
     if kind == "special":
-        info = ml_dtypes.finfo(target)
-        edges = np.array(
-            [0.0, -0.0, np.inf, -np.inf, np.nan, info.smallest_subnormal, -info.tiny, info.max, info.min, 0.5, 2.5, 1e3]
-        ).astype(target)
+        info = float_info(target)
+        edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -info.tiny, info.max, info.min, 0.5, 2.5, 1e3])
+        if denormals:
+            edges = np.append(edges, info.smallest_subnormal)
+        edges = edges.astype(target)
         values = np.where(numbers.random(shape) < 0.3, numbers.choice(edges, shape), values).astype(target)
     return np.asarray(values, target)
 
 
-def claim_of(array: np.ndarray, dtype: str) -> Claim:
+def claim_of(array: Array, dtype: str) -> Claim:
     """What is true of the elements."""
     if dtype not in FLOATS:
         return EXACT
@@ -214,7 +227,7 @@ def claim_of(array: np.ndarray, dtype: str) -> Claim:
     )
 
 
-def dense_text(array: np.ndarray, dtype: str, by_bits: bool) -> str:
+def dense_text(array: Array, dtype: str, by_bits: bool) -> str:
     """The literal of a dense attribute; a 0-d array makes a splat of any shape."""
     if array.size == 0:
         return ""
@@ -243,14 +256,14 @@ class Builder:
 
     random: random.Random
     profile: Profile
-    lines: list[str] = field(default_factory=list)
-    arguments: list[Value] = field(default_factory=list)
-    inputs: list[np.ndarray] = field(default_factory=list)
-    scope: list[Value] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
+    arguments: list[Value] = field(default_factory=list[Value])
+    inputs: list[Array] = field(default_factory=list[Array])
+    scope: list[Value] = field(default_factory=list[Value])
     depth: int = 0
     budget: int = 0
     counter: int = 0
-    read: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set[str])
     """Names of the values that operations read."""
 
     # Choosing --------------------------------------------------------------------------------------------------
@@ -318,7 +331,7 @@ class Builder:
                 ("whole", "whole", "moderate", "special") if dtype in FLOATS else ("whole", "special")
             )
             splat = self.chance(0.3)
-            array = random_array(self.random, dtype, () if splat else shape, kind)
+            array = random_array(self.random, dtype, () if splat else shape, kind, not self.profile.portable)
             if splat and self.chance(0.5):
                 array = np.asarray(self.random.choice((0, 1)), DTYPES[dtype])
             claim = claim_of(array, dtype)
@@ -331,7 +344,7 @@ class Builder:
             return self.constant(array, dtype, shape, claim)
         return self.argument(array, dtype, claim)
 
-    def constant(self, array: np.ndarray, dtype: str, shape: Shape, claim: Claim | None = None) -> Value:
+    def constant(self, array: Array, dtype: str, shape: Shape, claim: Claim | None = None) -> Value:
         claim = claim_of(array, dtype) if claim is None else claim
         literal = "" if math.prod(shape) == 0 else dense_text(array, dtype, self.chance(0.5))
         return self.emit("constant", [], dtype, shape, claim, value=f"dense<{literal}> : {tensor_text(dtype, shape)}")
@@ -342,7 +355,18 @@ class Builder:
     def splat(self, number: Any, dtype: str, shape: Shape) -> Value:
         return self.constant(np.asarray(number, DTYPES[dtype]), dtype, shape)
 
-    def argument(self, array: np.ndarray, dtype: str, claim: Claim) -> Value:
+    def initial(self, dtype: str, name: str, wanted: Callable[[Claim], bool]) -> Value:
+        """Where a reduction by the operation `name` starts: anywhere, or where that makes no difference."""
+        if not self.profile.portable:
+            return self.like(dtype, (), wanted)
+        low, high = (-math.inf, math.inf) if dtype in FLOATS else (0, 1)
+        if dtype in INTEGERS:
+            low, high = np.iinfo(DTYPES[dtype]).min, np.iinfo(DTYPES[dtype]).max
+        ones = -1 if dtype in SIGNED else high
+        start = {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": ones, "maximum": low, "minimum": high}[name]
+        return self.scalar(start, dtype)
+
+    def argument(self, array: Array, dtype: str, claim: Claim) -> Value:
         value = Value(f"%arg{len(self.arguments)}", dtype, array.shape, claim)
         self.arguments.append(value)
         self.inputs.append(array)
@@ -439,7 +463,7 @@ def embedding(small: Shape, large: Shape) -> tuple[int, ...] | None:
 
 def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
     """The program that the random numbers stand for."""
-    from random_operations import write_operations
+    from .operations import write_operations
 
     builder = Builder(random_, profile)
     builder.budget = random_.randint(*profile.operations)
@@ -466,7 +490,7 @@ def _results(builder: Builder) -> list[Value]:
     return results
 
 
-def wrong_elements(got: np.ndarray, want: np.ndarray, result: Value, slack: float = 1.0) -> str | None:
+def wrong_elements(got: Array, want: Array, result: Value, slack: float = 1.0, signed_zeros: bool = True) -> str | None:
     """How `got` differs from `want` by more than the result's claim allows; None where it does not."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{result.name}: got {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
@@ -475,14 +499,19 @@ def wrong_elements(got: np.ndarray, want: np.ndarray, result: Value, slack: floa
     else:
         with np.errstate(all="ignore"):
             wide_got, wide_want = got.astype(np.float64), want.astype(np.float64)
-            same = (wide_got == wide_want) & (np.signbit(wide_got) == np.signbit(wide_want))
+            same = wide_got == wide_want
+            if signed_zeros:
+                same &= np.signbit(wide_got) == np.signbit(wide_want)
             same |= np.isnan(wide_got) & np.isnan(wide_want)
             if not result.exact:
                 allowed = slack * (result.claim.error + result.claim.relative * np.abs(wide_want))
-                allowed = allowed + 2 * float(ml_dtypes.finfo(DTYPES[result.dtype]).smallest_subnormal)
+                allowed = allowed + 2 * float(float_info(DTYPES[result.dtype]).smallest_subnormal)
                 same |= np.abs(wide_got - wide_want) <= allowed
         wrong = ~same
     if not wrong.any():
         return None
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return f"{result.name}: {result.type} {int(wrong.sum())} of {wrong.size} wrong, at {place} got {got[place]!r}, expected {want[place]!r} ({result.claim})"
+    return (
+        f"{result.name}: {result.type} {int(wrong.sum())} of {wrong.size} wrong, at {place} got {got[place]!r}, "
+        f"expected {want[place]!r} ({result.claim})"
+    )

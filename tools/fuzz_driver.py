@@ -1,0 +1,83 @@
+"""What hlo-fuzz does with a command line."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from ..passes.timing import Timing
+from .arrays import RTOL, load_npz, pick, random_arrays
+from .failures import EXIT_INPUT, EXIT_INTERRUPTED, report
+from .fuzzing.programs import DTYPES, PROFILES, Claim, Program, Value, random_program
+from .fuzzing.shrinking import failure, shrunk
+from .hlo_fuzz import Settings
+from .run_driver import Program as File
+from .streams import StreamError, write_text
+
+
+def run(settings: Settings) -> int:
+    """The exit status; everything is printed."""
+    sources: dict[str, str] = {}
+    try:
+        if settings.file is not None:
+            return _check(settings, [(settings.file, _program_of_file(settings, settings.file, sources))])
+        if settings.only_print:
+            write_text(None, "".join(f"// {name}\n{program.text}\n" for name, program in _programs(settings)))
+            return 0
+        return _check(settings, _programs(settings))
+    except StreamError as error:
+        print(f"hlo-fuzz: error: {error}", file=sys.stderr)
+        return EXIT_INPUT
+    except KeyboardInterrupt:
+        print("hlo-fuzz: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        return report("hlo-fuzz", error, sources)
+
+
+def _programs(settings: Settings) -> Iterator[tuple[str, Program]]:
+    for seed in range(settings.seed, settings.seed + settings.count):
+        profile = replace(PROFILES[settings.profile], portable=settings.check == "xla")
+        yield f"{settings.profile} {seed}", random_program(random.Random(seed), profile)
+
+
+def _program_of_file(settings: Settings, name: str, sources: dict[str, str]) -> Program:
+    """The file's program; its results may be as far from each other as hlo-run allows."""
+    file = File(name, Timing())
+    sources.update(file.sources)
+    wanted = file.inputs()
+    if settings.inputs is None:
+        inputs = random_arrays(wanted, settings.seed)
+    else:
+        inputs = pick(load_npz(settings.inputs), wanted, "in_", file.argument_names(), settings.inputs)
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    results: list[Value] = []
+    for index, type_ in enumerate(file.outputs()):
+        rtol = RTOL.get(type_.dtype.name, 0.0)
+        claim = Claim(error=rtol, relative=rtol, nan=True)
+        results.append(Value(f"result {index}", names[type_.dtype], type_.shape, claim))
+    return Program(file.text, list(inputs), results)
+
+
+def _check(settings: Settings, programs: Iterator[tuple[str, Program]] | list[tuple[str, Program]]) -> int:
+    failed = total = 0
+    for name, program in programs:
+        total += 1
+        message = failure(program, settings.check)
+        if message is None:
+            continue
+        failed += 1
+        print(f"{name}: {settings.check}: {message}")
+        if settings.shrink:
+            small = shrunk(program, settings.check)
+            print(small.text)
+            for index, array in enumerate(small.inputs):
+                text = repr(array).replace("\n", "\n// ")
+                print(f"// in_{index} = {text[:2000]}")
+        sys.stdout.flush()
+    with suppress(BrokenPipeError):
+        print(f"{total} programs, {failed} failed", file=sys.stderr)
+    return EXIT_INPUT if failed else 0

@@ -1,0 +1,117 @@
+"""
+What must hold of every program: compiled code agrees with the reference, the reference with XLA, and printed text reads
+back as itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ...hlo_dialect.dialect import make_context
+from ...hlo_dialect.printing import print_module
+from ...hlo_dialect.reading import parse_module
+from ...hlo_dialect.reference import evaluate
+from ...hlo_dialect.types import Array
+from ...passes.timing import Timing
+from ...targets.cpu.build import build
+from .programs import Program, wrong_elements
+
+
+class Disagreement(Exception):
+    """A check does not hold; the message says where."""
+
+
+def compiled_results(
+    text: str, inputs: Sequence[Array], fuse: bool = True, verify_each: bool = True
+) -> tuple[Array, ...]:
+    """What the CPU makes of `inputs`, with fusion or with one kernel for each operation; verified after each pass."""
+    ctx = make_context()
+    module = parse_module(text, "random.mlir", ctx)
+    executable = build(ctx, module, Timing(), False, lambda stage: "", fuse=fuse, verify_each=verify_each)
+    before = [array.tobytes() for array in inputs]
+    results = executable(*inputs)
+    if before != [array.tobytes() for array in inputs]:
+        raise Disagreement("the program wrote to its inputs")
+    return results if isinstance(results, tuple) else (results,)
+
+
+def reference_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    return evaluate(parse_module(text, "random.mlir", make_context()), inputs)
+
+
+def xla_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    """What XLA:CPU makes of `inputs`. Raises ImportError where JAX is not installed."""
+    jax: Any = import_module("jax")
+    xla: Any = import_module("jaxlib.xla_client")
+    device_list: Any = import_module("jaxlib._jax").DeviceList
+    device = jax.devices("cpu")[0]
+    options = xla.CompileOptions()
+    options.env_option_overrides = [("xla_allow_excess_precision", False), ("xla_cpu_enable_fast_min_max", False)]
+    loaded = device.client.compile_and_load(text.encode(), device_list((device,)), options)
+    with jax.enable_x64(True):
+        buffers = [jax.device_put(array, device) for array in inputs]
+        results = loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
+        return tuple(np.asarray(result[0]) for result in results)
+
+
+def compare(
+    program: Program, got: Sequence[Array], want: Sequence[Array], slack: float = 1.0, signed_zeros: bool = True
+) -> None:
+    """Raise Disagreement where a result is further from the wanted one than the program claims."""
+    if not len(got) == len(want) == len(program.results):
+        raise Disagreement(f"{len(got)} results, expected {len(program.results)}")
+    messages = [wrong_elements(*triple, slack, signed_zeros) for triple in zip(got, want, program.results, strict=True)]
+    wrong = [message for message in messages if message is not None]
+    if wrong:
+        raise Disagreement("\n".join(wrong))
+
+
+def check_compiled(program: Program, fuse: bool) -> None:
+    """Compiled code agrees with the reference."""
+    want = reference_results(program.text, program.inputs)
+    compare(program, compiled_results(program.text, program.inputs, fuse), want)
+
+
+def check_xla(program: Program) -> None:
+    """The reference agrees with XLA:CPU, but for the signs of zeros: XLA drops additions of zero."""
+    want = xla_results(program.text, program.inputs)
+    compare(program, reference_results(program.text, program.inputs), want, slack=2.0, signed_zeros=False)
+
+
+_FORMS: tuple[Mapping[str, Any], ...] = (
+    {},
+    {"spelling": "stablehlo"},
+    {"generic": True},
+    {"generic": True, "spelling": "stablehlo"},
+    {"locations": True},
+)
+
+
+def check_text(program: Program) -> None:
+    """Each form of the text reads back as the same module: all print alike."""
+    module = parse_module(program.text, "random.mlir", make_context())
+    plain = print_module(module)
+    for form in _FORMS:
+        text = print_module(module, **form)
+        again = parse_module(text, "random.mlir", make_context())
+        if "locations" not in form and print_module(again, **form) != text:
+            raise Disagreement(f"text printed with {dict(form)} is no fixpoint")
+        if print_module(again) != plain:
+            raise Disagreement(f"text printed with {dict(form)} reads back as another module")
+        if "generic" not in form:
+            slow = parse_module(text, "random.mlir", make_context(), fast=False)
+            if print_module(slow) != plain:
+                raise Disagreement(f"the general parser reads text printed with {dict(form)} as another module")
+
+
+CHECKS: Mapping[str, Callable[[Program], None]] = {
+    "fuse": lambda program: check_compiled(program, True),
+    "none": lambda program: check_compiled(program, False),
+    "text": check_text,
+    "xla": check_xla,
+}
+"""By the name that hlo-fuzz knows it by."""
