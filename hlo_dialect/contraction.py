@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute
@@ -23,6 +22,7 @@ from .attributes import (
     int_list_text,
     parse_int_list,
 )
+from .number_semantics import convert, working
 from .op import HloOp, check
 from .shapes import dims_agree, repeated, verify_results_agree
 from .structural_syntax import (
@@ -36,8 +36,6 @@ from .types import Array, element_of, make_tensor, numpy_dtype, shape_of
 
 _IN_ORDER = 1 << 20
 """Multiplications up to which the reference sums a dot in index order."""
-
-_NARROW_FLOATS = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
 def _parse_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -230,10 +228,10 @@ class DotGeneralOp(HloOp):
 
     def reference(self, *operands: Array) -> Array:
         """
-        One matrix product per batch index. float16 and bfloat16 are summed in float32 and rounded once; otherwise
+        One matrix product per batch index. Short floats are summed in float32 and rounded once; otherwise
         the sum is in the result's type, or the operands' where that is wider.
         """
-        lhs, rhs = operands
+        lhs, rhs = (working(operand, wide=False) for operand in operands)
         numbers = self.dot_dimension_numbers
         result = numpy_dtype(element_of(self.results[0]))
         assert result is not None, "the element type was checked by the reader"
@@ -248,7 +246,7 @@ class DotGeneralOp(HloOp):
             left.reshape(*batch, math.prod(rows), depth).astype(compute),
             right.reshape(*batch, depth, math.prod(columns)).astype(compute),
         )
-        return product.reshape((*batch, *rows, *columns)).astype(result)
+        return convert(product.reshape((*batch, *rows, *columns)), result)
 
 
 def _matrix_products(left: Array, right: Array) -> Array:
@@ -267,7 +265,7 @@ def _matrix_products(left: Array, right: Array) -> Array:
 
 def _accumulator(operand: np.dtype[np.generic], result: np.dtype[np.generic]) -> np.dtype[np.generic]:
     """The type in which a dot's products are summed."""
-    widened = [np.dtype(np.float32) if dtype in _NARROW_FLOATS else dtype for dtype in (operand, result)]
+    widened = [working(np.empty(0, dtype), wide=False).dtype for dtype in (operand, result)]
     if widened[0].kind in "iub" and widened[1].kind in "iub":
         # Integers wrap around, and wrapping commutes with narrowing: the wider one, by the result's signedness.
         return widened[0] if widened[0].itemsize > widened[1].itemsize else widened[1]

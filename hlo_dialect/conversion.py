@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, ComplexType, Float32Type, Float64Type, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import ComplexType, Float32Type, Float64Type, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -38,7 +38,7 @@ from .syntax import (
     print_same_type_op,
     print_same_types,
 )
-from .types import Array, element_of, i32, make_tensor, numpy_dtype, shape_of
+from .types import Array, bit_width, element_of, i32, make_tensor, numpy_dtype, shape_of
 
 
 @irdl_op_definition
@@ -92,17 +92,6 @@ class ConvertOp(ElementwiseOp):
             fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
         with np.errstate(all="ignore"):
             return number_semantics.convert(operands[0], dtype)
-
-
-def bit_width(element_type: Attribute) -> int:
-    """The spec's num_bits of an element type; 1 of a boolean, both parts of a complex number."""
-    if isinstance(element_type, ComplexType):
-        return 2 * bit_width(part_type(cast(Attribute, element_type)))
-    if isinstance(element_type, AnyFloat):
-        return element_type.bitwidth
-    if not isinstance(element_type, IntegerType):
-        raise VerifyException(f"elements of type {element_type} have no known width")
-    return cast("IntegerType", element_type).width.data
 
 
 @irdl_op_definition
@@ -175,14 +164,10 @@ class BitcastConvertOp(HloOp):
 
     def reference(self, *operands: Array) -> Array:
         dtype = numpy_dtype(element_of(self.results[0]))
-        if dtype is None or (operands[0].dtype.kind == "b" and dtype.kind != "b"):
-            fail(self, f"has no reference from {self.operands[0].type} to {self.results[0].type}")
-        array = operands[0]
-        narrower = dtype.itemsize < array.dtype.itemsize
-        widened = array.reshape((*array.shape, 1)) if narrower or not array.shape else array
-        viewed = np.ascontiguousarray(widened).view(dtype)
-        wider = dtype.itemsize > array.dtype.itemsize
-        return viewed.reshape(viewed.shape[:-1]) if wider or not (narrower or array.shape) else viewed
+        if dtype is None:
+            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        widths = bit_width(element_of(self.operands[0])), bit_width(element_of(self.results[0]))
+        return number_semantics.bitcast(operands[0], dtype, *widths)
 
 
 _FORMAT = re.compile(r"e(\d+)m(\d+)")

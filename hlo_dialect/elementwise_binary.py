@@ -18,7 +18,7 @@ from . import number_semantics
 from .creation import is_splat_of, splat_like
 from .diagnostics import fail
 from .elementwise import ElementwiseBinaryOp, Kind, kind_of
-from .types import element_of, is_boolean, is_unsigned
+from .types import Array, element_of, is_boolean, is_unsigned
 
 Folded = Sequence[SSAValue | Attribute] | None
 _BITS = Kind.BOOLEAN | Kind.INTEGER
@@ -220,6 +220,10 @@ class ShiftOp(ElementwiseBinaryOp):
 
     def fold(self) -> Folded:
         return _neutral(self, 0, commutes=False)
+
+    def reference(self, *operands: Array) -> Array:
+        """In the operands' own width."""
+        return np.asarray(self.compute(*operands))
 
 
 @irdl_op_definition

@@ -17,7 +17,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def
 from . import number_semantics
 from .elementwise import ElementwiseUnaryOp, Kind
 from .result_accuracy import ResultAccuracyAttr, ResultAccuracyModeAttr
-from .types import i1, is_complex
+from .types import Array, i1, is_complex
 
 
 class TranscendentalOp(ElementwiseUnaryOp):
@@ -39,9 +39,12 @@ class RoundingOp(ElementwiseUnaryOp):
 
 
 class BitCountingOp(ElementwiseUnaryOp):
-    """A unary function of the bits of integers (i1, c1)."""
+    """A unary function of the bits of integers (i1, c1); it takes them in their own width."""
 
     KINDS: ClassVar[Kind] = Kind.INTEGER
+
+    def reference(self, *operands: Array) -> Array:
+        return np.asarray(self.compute(*operands))
 
 
 def part_type(element_type: Attribute) -> Attribute:

@@ -14,43 +14,65 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from .types import Array
+from .types import Array, is_float_dtype, narrow_integer_width
 
 Numbers: TypeAlias = Any
 """An array, or the NumPy scalar that arithmetic of rank 0 gives; NumPy's stubs do not type these well."""
 
-_BF16 = np.dtype(ml_dtypes.bfloat16)
-_NARROW = (_BF16, np.dtype(np.float16))
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
+_POWERS = np.dtype(ml_dtypes.float8_e8m0fnu)
+"""A format of powers of two: no sign, no zero, and halves are rounded up."""
+_WITHOUT_NAN = frozenset(map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)))
 
 
-def is_float_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether the dtype is a real float; ml_dtypes' kinds are not NumPy's."""
-    return dtype == _BF16 or dtype.kind == "f"
+def is_short_float(dtype: np.dtype[Any]) -> bool:
+    """Whether the dtype is a float that arithmetic takes to f32: f16, bf16, and those of 8, 6 and 4 bits."""
+    return is_float_dtype(dtype) and dtype.itemsize < 4
+
+
+def is_integer_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether the dtype is a signed or unsigned integer of any width, and no boolean."""
+    return dtype.kind in "iu" or narrow_integer_width(dtype) is not None
+
+
+def integer_width(dtype: np.dtype[Any]) -> int:
+    """Bits of an integer dtype."""
+    return narrow_integer_width(dtype) or 8 * dtype.itemsize
+
+
+def in_bytes(array: Array) -> Array:
+    """i2 and i4 as i8, ui2 and ui4 as ui8, by value; anything else as it is."""
+    if narrow_integer_width(array.dtype) is None:
+        return array
+    return array.astype(np.uint8 if array.dtype.name.startswith("u") else np.int8)
 
 
 def working(array: Array, wide: bool) -> Array:
     """
-    The array in the type to compute in: bf16 and f16 as f32; where `wide`, floats as f64 and complex as complex128.
+    The array in the type to compute in: short floats as f32, i2 and i4 in bytes; where `wide`, floats as f64 and
+    complex as complex128.
 
-    f32 holds the exact product of two bf16 or f16 values and rounds sums, quotients and roots of them innocuously
-    (24 >= 2 * 11 + 2 bits), so that rounding its result is one rounding.
+    f32 holds the exact product of two values of any shorter float and rounds sums, quotients and roots of them
+    innocuously (24 >= 2 * 11 + 2 bits), so that rounding its result is one rounding. Integers are computed modulo 2**8,
+    which the result's narrower modulus divides.
     """
     dtype = array.dtype
     if wide and is_float_dtype(dtype):
         return array.astype(_F64, copy=False)
     if wide and dtype == _C64:
         return array.astype(_C128)
-    return array.astype(_F32) if dtype in _NARROW else array
+    return array.astype(_F32) if is_short_float(dtype) else in_bytes(array)
 
 
 def round_to(value: Any, dtype: np.dtype[Any]) -> Array:
-    """A float, complex or equal-typed result as an array of `dtype`, rounded once, to nearest even."""
+    """A float, complex or equal-typed result as an array of `dtype`, rounded once, to nearest even; integers modulo."""
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
-    if dtype == _BF16 and array.dtype == _F64:
+    if is_short_float(array.dtype):
+        array = array.astype(_F32)
+    if array.dtype == _F64 and is_short_float(dtype) and dtype != np.float16:
         array = _round_f64_to_odd_f32(array)
     return np.asarray(array.astype(dtype))
 
@@ -83,33 +105,47 @@ def convert(array: Numbers, dtype: np.dtype[Any]) -> Array:
     Convert values to `dtype` as hlo.convert does.
 
     To boolean: whether not zero. Float to integer: truncated, saturated at the ends, NaN becomes 0. Integer to a
-    narrower integer: modulo. Complex to anything real: the real part. To float: one rounding, to nearest even.
+    narrower integer: modulo. Complex to anything real: the real part. To float: one rounding, to nearest even; what
+    lies beyond the largest number is infinite, NaN in a format without infinities, the largest number in one without
+    NaN too, whose NaN is -0.
     """
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "c" and dtype.kind != "c":
         array = array.real
+    array = in_bytes(np.asarray(array))
     if dtype.kind == "b":
-        return np.asarray(array != 0)
-    if dtype.kind in "iu" and is_float_dtype(array.dtype):
+        return np.asarray(array.astype(_F32) != 0 if is_short_float(array.dtype) else array != 0)
+    if is_integer_dtype(dtype) and is_float_dtype(array.dtype):
         return float_to_integer(array, dtype)
-    if array.dtype.kind in "iu" and dtype in _NARROW:
+    if array.dtype.kind in "iu" and is_short_float(dtype):
         return round_to(_odd_int64_to_f64(array), dtype)
     if dtype.kind == "c":
         return array.astype(_F64 if is_float_dtype(array.dtype) else array.dtype).astype(dtype)
+    if dtype in _WITHOUT_NAN:
+        array = np.where(np.isnan(array), array.dtype.type(-0.0), array)
     return round_to(array, dtype)
+
+
+def integer_bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the greatest value of an integer dtype."""
+    width = integer_width(dtype)
+    if dtype.kind == "u" or dtype.name.startswith("u"):
+        return 0, (1 << width) - 1
+    return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
 def float_to_integer(array: Numbers, dtype: np.dtype[Any]) -> Numbers:
     """Truncate, saturate, NaN to 0."""
     values = array.astype(_F64)
-    info = np.iinfo(dtype)
+    low, high = integer_bounds(dtype)
     # The upper bound as a float may be one above the largest integer (2**63): compare with >=, never cast it.
-    too_high, too_low = values >= float(info.max), values <= float(info.min)
+    too_high, too_low = values >= float(high), values <= float(low)
     inside = np.where(too_high | too_low | np.isnan(values), 0.0, values)
-    result = inside.astype(dtype)
-    result = np.where(too_high, dtype.type(info.max), result)
-    return np.where(too_low, dtype.type(info.min), result)
+    wide = np.dtype(np.int8) if narrow_integer_width(dtype) else dtype
+    result = inside.astype(wide)
+    result = np.where(too_high, wide.type(high), result)
+    return np.where(too_low, wide.type(low), result).astype(dtype)
 
 
 def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
@@ -190,9 +226,11 @@ def round_half_away(x: Numbers) -> Numbers:
 
 
 def unsigned_view(x: Numbers) -> Numbers:
-    """The bits of integers or floats as unsigned integers of their width."""
+    """The bits of integers or floats as unsigned integers of their width, or in a byte."""
     array = np.ascontiguousarray(x).reshape(np.shape(x))
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    bits = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    width = narrow_integer_width(array.dtype)
+    return bits if width is None else bits & np.uint8((1 << width) - 1)
 
 
 def shift(lhs: Numbers, rhs: Numbers, direction: str) -> Numbers:
@@ -202,31 +240,57 @@ def shift(lhs: Numbers, rhs: Numbers, direction: str) -> Numbers:
     An amount of the width or more gives 0, or all sign bits for `arithmetic`, which reads unsigned operands as signed.
     """
     bits, amount = unsigned_view(lhs), unsigned_view(rhs)
-    width = bits.dtype.itemsize * 8
+    width = integer_width(lhs.dtype)
     past = amount >= width
     amount = np.where(past, 0, amount).astype(bits.dtype)
     if direction == "arithmetic":
         amount = np.where(past, width - 1, amount).astype(bits.dtype)
         signed = np.dtype(f"i{bits.dtype.itemsize}")
-        return np.asarray(bits.view(signed) >> amount.view(signed)).view(lhs.dtype)
+        # The sign of an i2 or i4 moves to the top of its byte.
+        free = signed.type(8 * bits.dtype.itemsize - width)
+        moved = (bits.view(signed) << free) >> free
+        return _of_bits((moved >> amount.view(signed)).view(bits.dtype), lhs.dtype)
     shifted = bits << amount if direction == "left" else bits >> amount
-    return np.where(past, bits.dtype.type(0), shifted).view(lhs.dtype)
+    return _of_bits(np.where(past, bits.dtype.type(0), shifted), lhs.dtype)
+
+
+def _of_bits(bits: Numbers, dtype: np.dtype[Any]) -> Numbers:
+    """Integers of `dtype` from the lower ends of these bits."""
+    width = narrow_integer_width(dtype)
+    kept = bits if width is None else bits & np.uint8((1 << width) - 1)
+    return np.ascontiguousarray(kept).reshape(np.shape(kept)).view(dtype)
 
 
 def count_leading_zeros(x: Numbers) -> Numbers:
     """The number of zero bits above the highest set one; the width for 0."""
     bits = unsigned_view(x)
-    width = bits.dtype.itemsize * 8
+    width = integer_width(x.dtype)
     step = 1
     while step < width:
         bits = bits | (bits >> bits.dtype.type(step))
         step *= 2
-    return (width - np.bitwise_count(bits).astype(np.int64)).astype(x.dtype)
+    return _of_bits((width - np.bitwise_count(bits).astype(np.int64)).astype(bits.dtype), x.dtype)
 
 
 def popcnt(x: Numbers) -> Numbers:
-    """The number of set bits."""
-    return np.bitwise_count(unsigned_view(x)).astype(x.dtype)
+    """The number of set bits, modulo the type's range."""
+    bits = unsigned_view(x)
+    return _of_bits(np.bitwise_count(bits).astype(bits.dtype), x.dtype)
+
+
+def bitcast(array: Array, dtype: np.dtype[Any], have: int, want: int) -> Array:
+    """
+    The bits of elements of `have` bits as elements of `want` bits, the least significant first.
+
+    Narrower elements get a last dimension of the parts; wider ones take it away.
+    """
+    shape = array.shape
+    parts = shape if have == want else (*shape, have // want) if have > want else shape[:-1]
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if have >= 8 and want >= 8:
+        return flat.view(dtype).reshape(parts)
+    bits = np.unpackbits(flat.view(np.uint8).reshape(flat.size, -1), axis=1, count=have, bitorder="little")
+    return np.packbits(bits.reshape(-1, want), axis=1, bitorder="little").view(dtype).reshape(parts)
 
 
 def logistic(x: Numbers) -> Numbers:
@@ -249,11 +313,17 @@ def log_plus_one(x: Numbers) -> Numbers:
 
 def total_order_key(x: Numbers) -> Numbers:
     """Signed integers that order floats as IEEE 754 totalOrder does: -NaN, -inf, .., -0, +0, .., inf, NaN."""
+    if x.dtype == _POWERS:
+        return unsigned_view(x).astype(np.int16)
     signed = unsigned_view(x).view(np.dtype(f"i{x.dtype.itemsize}"))
+    if is_float_dtype(x.dtype) and x.dtype.itemsize == 1:
+        free = np.int8(8 - ml_dtypes.finfo(x.dtype).bits)
+        signed = signed << free
     return np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
 
 
-_FLOAT_FORMATS = {2: {_BF16: (8, 7), np.dtype(np.float16): (5, 10)}, 4: {_F32: (8, 23)}, 8: {_F64: (11, 52)}}
+_FLOAT_FORMATS = {2: (5, 10), 4: (8, 23), 8: (11, 52)}
+"""Bits of exponent and mantissa by the size of NumPy's own floats."""
 
 
 def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numbers:
@@ -262,7 +332,9 @@ def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numb
 
     To nearest even; infinite beyond the format's range, a zero of the same sign below its normal range; NaN stays.
     """
-    source_exponent, source_mantissa = _FLOAT_FORMATS[x.dtype.itemsize][x.dtype]
+    if x.dtype.kind != "f" or x.dtype.itemsize == 1:
+        return round_to(reduce_precision(x.astype(_F32), exponent_bits, mantissa_bits), x.dtype)
+    source_exponent, source_mantissa = _FLOAT_FORMATS[x.dtype.itemsize]
     bits = unsigned_view(x)
     word = bits.dtype.type
     nan = np.isnan(x)

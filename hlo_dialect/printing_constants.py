@@ -14,8 +14,8 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, ComplexType, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
-from .reading.literals import is_float_dtype, literal_dtype
-from .types import Array, is_float
+from .reading.literals import literal_dtype
+from .types import Array, is_float_dtype
 
 LONGEST_LIST = 100
 """Constants of more elements are written as hexadecimal strings."""
@@ -93,7 +93,7 @@ def _shortened(text: str) -> str:
 
 def float_text(value: float, type_: AnyFloat) -> str:
     """A float attribute's number as a literal of that type."""
-    dtype = literal_dtype(type_) if is_float(type_) else literal_dtype(cast(Attribute, type_))
+    dtype = literal_dtype(cast(Attribute, type_))
     if dtype is None:
         return repr(value) if math.isfinite(value) else f"0x{type_.pack((value,))[::-1].hex().upper()}"
     return _float(np.array(value).astype(dtype), dtype)

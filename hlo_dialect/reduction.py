@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -31,6 +29,7 @@ from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
 from .attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from .control_flow import ReturnOp, all_agree, region_block, returned_types, types_text
+from .number_semantics import round_to, working
 from .op import HloOp, RegionOp, RegionRunner, check
 from .shapes import repeated, shape_text, shapes_agree, verify_results_agree
 from .structural_syntax import (
@@ -42,6 +41,7 @@ from .structural_syntax import (
 )
 from .types import (
     Array,
+    bit_width,
     element_of,
     is_boolean,
     is_complex,
@@ -64,8 +64,6 @@ _UFUNCS: dict[str, np.ufunc] = {
     "hlo.xor": np.bitwise_xor,
 }
 """Combiners whose NumPy reduction has hlo's semantics in every element type; max and min differ in signed zeros."""
-
-_NARROW_FLOATS = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
 def single_combiner(region: Region) -> Operation | None:
@@ -300,8 +298,8 @@ def is_promotable(source: Attribute, target: Attribute) -> bool:
         return True
     kinds = (is_boolean, is_integer, is_float, is_complex)
     same_kind = any(kind(source) and kind(target) for kind in kinds)
-    before, after = numpy_dtype(source), numpy_dtype(target)
-    return same_kind and before is not None and after is not None and before.itemsize <= after.itemsize
+    known = numpy_dtype(source) is not None and numpy_dtype(target) is not None
+    return same_kind and known and bit_width(source) <= bit_width(target)
 
 
 def _parse_combiner(parser: Parser) -> type[Operation]:
@@ -362,13 +360,12 @@ def _reduced_last(value: Array, dims: Sequence[int]) -> Array:
 
 
 def _ufunc_reduce(ufunc: np.ufunc, value: Array, init: Array) -> Array:
-    """NumPy's reduction of the last dimension; float16 and bfloat16 accumulate in float32 and are rounded once."""
-    dtype: np.dtype[Any] = value.dtype
+    """NumPy's reduction of the last dimension; short floats accumulate in f32 and are rounded once."""
     if value.shape[-1] == 0:  # NumPy's sum of nothing is +0, which -0 does not survive.
         return np.broadcast_to(init, value.shape[:-1])
-    wide = np.dtype(np.float32) if dtype in _NARROW_FLOATS else dtype
-    reduced = ufunc.reduce(value.astype(wide), axis=-1, dtype=wide)
-    return np.asarray(ufunc(init.astype(wide), reduced, dtype=wide)).astype(dtype)
+    values, start = working(value, wide=False), working(init, wide=False)
+    reduced = ufunc.reduce(values, axis=-1, dtype=values.dtype)
+    return round_to(ufunc(start, reduced, dtype=values.dtype), value.dtype)
 
 
 def is_elementwise_region(region: Region, seen: tuple[Region, ...] = ()) -> bool:

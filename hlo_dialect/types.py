@@ -2,7 +2,8 @@
 Element types and tensor types of the hlo dialect, and their NumPy counterparts.
 
 Constants are `DenseIntOrFPElementsAttr` in one canonical form: the data holds either every element in row-major
-order, or exactly one element when all are equal (a splat). An i1 element takes one byte, 0 or 1.
+order, or exactly one element when all are equal (a splat). Elements narrower than a byte take one each: an i1 is 0 or
+1, an i2 or i4 has its bits at the lower end and zeros above, whatever its sign, as ml_dtypes writes them.
 Build them with `dense_constant`, read them with `constant_array`; never through xDSL's `from_list`: it expands splats.
 """
 
@@ -17,10 +18,22 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
     BytesAttr,
     ComplexType,
     DenseIntOrFPElementsAttr,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E3M4Type,
+    Float8E4M3B11FNUZType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E4M3Type,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -47,10 +60,14 @@ bf16 = BFloat16Type()
 
 _INT_DTYPES: dict[tuple[int, bool], Any] = {
     (1, False): np.bool_,
+    (2, False): ml_dtypes.int2,
+    (4, False): ml_dtypes.int4,
     (8, False): np.int8,
     (16, False): np.int16,
     (32, False): np.int32,
     (64, False): np.int64,
+    (2, True): ml_dtypes.uint2,
+    (4, True): ml_dtypes.uint4,
     (8, True): np.uint8,
     (16, True): np.uint16,
     (32, True): np.uint32,
@@ -61,7 +78,22 @@ _FLOAT_DTYPES: dict[type, Any] = {
     BFloat16Type: ml_dtypes.bfloat16,
     Float32Type: np.float32,
     Float64Type: np.float64,
+    Float8E3M4Type: ml_dtypes.float8_e3m4,
+    Float8E4M3Type: ml_dtypes.float8_e4m3,
+    Float8E4M3FNType: ml_dtypes.float8_e4m3fn,
+    Float8E4M3FNUZType: ml_dtypes.float8_e4m3fnuz,
+    Float8E4M3B11FNUZType: ml_dtypes.float8_e4m3b11fnuz,
+    Float8E5M2Type: ml_dtypes.float8_e5m2,
+    Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
+    Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
+    Float6E2M3FNType: ml_dtypes.float6_e2m3fn,
+    Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
+    Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
 }
+_FLOATS = tuple(_FLOAT_DTYPES)
+_NARROW_FLOATS = tuple(cls for cls, dtype in _FLOAT_DTYPES.items() if np.dtype(dtype).itemsize == 1)
+_FLOAT_DTYPE_SET = frozenset(np.dtype(dtype) for dtype in _FLOAT_DTYPES.values())
+_NARROW_INTEGER_WIDTHS = {np.dtype(dtype): width for (width, _), dtype in _INT_DTYPES.items() if width in (2, 4)}
 
 
 def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
@@ -136,7 +168,38 @@ def element_of(value: SSAValue | Attribute) -> Attribute:
 
 
 def is_float(element_type: Attribute) -> bool:
-    return isinstance(element_type, (Float16Type, BFloat16Type, Float32Type, Float64Type))
+    return isinstance(element_type, _FLOATS)
+
+
+def is_narrow_float(element_type: Attribute) -> bool:
+    """Whether the type is a float of 8, 6 or 4 bits: one that no operation computes in, only values are kept in it."""
+    return isinstance(element_type, _NARROW_FLOATS)
+
+
+def is_float_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether the dtype is a real float of hlo's; the kinds of ml_dtypes' types say nothing."""
+    return dtype in _FLOAT_DTYPE_SET
+
+
+def narrow_integer_width(dtype: np.dtype[Any]) -> int | None:
+    """2 or 4 of ml_dtypes' integers of so many bits, None of any other dtype."""
+    return _NARROW_INTEGER_WIDTHS.get(dtype)
+
+
+def bit_width(element_type: Attribute) -> int:
+    """
+    The spec's num_bits of an element type; 1 of a boolean, both parts of a complex number.
+
+    Raises VerifyException for types that have none.
+    """
+    if isinstance(element_type, ComplexType):
+        return 2 * bit_width(cast(Attribute, cast("ComplexType[Any]", element_type).element_type))
+    if isinstance(element_type, AnyFloat):
+        return element_type.bitwidth
+    integer = _as_integer(element_type)
+    if integer is None:
+        raise VerifyException(f"elements of type {element_type} have no known width")
+    return integer.width.data
 
 
 def is_integer(element_type: Attribute) -> bool:
@@ -172,6 +235,8 @@ def dense_constant(array: Array, type_: HloTensor | None = None) -> DenseIntOrFP
             raise ValueError(f"hlo has no element type for the NumPy dtype {array.dtype}")
         type_ = make_tensor(array.shape, element_type)
     flat = np.ascontiguousarray(array).reshape(-1)
+    if (width := narrow_integer_width(flat.dtype)) is not None:
+        flat = flat.view(np.uint8) & np.uint8((1 << width) - 1)
     if flat.size > 1:
         raw = flat.view(np.uint8).reshape(flat.size, -1)
         if (raw == raw[0]).all():

@@ -14,35 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
-from ..types import Array, HloTensor, dense_constant, numpy_dtype
+from ..types import Array, HloTensor, bit_width, dense_constant, is_float_dtype, narrow_integer_width, numpy_dtype
 
 DenseConstant = DenseIntOrFPElementsAttr[Any]
-
-_NARROW_INTEGERS: dict[tuple[int, bool], Any] = {
-    (2, False): ml_dtypes.int2,
-    (4, False): ml_dtypes.int4,
-    (2, True): ml_dtypes.uint2,
-    (4, True): ml_dtypes.uint4,
-}
-_NARROW_INTEGER_DTYPES = {np.dtype(found) for found in _NARROW_INTEGERS.values()}
-_NARROW_FLOATS = {
-    "f8E3M4": ml_dtypes.float8_e3m4,
-    "f8E4M3": ml_dtypes.float8_e4m3,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
-    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
-    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
-}
 
 _PLAIN_LIST = re.compile(r"[\[\]\s,0-9eE.+\-truefals]*")
 _DECIMAL_INTEGER = re.compile(r"(?:^|[\[\s,(])[+-]?[0-9]+\s*(?=[,\])]|$)")
@@ -66,7 +44,7 @@ def integer_parts(type_: Any) -> tuple[int, Signedness]:
 
 @cache
 def literal_dtype(element_type: Attribute) -> np.dtype[Any] | None:
-    """The NumPy dtype in which constants of this type are stored: `numpy_dtype` and the types that are only read."""
+    """The NumPy dtype in which constants of this type are stored: `numpy_dtype`, and index and signed types."""
     found = numpy_dtype(element_type)
     if found is not None:
         return found
@@ -76,15 +54,7 @@ def literal_dtype(element_type: Attribute) -> np.dtype[Any] | None:
         width, signedness = integer_parts(cast(Any, element_type))
         if signedness is Signedness.SIGNED:
             return literal_dtype(IntegerType(width))
-        narrow = _NARROW_INTEGERS.get((width, signedness is Signedness.UNSIGNED))
-    else:
-        narrow = _NARROW_FLOATS.get(str(element_type))
-    return None if narrow is None else np.dtype(narrow)
-
-
-def is_float_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether the dtype is a floating-point one; those of ml_dtypes have the kind "V"."""
-    return dtype.kind == "f" or (dtype.kind == "V" and dtype not in _NARROW_INTEGER_DTYPES)
+    return None
 
 
 def decode_literal(text: str, type_: Attribute) -> DenseConstant:
@@ -185,7 +155,9 @@ def _plain_list(text: str, element_type: Attribute, dtype: np.dtype[Any]) -> Arr
                 return None
             with np.errstate(over="ignore"):
                 return np.array(nested, np.float64).astype(dtype)
-        if dtype.kind not in "iu" or "." in text or "e" in text or "E" in text:
+        if dtype.kind not in "iu" and narrow_integer_width(dtype) is None:
+            return None
+        if "." in text or "e" in text or "E" in text:
             return None
         wide = np.array(nested, np.int64)
     except (ValueError, OverflowError, TypeError):
@@ -313,7 +285,8 @@ class _ListReader:
         size = self.part.itemsize
         if "x" in piece:
             bits = int(piece, 16)
-            if bits < 0 or bits >= 1 << (8 * size):
+            width = 8 * size if self.dtype.kind == "c" else bit_width(self.element_type)
+            if bits < 0 or bits >= 1 << width:
                 raise LiteralError(f"'{piece}' is not the bit pattern of a {self.element_type}", start)
             return bits.to_bytes(size, "little")
         if "." not in piece:
