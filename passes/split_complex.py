@@ -5,38 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ComplexType, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.elementwise_binary import AddOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import ReduceOp, single_combiner
-from ..hlo_dialect.types import HloTensor, make_tensor
 from ..lowering.tables import tables
 from .split_complex_arithmetic import Parts, PartsBuilder, Rule
+from .split_complex_layout import (
+    deinterleave,
+    interleave,
+    is_complex_type,
+    pairs_type,
+    part_type,
+    split_custom_call,
+    split_signature,
+)
 
 
 @lru_cache(maxsize=1)
 def rules() -> dict[type[Operation], Rule]:
     """The rule of each operation class: the `RULES` of the files split_complex_*.py."""
     return {cls: rule for table in tables(__package__ or "", "RULES") for cls, rule in table.items()}
-
-
-def is_complex_type(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType) and isinstance(cast(HloTensor, type_).element_type, ComplexType)
-
-
-def part_type(type_: Attribute) -> HloTensor:
-    """The type of each part of a complex tensor."""
-    tensor = cast(HloTensor, type_)
-    return make_tensor(tensor.get_shape(), cast("Any", tensor.element_type).element_type)
 
 
 def _touches_complex(op: Operation) -> bool:
@@ -52,8 +51,9 @@ class SplitComplexPass(HloPass):
 
     Before: `%1 = hlo.multiply %z, %z : tensor<4xcomplex<f32>>`
     After:  two subtractions and additions of products of %z's parts
-    Assumes: the level after inline. Functions whose own arguments or results are complex are refused, and operations
-             without a rule.
+    A complex argument or result of a function becomes a tensor of pairs, marked `xhlo.complex` (see
+    split_complex_layout.py).
+    Assumes: the level after inline. Operations without a rule are refused.
     Leaves: no complex types.
     """
 
@@ -62,22 +62,12 @@ class SplitComplexPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in list(module.body.block.ops):
             if isinstance(function, func.FuncOp) and any(_touches_complex(op) for op in function.walk()):
-                self._check_signature(function)
                 splitter = Splitter(self)
+                splitter.arguments(function)
                 for block in function.body.blocks:
                     splitter.block(block)
                 splitter.erase_old()
-
-    def _check_signature(self, function: func.FuncOp) -> None:
-        types = function.function_type
-        for what, found in (("argument", types.inputs.data), ("result", types.outputs.data)):
-            for index, type_ in enumerate(found):
-                if is_complex_type(type_):
-                    fail(
-                        function,
-                        f"@{function.sym_name.data}: {what} {index} has the complex type {type_}, which a compiled "
-                        "entry cannot pass: pass the real and the imaginary part (hlo.complex, hlo.real, hlo.imag)",
-                    )
+                split_signature(function)
 
 
 class Splitter:
@@ -89,12 +79,34 @@ class Splitter:
         self.old: list[Operation] = []
         self.old_arguments: list[BlockArgument] = []
 
+    def arguments(self, function: func.FuncOp) -> None:
+        """Complex arguments of a function become pairs, which the first operations take apart."""
+        block = function.body.block
+        first = block.first_op
+        assert first is not None, "a function ends with a terminator"
+        builder = PartsBuilder(function, self.parts, first)
+        for argument in list(block.args):
+            if is_complex_type(argument.type):
+                pairs = block.insert_arg(pairs_type(argument.type), argument.index)
+                pairs.name_hint = argument.name_hint
+                self._name(argument, deinterleave(builder, pairs))
+                self.old_arguments.append(argument)
+
+    def _return(self, op: Operation) -> None:
+        builder = PartsBuilder(op, self.parts)
+        values = [interleave(builder, self.parts[v]) if v in self.parts else v for v in op.operands]
+        op.operands = values
+
     def block(self, block: Block) -> None:
         for op in list(block.ops):
             if not _touches_complex(op):
                 for region in op.regions:
                     for inner in region.blocks:
                         self.block(inner)
+            elif isinstance(op, func.ReturnOp):
+                self._return(op)
+            elif isinstance(op, CustomCallOp):
+                self._custom_call(op)
             elif isinstance(op, (ReturnOp, OptimizationBarrierOp)):
                 self._carry(op, [])
             elif isinstance(op, (WhileOp, IfOp, CaseOp)):
@@ -124,6 +136,16 @@ class Splitter:
             op.results[0].replace_all_uses_with(result)
         else:
             self._name(op.results[0], result)
+        self.old.append(op)
+
+    def _custom_call(self, op: CustomCallOp) -> None:
+        found = split_custom_call(op, PartsBuilder(op, self.parts))
+        for old, new in zip(op.results, found, strict=True):
+            if isinstance(new, SSAValue):
+                new.name_hint = old.name_hint
+                old.replace_all_uses_with(new)
+            else:
+                self._name(old, new)
         self.old.append(op)
 
     def _name(self, old: SSAValue, parts: Parts) -> None:

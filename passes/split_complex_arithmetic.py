@@ -56,11 +56,16 @@ Parts: TypeAlias = tuple[SSAValue, SSAValue]
 
 
 class PartsBuilder:
-    """Adds real operations in front of the complex one."""
+    """Adds real operations in front of the complex one, or of another place."""
 
-    def __init__(self, op: Operation, parts: dict[SSAValue, Parts]):
+    def __init__(self, op: Operation, parts: dict[SSAValue, Parts], before: Operation | None = None):
         self.op = op
         self.parts = parts
+        self.before = before or op
+
+    def insert(self, op: Operation) -> None:
+        """One more operation in front."""
+        cast(Block, self.before.parent).insert_op_before(op, self.before)
 
     def of(self, index: int) -> Parts:
         """The parts of an operand."""
@@ -89,7 +94,7 @@ class PartsBuilder:
             properties=properties or {},
             location=self.op.location,
         )
-        cast(Block, self.op.parent).insert_op_before(new, self.op)
+        self.insert(new)
         return new.results[0]
 
     def splat(self, number: float, type_: HloTensor) -> SSAValue:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
 
 from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
-from ...hlo_dialect.types import Array, ArrayType, is_complex, numpy_dtype, tensor_type
+from ...hlo_dialect.types import Array, ArrayType, make_tensor, numpy_dtype, tensor_type
 from ...passes import pipelines
+from ...passes.split_complex_layout import COMPLEX
 from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
@@ -33,26 +34,42 @@ def entry_of(module: ModuleOp) -> func.FuncOp:
     raise DiagnosticError(Diagnostic("error", f"the module has no function @{ENTRY} to run", module.location))
 
 
-def array_type(function: func.FuncOp, type_: Attribute, what: str) -> ArrayType:
-    """The array that an argument or result is. Raises DiagnosticError where NumPy has none or the shape is open."""
+def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool = False) -> ArrayType:
+    """
+    The array that an argument or result is; of `pairs`, which split-complex made, the array of complex numbers.
+
+    Raises DiagnosticError where NumPy has none or the shape is open.
+    """
     if not isinstance(type_, TensorType):
         fail(function, f"has {what} of type {type_}; the CPU target takes tensors at the entry")
     tensor = tensor_type(cast("TensorType[Any]", type_))
     dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
-    if dtype is None or is_complex(tensor.element_type):
+    if dtype is None:
         fail(function, f"has {what} of type {type_}, whose element type the CPU target does not support at the entry")
     if any(size < 0 for size in shape):
         fail(function, f"has {what} of type {type_}; the CPU target needs static shapes")
+    if pairs:
+        tensor = make_tensor(shape[:-1], ComplexType(cast(Any, tensor.element_type)))
+        return array_type(function, tensor, what)
     return ArrayType(shape, dtype, str(tensor))
+
+
+def _are_pairs(attributes: Attribute | None, count: int) -> list[bool]:
+    """Of each argument or result, whether split-complex made it of a complex one."""
+    if not isinstance(attributes, ArrayAttr):
+        return [False] * count
+    return [COMPLEX in entry.data for entry in cast("ArrayAttr[DictionaryAttr]", attributes).data]
 
 
 def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
     """The entry's argument and result types."""
     function = entry_of(module)
     inputs, outputs = function.function_type.inputs, function.function_type.outputs
+    arguments = _are_pairs(function.arg_attrs, len(inputs))
+    results = _are_pairs(function.res_attrs, len(outputs))
     return (
-        tuple(array_type(function, type_, f"argument {i}") for i, type_ in enumerate(inputs)),
-        tuple(array_type(function, type_, f"result {i}") for i, type_ in enumerate(outputs)),
+        tuple(array_type(function, type_, f"argument {i}", arguments[i]) for i, type_ in enumerate(inputs)),
+        tuple(array_type(function, type_, f"result {i}", results[i]) for i, type_ in enumerate(outputs)),
     )
 
 

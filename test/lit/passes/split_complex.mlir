@@ -44,10 +44,43 @@ func.func @carried(%p: tensor<i1>) -> tensor<f32> {
 
 // -----
 
-// expected-error@+1 {{@entry: argument 0 has the complex type tensor<2xcomplex<f32>>}}
-func.func @entry(%z: tensor<2xcomplex<f32>>) -> tensor<2xf32> {
-  %0 = hlo.real %z : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
-  return %0 : tensor<2xf32>
+// Arguments and results are pairs, as complex numbers lie in memory.
+
+// CHECK-LABEL: func.func @entry
+// CHECK-SAME: (%[[Z:.*]]: tensor<3x2xf32> {xhlo.complex}) -> (tensor<3x2xf32> {xhlo.complex}, tensor<3xf32>)
+// CHECK-NEXT: %[[C0:.*]] = hlo.slice %[[Z]] [0:3, 0:1] : (tensor<3x2xf32>) -> tensor<3x1xf32>
+// CHECK-NEXT: %[[RE:.*]] = hlo.reshape %[[C0]] : (tensor<3x1xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %[[C1:.*]] = hlo.slice %[[Z]] [0:3, 1:2] : (tensor<3x2xf32>) -> tensor<3x1xf32>
+// CHECK-NEXT: %[[IM:.*]] = hlo.reshape %[[C1]] : (tensor<3x1xf32>) -> tensor<3xf32>
+// CHECK-NEXT: %[[NRE:.*]] = hlo.negate %[[RE]]
+// CHECK-NEXT: %[[NIM:.*]] = hlo.negate %[[IM]]
+// CHECK-NEXT: %[[D0:.*]] = hlo.reshape %[[NRE]] : (tensor<3xf32>) -> tensor<3x1xf32>
+// CHECK-NEXT: %[[D1:.*]] = hlo.reshape %[[NIM]] : (tensor<3xf32>) -> tensor<3x1xf32>
+// CHECK-NEXT: %[[R:.*]] = hlo.concatenate %[[D0]], %[[D1]], dim = 1
+// CHECK-NEXT: func.return %[[R]], %[[RE]]
+func.func @entry(%z: tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<3xf32>) {
+  %0 = hlo.negate %z : tensor<3xcomplex<f32>>
+  %1 = hlo.real %z : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  return %0, %1 : tensor<3xcomplex<f32>>, tensor<3xf32>
+}
+
+// -----
+
+// A custom call takes and gives pairs; its layouts have them as the most minor dimension.
+
+// CHECK-LABEL: func.func @call
+// CHECK: %[[PAIRS:.*]] = hlo.concatenate
+// CHECK-NEXT: %[[Q:.*]] = hlo.custom_call @lapack(%[[PAIRS]])
+// CHECK-SAME: operand_layouts = [dense<[2, 0, 1]> : tensor<3xindex>]
+// CHECK-SAME: result_layouts = [dense<[2, 0, 1]> : tensor<3xindex>]
+// CHECK-SAME: xhlo.complex_operands = [true], xhlo.complex_results = [true]
+// CHECK-SAME: (tensor<2x2x2xf64>) -> tensor<2x2x2xf64>
+// CHECK-NEXT: hlo.slice %[[Q]] [0:2, 0:2, 0:1]
+func.func @call(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
+  %z = hlo.complex %a, %a : tensor<2x2xcomplex<f64>>
+  %0 = hlo.custom_call @lapack(%z) {operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]} : (tensor<2x2xcomplex<f64>>) -> tensor<2x2xcomplex<f64>>
+  %1 = hlo.real %0 : (tensor<2x2xcomplex<f64>>) -> tensor<2x2xf64>
+  return %1 : tensor<2x2xf64>
 }
 
 // -----

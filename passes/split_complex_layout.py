@@ -1,0 +1,155 @@
+"""
+Complex numbers as they lie in memory: the real part, then the imaginary one, in a last dimension of two.
+
+What needs that form gets it by two functions, whose operations fusion takes for what they are: `deinterleave` reads
+every other number of a buffer, in the kernels that use the parts; `interleave` writes two pieces of one buffer.
+
+* The arguments and results of a function: `tensor<4xcomplex<f32>>` becomes `tensor<4x2xf32>`, marked by the attribute
+  `xhlo.complex` of the argument or result, which tells the executable to take and return complex arrays.
+* Custom calls: their complex operands and results become tensors with a last dimension of two, layouts included; the
+  discardable attributes `xhlo.complex_operands` and `xhlo.complex_results`, arrays of booleans, say which. Who lowers a
+  call finds pointers to what C calls `float complex` or `double complex` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    BytesAttr,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FunctionType,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from ..hlo_dialect.attributes import int_array, int_attr
+from ..hlo_dialect.calls import CustomCallOp
+from ..hlo_dialect.movement import ReshapeOp
+from ..hlo_dialect.slicing import ConcatenateOp, SliceOp
+from ..hlo_dialect.types import HloTensor, make_tensor, shape_of, tensor_type
+from .split_complex_arithmetic import Parts, PartsBuilder
+
+COMPLEX = "xhlo.complex"
+"""The attribute of a function's arguments and results whose last dimension of two makes a complex number."""
+
+
+def is_complex_type(type_: Attribute) -> bool:
+    """Whether the type is a tensor of complex numbers."""
+    return isinstance(type_, TensorType) and isinstance(cast(HloTensor, type_).element_type, ComplexType)
+
+
+def part_type(type_: Attribute) -> HloTensor:
+    """The type of each part of a complex tensor."""
+    tensor = cast(HloTensor, type_)
+    return make_tensor(tensor.get_shape(), cast("Any", tensor.element_type).element_type)
+
+
+def pairs_type(type_: Attribute) -> Attribute:
+    """`tensor<4xcomplex<f32>>` as `tensor<4x2xf32>`; other types as they are."""
+    if not is_complex_type(type_):
+        return type_
+    part = part_type(type_)
+    return make_tensor((*part.get_shape(), 2), part.element_type)
+
+
+def interleave(b: PartsBuilder, parts: Parts) -> SSAValue:
+    """A tensor (.., 2) of both parts, as complex numbers lie in memory, from two of shape (..)."""
+    part = tensor_type(parts[0])
+    shape = part.get_shape()
+    column = make_tensor((*shape, 1), part.element_type)
+    columns = [b.add(ReshapeOp, (value,), column) for value in parts]
+    pairs = make_tensor((*shape, 2), part.element_type)
+    return b.add(ConcatenateOp, columns, pairs, {"dimension": int_attr(len(shape))})
+
+
+def deinterleave(b: PartsBuilder, pairs: SSAValue) -> Parts:
+    """The real and the imaginary parts, of shape (..), of a tensor (.., 2)."""
+    *shape, _ = shape_of(pairs)
+    element = tensor_type(pairs).element_type
+
+    def part(index: int) -> SSAValue:
+        properties: dict[str, Attribute] = {
+            "start_indices": int_array([0] * len(shape) + [index]),
+            "limit_indices": int_array([*shape, index + 1]),
+            "strides": int_array([1] * (len(shape) + 1)),
+        }
+        column = b.add(SliceOp, (pairs,), make_tensor((*shape, 1), element), properties)
+        return b.add(ReshapeOp, (column,), make_tensor(tuple(shape), element))
+
+    return part(0), part(1)
+
+
+def split_signature(function: FuncOp) -> None:
+    """The function's type with pairs for complex numbers, its arguments and results marked."""
+    types = function.function_type
+    for name, found in (("arg_attrs", types.inputs.data), ("res_attrs", types.outputs.data)):
+        if any(map(is_complex_type, found)):
+            function.properties[name] = _marked(function.properties.get(name), found)
+    inputs, outputs = map(pairs_type, types.inputs), map(pairs_type, types.outputs)
+    function.properties["function_type"] = FunctionType.from_lists(list(inputs), list(outputs))
+
+
+def _marked(attributes: Attribute | None, types: Sequence[Attribute]) -> Attribute:
+    given = cast("ArrayAttr[DictionaryAttr]", attributes).data if isinstance(attributes, ArrayAttr) else None
+    stated: list[dict[str, Attribute]] = [dict(one.data) for one in given] if given else [{} for _ in types]
+    for entry, type_ in zip(stated, types, strict=True):
+        if is_complex_type(type_):
+            entry[COMPLEX] = UnitAttr()
+    return ArrayAttr([DictionaryAttr(entry) for entry in stated])
+
+
+def split_custom_call(op: CustomCallOp, b: PartsBuilder) -> list[SSAValue | Parts]:
+    """The call on pairs; for each result the value, or the parts where it is complex."""
+    new = CustomCallOp.create(
+        operands=[interleave(b, b.parts[value]) if value in b.parts else value for value in op.operands],
+        result_types=[pairs_type(type_) for type_ in op.result_types],
+        properties={**op.properties, **_layouts(op)},
+        attributes={
+            **op.attributes,
+            "xhlo.complex_operands": _flags(op.operand_types),
+            "xhlo.complex_results": _flags(op.result_types),
+        },
+        location=op.location,
+    )
+    b.insert(new)
+    return [
+        deinterleave(b, result) if is_complex_type(old.type) else result
+        for old, result in zip(op.results, new.results, strict=True)
+    ]
+
+
+def _flags(types: Sequence[Attribute]) -> Attribute:
+    return ArrayAttr([BoolAttr.from_bool(is_complex_type(type_)) for type_ in types])
+
+
+def _layouts(op: CustomCallOp) -> dict[str, Attribute]:
+    """The layouts, minor to major, with the dimension of the parts as the most minor."""
+    changed: dict[str, Attribute] = {}
+    for name, types in (("operand_layouts", op.operand_types), ("result_layouts", op.result_types)):
+        layouts = op.properties.get(name)
+        if not isinstance(layouts, ArrayAttr):
+            continue
+        changed[name] = ArrayAttr(
+            [
+                _with_pairs(layout) if is_complex_type(type_) else layout
+                for layout, type_ in zip(cast("ArrayAttr[Attribute]", layouts).data, types, strict=True)
+            ]
+        )
+    return changed
+
+
+def _with_pairs(layout: Attribute) -> Attribute:
+    dense = cast("DenseIntOrFPElementsAttr[Any]", layout)
+    order = np.frombuffer(dense.data.data, np.int64).tolist() if dense.get_shape() != (0,) else []
+    type_ = TensorType(dense.get_element_type(), [len(order) + 1])
+    data = np.array([len(order), *order], np.int64).tobytes()
+    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
