@@ -21,8 +21,6 @@ Numbers: TypeAlias = Any
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
-_POWERS = np.dtype(ml_dtypes.float8_e8m0fnu)
-"""A format of powers of two: no sign, no zero, and halves are rounded up."""
 _WITHOUT_NAN = frozenset(map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)))
 
 
@@ -313,12 +311,9 @@ def log_plus_one(x: Numbers) -> Numbers:
 
 def total_order_key(x: Numbers) -> Numbers:
     """Signed integers that order floats as IEEE 754 totalOrder does: -NaN, -inf, .., -0, +0, .., inf, NaN."""
-    if x.dtype == _POWERS:
-        return unsigned_view(x).astype(np.int16)
-    signed = unsigned_view(x).view(np.dtype(f"i{x.dtype.itemsize}"))
     if is_float_dtype(x.dtype) and x.dtype.itemsize == 1:
-        free = np.int8(8 - ml_dtypes.finfo(x.dtype).bits)
-        signed = signed << free
+        x = x.astype(_F32)
+    signed = unsigned_view(x).view(np.dtype(f"i{x.dtype.itemsize}"))
     return np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
 
 

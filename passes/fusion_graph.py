@@ -19,6 +19,7 @@ from xdsl.traits import is_side_effect_free
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.contraction import DotGeneralOp
 from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ..hlo_dialect.conversion import BitcastConvertOp
 from ..hlo_dialect.creation import ConstantOp, IotaOp
 from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.fusion import FusionOp
@@ -60,6 +61,7 @@ _ROLES: dict[type[Operation], Role] = {
     DotGeneralOp: "dot",
     DynamicUpdateSliceOp: "update",
     ConcatenateOp: "concatenate",
+    BitcastConvertOp: "custom",  # between widths; of equal ones it is elementwise
     WhileOp: "host",
     IfOp: "host",
     CaseOp: "host",

@@ -23,6 +23,7 @@ FRONT = (
     "convert-chlo-to-hlo",
     "decompose-hlo",
     "split-complex",
+    "normalize-narrow-floats",
     "simplify-hlo",
     "cse",
 )

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.narrow_floats import needs_normalization
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import is_complex, numpy_dtype, tensor_type
 from ..tables import tables
@@ -79,6 +80,8 @@ def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
         if pattern is None:
             fail(op, "is not supported by the CPU target: convert-hlo-to-linalg has no pattern for it")
         _check_types(op, op.results)
+        if needs_normalization(op):
+            fail(op, "computes on floats of 8 bits or less: run --normalize-narrow-floats before convert-hlo-to-linalg")
         pattern(op, emitter)
     return []
 
@@ -111,8 +114,10 @@ class ConvertHloToLinalgPass(HloPass):
 
     Before: `%0 = hlo.add %x, %y : tensor<4xui8>`
     After:  `%0 = linalg.generic {..} ins(%x, %y : ..) outs(%e : tensor<4xi8>)` with arith.addi in its body
-    Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes.
-    Leaves: no hlo; no signedness in types. Every operation of a kernel is a generic of its own.
+    Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes; no arithmetic
+    on floats of 8 bits or less.
+    Leaves: no hlo; no signedness in types, floats of 8 bits or less as the i8 of their bits. Every operation of a
+    kernel is a generic of its own.
     """
 
     name = "convert-hlo-to-linalg"

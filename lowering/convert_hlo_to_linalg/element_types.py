@@ -5,21 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f64
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32, f64
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.scalar import Scalar, width_of
 from ...hlo_dialect import conversion as hlo
-from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import element_of, is_boolean, is_float, is_unsigned
+from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
+from .bits import bitcast
 from .emission import ScalarPattern, signless
 from .narrow import is_narrow, widened
+from .narrow_floats import decoded, encoded, round_to_odd
 
 
 def convert(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
     """`x`, of hlo's element type `source`, as `target`, with the meaning of hlo.convert."""
     if source == target:
         return x
+    if is_narrow_float(source):
+        return convert(decoded(x, source), f32, target)
+    if is_narrow_float(target):
+        return encoded(_for_rounding(x, source), target)
     if is_boolean(target):
         return widened(x).compare("ne", 0)
     if is_float(source):
@@ -27,6 +32,26 @@ def convert(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
     if is_float(target):
         return _integer_to_float(x, source, target)
     return _integer_to_integer(x, source, signless(target))
+
+
+def _for_rounding(x: Scalar, source: Attribute) -> Scalar:
+    """A value of an element type as the f32 that rounds to a narrow float as the value itself does."""
+    if is_float(source):
+        return round_to_odd(x) if width_of(x.type) == 64 else widened(x)
+    if is_boolean(source) or width_of(x.type) <= 16:
+        return convert(x, source, f32)
+    return round_to_odd(_exact_or_sticky(x, source))
+
+
+def _exact_or_sticky(x: Scalar, source: Attribute) -> Scalar:
+    """An integer as f64, which holds 32 bits exactly; of longer ones the bits beyond its 53 become one sticky bit."""
+    cast = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
+    if width_of(x.type) == 64:
+        sticky = (x & 0x7FF).compare("ne", 0).select(1 << 11, x.constant(0))
+        cut = (x & ~0x7FF) | sticky
+        magnitude = x if is_unsigned(source) else x ^ (x >> 63)
+        x = magnitude.shift_right_logical(53).compare("eq", 0).select(x, cut)
+    return x.cast(cast, f64)
 
 
 def _float_to_float(x: Scalar, target: Attribute) -> Scalar:
@@ -56,14 +81,7 @@ def _integer_to_float(x: Scalar, source: Attribute, target: Attribute) -> Scalar
     cast = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
     if not isinstance(target, (Float16Type, BFloat16Type)):
         return x.cast(cast, target)
-    # Through f64, which holds 32-bit integers exactly; of longer ones the bits beyond its 53 become one sticky bit,
-    # so that the value is rounded once.
-    if width_of(x.type) == 64:
-        sticky = (x & 0x7FF).compare("ne", 0).select(1 << 11, x.constant(0))
-        cut = (x & ~0x7FF) | sticky
-        magnitude = x if is_unsigned(source) else x ^ (x >> 63)
-        x = magnitude.shift_right_logical(53).compare("eq", 0).select(x, cut)
-    return x.cast(cast, f64).truncate(target)
+    return _exact_or_sticky(x, source).truncate(target)  # rounded once
 
 
 def _integer_to_integer(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
@@ -81,10 +99,8 @@ def _convert(op: hlo.ConvertOp, x: Scalar) -> Scalar:
 
 
 def _bitcast(op: hlo.BitcastConvertOp, x: Scalar) -> Scalar:
-    target = signless(element_of(op.result))
-    if width_of(x.type) != width_of(target) or is_boolean(element_of(op.operand)) != is_boolean(element_of(op.result)):
-        fail(op, "between element types of different widths is not supported by convert-hlo-to-linalg yet")
-    return x if x.type == target else x.bitcast(target)
+    """Of equal widths, as in a region; bits.py has the others."""
+    return bitcast(x, element_of(op.operand), element_of(op.result))
 
 
 def _imaginary(op: hlo.ImagOp, x: Scalar) -> Scalar:

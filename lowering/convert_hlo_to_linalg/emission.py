@@ -1,8 +1,8 @@
 """
 What every conversion pattern works with: the function under construction, its values, and builders of linalg.
 
-Types lose their signedness on the way (ui8 becomes i8): which operation to emit is decided while the hlo operation,
-whose types still have it, is at hand.
+Types lose their signedness on the way (ui8 becomes i8), and floats of 8, 6 and 4 bits become the i8 of their bits:
+which operation to emit is decided while the hlo operation, whose types still have it, is at hand.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ...dialects.buffers import INDEX, i32_array
 from ...dialects.linalg_ext import DestinationOp
 from ...dialects.scalar import Scalar
-from ...hlo_dialect.types import is_unsigned, make_tensor
+from ...hlo_dialect.types import is_narrow_float, is_unsigned, make_tensor
 
 Shape: TypeAlias = tuple[int, ...]
 Body: TypeAlias = Callable[..., Any]
@@ -41,13 +41,13 @@ REDUCTION = IteratorTypeAttr.reduction()
 
 @lru_cache(maxsize=1024)
 def signless(type_: Attribute) -> Attribute:
-    """The type without signedness, of elements and tensors."""
+    """The type in linalg, of elements and tensors: without signedness; i8 for floats of 8, 6 and 4 bits."""
     if isinstance(type_, TensorType):
         tensor_ = cast("TensorType[Attribute]", type_)
         return make_tensor(tensor_.get_shape(), signless(tensor_.element_type))
     if is_unsigned(type_):
         return IntegerType(cast("IntegerType[Any, Any]", type_).width.data)
-    return type_
+    return IntegerType(8) if is_narrow_float(type_) else type_
 
 
 @lru_cache(maxsize=1024)

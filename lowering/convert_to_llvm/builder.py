@@ -299,9 +299,9 @@ class LlvmBuilder:
         else:
             fail(self.op, f"has a memref of layout {layout}: only the identity and strided layouts are supported")
         element = self.type(type_.element_type)
-        boolean = isinstance(element, IntegerType) and bit_width(cast(Integer, element)) == 1
-        memory = cast(Attribute, I8 if boolean else element)
-        return Layout(shape, strides, memory, byte_width(memory), boolean)
+        width = bit_width(cast(Integer, element)) if isinstance(element, IntegerType) else 8
+        memory = cast(Attribute, I8 if width < 8 else element)
+        return Layout(shape, strides, memory, byte_width(memory), width if width < 8 else None)
 
     # Memory
 

@@ -47,7 +47,7 @@ def mangled(type_: Attribute) -> str:
 
 
 def byte_width(element: Attribute) -> int:
-    """Bytes of a float, integer or pointer in memory; an i1 takes one."""
+    """Bytes of a float, integer or pointer in memory; an i1, i2 or i4 takes one."""
     if isinstance(element, IntegerType):
         return max(1, cast(Integer, element).width.data // 8)
     if isinstance(element, Float16Type | BFloat16Type):
@@ -63,10 +63,11 @@ class Layout:
     strides: tuple[int, ...]
     """In elements."""
     element: Attribute
-    """The element type as it stands in memory: i8 for i1, i64 for index."""
+    """The element type as it stands in memory: i8 for i1, i2 and i4, i64 for index."""
     itemsize: int
     """Bytes of an element."""
-    boolean: bool
+    narrow: int | None
+    """The bits of an element of 1, 2 or 4, which has a byte for itself, zeros above; None of wider elements."""
 
     @property
     def nbytes(self) -> int:

@@ -1,7 +1,8 @@
 """
 memref to llvm: a memref of static shape is a bare pointer to its first element.
 
-Strides are static and come from the type; a subview is a moved pointer. Elements of type i1 take one byte each.
+Strides are static and come from the type; a subview is a moved pointer. Elements of type i1, i2 and i4 take
+one byte each.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.buffers import Buffer
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, I8, I64, NO_WRAP, PTR, LlvmBuilder, Pattern
-from .layout import Layout
+from .layout import Layout, integer
 
 STACK_ALIGNMENT = 64
 GLOBAL_ALIGNMENT = 64
@@ -51,17 +52,19 @@ def is_nontemporal(op: Operation) -> bool:
 
 
 def from_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
-    """A loaded element, or vector of them, as the program's type: a byte becomes a bit."""
-    if not layout.boolean:
+    """A loaded element, or vector of them, as the program's type: a byte becomes a bit, or its lower 2 or 4."""
+    if layout.narrow is None:
         return value
+    if layout.narrow > 1:
+        return to.emit(llvm.TruncOp, (value,), to.like(value.type, integer(layout.narrow)))
     predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
     zero = to.zero(value.type)
     return to.emit(llvm.ICmpOp, (value, zero), to.mask(value.type), predicate)
 
 
 def to_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
-    """A value, or vector, as it is stored: a bit becomes a byte."""
-    return to.emit(llvm.ZExtOp, (value,), to.like(value.type, I8)) if layout.boolean else value
+    """A value, or vector, as it is stored: 1, 2 or 4 bits become a byte, zeros above."""
+    return value if layout.narrow is None else to.emit(llvm.ZExtOp, (value,), to.like(value.type, I8))
 
 
 def _alloca(op: memref.AllocaOp, to: LlvmBuilder) -> None:

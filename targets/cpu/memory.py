@@ -107,7 +107,7 @@ class _Owner:
         self.__array_interface__ = {
             "version": 3,
             "shape": shape,
-            "typestr": f"|V{dtype.itemsize}" if dtype.kind == "V" else dtype.str,
+            "typestr": dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}",
             "data": (block.address, False),
         }
 

@@ -1,0 +1,95 @@
+"""Arithmetic on floats of 8, 6 and 4 bits becomes arithmetic on f32 between conversions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ..hlo_dialect.conversion import ConvertOp
+from ..hlo_dialect.elementwise_binary import AddOp, MaximumOp, MinimumOp, MultiplyOp
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.narrow_floats import computes, is_narrow_type, touches_narrow_floats
+from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.reduction import single_combiner
+from ..hlo_dialect.types import make_tensor, shape_of
+
+_ACCUMULATED = (AddOp, MultiplyOp, MaximumOp, MinimumOp)
+_REDUCTIONS = frozenset(("hlo.reduce", "hlo.reduce_window", "hlo.all_reduce", "hlo.reduce_scatter"))
+
+
+@dataclass(frozen=True)
+class NormalizeNarrowFloatsPass(HloPass):
+    """
+    Operations on f8, f6 and f4 elements compute in f32, which rounds their sums, products and quotients innocuously.
+
+    Before: `%1 = hlo.add %x, %y : tensor<4xf8E4M3FN>`
+    After:  the operands converted to f32, the sum, and its conversion to f8E4M3FN
+    Each operation rounds its result once, as the program says; a reduction or contraction accumulates in f32 and rounds
+    at the end. What only moves elements keeps their type, and so do regions that do more than accumulate: the
+    operations inside are rewritten one by one.
+    Leaves: narrow floats in conversions and movement alone.
+    """
+
+    name = "normalize-narrow-floats"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for op in [op for op in module.walk() if touches_narrow_floats(op)]:
+            if computes(op):
+                if op.parent is not None:  # not replaced with the reduction around it
+                    _widen(op)
+            elif op.name in _REDUCTIONS and isinstance(single_combiner(op.regions[0]), _ACCUMULATED):
+                _widen_combiner(op)
+                _widen(op)
+
+
+def _single(type_: Attribute) -> Attribute:
+    return make_tensor(shape_of(type_), f32) if is_narrow_type(type_) else type_
+
+
+def _widen(op: Operation) -> None:
+    """The same operation on f32 between conversions."""
+    before: list[Operation] = []
+    widened: dict[SSAValue, SSAValue] = {}
+    for operand in op.operands:
+        if is_narrow_type(operand.type) and operand not in widened:
+            conversion = ConvertOp.to(operand, f32)
+            before.append(conversion)
+            widened[operand] = conversion.results[0]
+    new = type(op).create(
+        operands=[widened.get(operand, operand) for operand in op.operands],
+        result_types=[_single(type_) for type_ in op.result_types],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[op.detach_region(region) for region in list(op.regions)],
+    )
+    after: list[Operation] = []
+    values: list[SSAValue] = []
+    for old, result in zip(op.results, new.results, strict=True):
+        if old.type == result.type:
+            values.append(result)
+        else:
+            rounding = ConvertOp.create(operands=[result], result_types=[old.type])
+            after.append(rounding)
+            values.append(rounding.results[0])
+    replace_op(op, [*before, new, *after], values)
+
+
+def _widen_combiner(op: Operation) -> None:
+    """The one operation of a reduction's region, and the region's arguments, in f32."""
+    block = op.regions[0].block
+    combiner = cast(Operation, block.first_op)
+    old = list(block.args)
+    arguments = {argument: block.insert_arg(_single(argument.type), len(block.args)) for argument in old}
+    new = type(combiner).create(
+        operands=[arguments[cast(BlockArgument, operand)] for operand in combiner.operands],
+        result_types=[_single(type_) for type_ in combiner.result_types],
+        properties=combiner.properties,
+        attributes=combiner.attributes,
+    )
+    replace_op(combiner, [new], list(new.results))
+    for argument in reversed(old):
+        block.erase_arg(argument)
