@@ -279,13 +279,18 @@ class ReduceOp(RegionOp):
         arrays = [value.astype(accumulators[index % count]) for index, value in enumerate(operands)]
         flat = [_reduced_last(value, self.dims) for value in arrays[:count]]
         inits = arrays[count:]
-        combiner = single_combiner(body)
-        ufunc = _UFUNCS.get(combiner.name) if combiner is not None else None
-        if ufunc is not None and count == 1:
-            return (_ufunc_reduce(ufunc, flat[0], inits[0]),)
-        if is_elementwise_region(body):
-            return _tree_reduce(run, body, flat, inits)
-        return _scalar_reduce(run, body, flat, inits)
+        return fold_last(run, body, flat, inits)
+
+
+def fold_last(run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array]) -> tuple[Array, ...]:
+    """Fold the last dimension of the values with `body`; all arrays have its element types."""
+    combiner = single_combiner(body)
+    ufunc = _UFUNCS.get(combiner.name) if combiner is not None else None
+    if ufunc is not None and len(values) == 1:
+        return (_ufunc_reduce(ufunc, values[0], inits[0]),)
+    if is_elementwise_region(body):
+        return _tree_reduce(run, body, values, inits)
+    return _scalar_reduce(run, body, values, inits)
 
 
 def is_promotable(source: Attribute, target: Attribute) -> bool:

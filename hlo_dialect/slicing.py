@@ -313,21 +313,28 @@ class PadOp(HloOp):
         return None
 
     def reference(self, *operands: Array) -> Array:
-        operand, value = operands
-        shape = shape_of(self.results[0])
-        result = np.full(shape, value, dtype=operand.dtype)
-        to: list[slice] = []
-        taken: list[slice] = []
-        for dim, size in enumerate(shape):
-            step, low = self.interior[dim] + 1, self.low[dim]
-            first = max(0, -(low // step))
-            last = min(operand.shape[dim] - 1, (size - 1 - low) // step)
-            if last < first:
-                return result
-            taken.append(slice(first, last + 1))
-            to.append(slice(low + first * step, low + last * step + 1, step))
-        result[tuple(to)] = operand[tuple(taken)]
-        return result
+        return padded(*operands, self.low, self.high, self.interior)
+
+
+def padded(operand: Array, value: Array, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Array:
+    """What hlo.pad makes of an array and a scalar."""
+    shape = tuple(
+        size + max(size - 1, 0) * between + before + after
+        for size, between, before, after in zip(operand.shape, interior, low, high, strict=True)
+    )
+    result = np.full(shape, value, dtype=operand.dtype)
+    to: list[slice] = []
+    taken: list[slice] = []
+    for dim, size in enumerate(shape):
+        step, start = interior[dim] + 1, low[dim]
+        first = max(0, -(start // step))
+        last = min(operand.shape[dim] - 1, (size - 1 - start) // step)
+        if last < first:
+            return result
+        taken.append(slice(first, last + 1))
+        to.append(slice(start + first * step, start + last * step + 1, step))
+    result[tuple(to)] = operand[tuple(taken)]
+    return result
 
 
 OPS = (SliceOp, ConcatenateOp, PadOp)
