@@ -2,6 +2,7 @@
 # make test     everything that CI runs
 # make lint     the checks of the source alone; `make format` mends what it can
 # make bench    the measurements of benchmarks/
+# make docs     docs/ops.md, the table of all operations
 # make clean    take away what the others made, .venv included
 #
 # Each makes .venv as far as it needs it. PYTHON=python3.12 chooses the interpreter.
@@ -11,7 +12,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -28,6 +29,9 @@ format: .venv/.for-tests
 
 bench: .venv/.for-tests
 	@$(BIN)/python benchmarks/compare.py
+
+docs: .venv/.for-use
+	@$(BIN)/python -m xhlo.tools.list_ops > docs/ops.md.new && mv docs/ops.md.new docs/ops.md
 
 clean:
 	rm -rf .venv build dist xhlo.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

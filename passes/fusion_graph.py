@@ -85,6 +85,11 @@ def role_of(op: Operation) -> Role | None:
     return "custom" if known is None and _is_custom(op) else known
 
 
+def listed_role(cls: type[Operation]) -> Role | None:
+    """The role that this file gives to a class, elementwise ones and those of other packages aside."""
+    return _ROLES.get(cls)
+
+
 def _is_custom(op: Operation) -> bool:
     """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation that this file does not know."""
     # All of linalg: imported only where it is needed.

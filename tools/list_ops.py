@@ -1,0 +1,174 @@
+"""
+Writes the table of all operations, docs/ops.md: `python -m xhlo.tools.list_ops > docs/ops.md` (`make docs`).
+
+Everything in it is read off the classes, the registries of lowerings and the tests; nothing is kept by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdsl.ir import Operation
+
+from ..hlo_dialect.dialect import hlo_operations, make_context
+from ..hlo_dialect.elementwise import kind_text
+from ..hlo_dialect.op import HloOp, RegionOp
+from ..lowering.convert_chlo_to_hlo import ConvertChloToHloPass
+from ..lowering.convert_hlo_to_linalg.conversion import patterns
+from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
+from ..passes.decompose_hlo import decompositions
+from ..passes.fusion_graph import LOOP_ROLES, listed_role
+from ..passes.pipelines import FRONT
+from ..passes.registry import get_pass
+from ..passes.split_complex import rules
+
+ROOT = Path(__file__).resolve().parent.parent
+
+HEADER = """# Operations
+
+Written by `make docs` from the classes, the lowerings and the tests; do not edit.
+
+* *meaning*: the beginning of the class's docstring; the name leads to its section of the StableHLO specification.
+* *constraints*: those that its verifier names in its messages, by the numbers of the specification (c), and the types
+  of its operands (i).
+* *reference*: whether `hlo-run --target=reference` runs it.
+* *cpu*: what becomes of it on the way to machine code.
+* *gpu*: there is no GPU target yet.
+* *tests*: the files under test/ that have it.
+"""
+
+
+@cache
+def _test_texts() -> tuple[str, ...]:
+    files = [*(ROOT / "test" / "lit").rglob("*.mlir"), *(ROOT / "test" / "unit").glob("*.py")]
+    return tuple(file.read_text(encoding="utf-8") for file in files)
+
+
+@cache
+def _removed_by() -> dict[str, str]:
+    """The pass of the front after which an operation is gone, by the operation's name."""
+    removed: dict[str, str] = {}
+    for spec in FRONT:
+        pass_type: Any = get_pass(spec.partition("{")[0])
+        for name in getattr(pass_type, "illegal", ()):
+            if not name.endswith(".*"):
+                removed.setdefault(name, pass_type.name)
+    return removed
+
+
+def _family(cls: type[Operation]) -> str:
+    return cls.__module__.rpartition(".")[2]
+
+
+def _meaning(cls: type[Operation]) -> str:
+    """The first sentence of the docstring, on one line, fit for a table."""
+    text = " ".join((inspect.getdoc(cls) or "").split())
+    sentence = re.split(r"(?<=[.:])\s+(?=[A-Z`])|\s(?=(?:Shapes|Types|Raises|Spec):)", text, maxsplit=1)[0]
+    return sentence.strip().rstrip(":").replace("|", "\\|")
+
+
+def _sources(cls: type[Operation]) -> str:
+    """The class and its bases of this project."""
+    ours = [base for base in cls.__mro__ if "hlo_dialect" in base.__module__]
+    return "\n".join(inspect.getsource(base) for base in ours)
+
+
+def _constraints(cls: type[Operation]) -> list[str]:
+    mnemonic = cls.name.partition(".")[2]
+    module = inspect.getsource(inspect.getmodule(cls) or cls)
+    found = set(re.findall(rf"\b{mnemonic}_([ci]\d+)\b", module))
+    found |= set(re.findall(r"\}_([ci]\d+)\b", _sources(cls)))
+    return sorted(found, key=lambda name: (name[0], int(name[1:])))
+
+
+def _ranges(names: Sequence[str]) -> str:
+    """`c1-c3, c5`"""
+    parts: list[list[str]] = []
+    for name in names:
+        if parts and parts[-1][-1][0] == name[0] and int(parts[-1][-1][1:]) + 1 == int(name[1:]):
+            parts[-1].append(name)
+        else:
+            parts.append([name])
+    return ", ".join(part[0] if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _types(cls: type[Operation]) -> str:
+    kinds = getattr(cls, "KINDS", None)
+    return "" if kinds is None else kind_text(kinds)
+
+
+def _on_cpu(cls: type[Operation]) -> str:
+    if cls in decompositions():
+        return "decomposed by decompose-hlo"
+    if cls.name.startswith("chlo."):
+        return f"decomposed by {ConvertChloToHloPass.name}"
+    if cls.name in _removed_by():
+        return f"taken away by {_removed_by()[cls.name]}"
+    role = listed_role(cls)
+    if role is None and cls in rules() and cls not in patterns():
+        return "split by split-complex"
+    if cls in scalar_patterns():
+        return "elementwise, fused"
+    if role in LOOP_ROLES or role in ("constant", "reduce", "concatenate", "update"):
+        return "fused"
+    if cls in patterns():
+        return "host program" if role == "host" else "a kernel of its own"
+    return "host program" if role == "host" else "refused"
+
+
+def _tests(cls: type[Operation]) -> int:
+    mnemonic = cls.name.partition(".")[2]
+    dialect = cls.name.partition(".")[0]
+    spelled = re.compile(rf"\b(?:{dialect}|stable{dialect})\.{mnemonic}\b|\b{cls.__name__}\b")
+    return sum(1 for text in _test_texts() if spelled.search(text))
+
+
+def _row(cls: type[Operation]) -> str:
+    mnemonic = cls.name.partition(".")[2]
+    name = f"`{cls.name}`"
+    if cls.name.startswith("hlo."):
+        name = f"[{name}](https://openxla.org/stablehlo/spec#{mnemonic})"
+    defined = ("reference" in base.__dict__ or "reference_with_regions" in base.__dict__ for base in cls.__mro__)
+    reference = any(d for d, base in zip(defined, cls.__mro__, strict=True) if base not in (HloOp, RegionOp))
+    columns = (
+        name,
+        _meaning(cls),
+        _ranges(_constraints(cls)),
+        _types(cls),
+        "yes" if reference else "no",
+        _on_cpu(cls),
+        "no",
+        str(_tests(cls)),
+    )
+    return f"| {' | '.join(columns)} |"
+
+
+def tables(operations: Iterable[type[Operation]]) -> str:
+    """A section for each family file, a row for each operation."""
+    families: dict[str, list[type[Operation]]] = {}
+    for cls in operations:
+        families.setdefault(_family(cls), []).append(cls)
+    sections: list[str] = []
+    for family, classes in sorted(families.items()):
+        rows = [_row(cls) for cls in sorted(classes, key=lambda cls: cls.name)]
+        head = "| operation | meaning | constraints | elements | reference | cpu | gpu | tests |"
+        rule = "| --- | --- | --- | --- | --- | --- | --- | --- |"
+        sections.append("\n".join([f"## {family.replace('_', ' ')}", "", head, rule, *rows]))
+    return "\n\n".join(sections) + "\n"
+
+
+def page() -> str:
+    """The text of docs/ops.md."""
+    ctx = make_context()
+    ctx.load_registered_dialect("chlo")
+    return f"{HEADER}\n{tables([*hlo_operations(), *ctx.get_dialect('chlo').operations])}"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
