@@ -7,6 +7,7 @@ splats of the other operand's type, made once for each block.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -29,7 +30,9 @@ class Builder:
     """Collects the operations of one decomposition in their order."""
 
     ops: list[Operation] = field(default_factory=list[Operation])
-    constants: dict[tuple[float, HloTensor], SSAValue] = field(default_factory=dict[tuple[float, HloTensor], SSAValue])
+    constants: dict[tuple[float, float, HloTensor], SSAValue] = field(
+        default_factory=dict[tuple[float, float, HloTensor], SSAValue]
+    )
 
     def add(self, op: Operation) -> Tensor:
         self.ops.append(op)
@@ -37,11 +40,12 @@ class Builder:
 
     def constant(self, number: float, type_: HloTensor) -> SSAValue:
         """A splat of `number`, rounded to the element type."""
-        found = self.constants.get((number, type_))
+        key = (number, math.copysign(1.0, number), type_)  # to Python 0.0 and -0.0 are equal
+        found = self.constants.get(key)
         if found is None:
             dtype: Any = numpy_dtype(type_.element_type)
             element = round_to(np.float64(number), dtype) if isinstance(number, float) else np.asarray(number, dtype)
-            found = self.constants[number, type_] = self.add(ConstantOp.of(element.reshape(1), type_)).value
+            found = self.constants[key] = self.add(ConstantOp.of(element.reshape(1), type_)).value
         return found
 
 
@@ -87,15 +91,31 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return self._apply(unary.AbsOp, self.value)
 
-    def __lt__(self, other: float) -> Tensor:
+    def __or__(self, other: Tensor | int) -> Tensor:
+        return self._with(binary.OrOp, other)
+
+    def __lt__(self, other: Tensor | float) -> Tensor:
         """i1 tensor; false where either is NaN."""
-        other_value = self.builder.constant(other, self.type)
+        return self.compare("LT", other)
+
+    def compare(self, direction: str, other: Tensor | float) -> Tensor:
+        """i1 tensor of the relation EQ, NE, LT, LE, GT or GE; where either is NaN only NE holds."""
+        right = other if isinstance(other, Tensor) else Tensor(self.builder, self.builder.constant(other, self.type))
         compare = CompareOp.create(
-            operands=[self.value, other_value],
+            operands=[self.value, right.value],
             result_types=[make_tensor(shape_of(self.value), i1)],
-            properties={"comparison_direction": comparison_direction("LT")},
+            properties={"comparison_direction": comparison_direction(direction)},
         )
         return self.builder.add(compare)
+
+    def apply(self, op: type[Operation], *others: Tensor | float) -> Tensor:
+        """An operation of this value and others of its type, without properties, whose result has this type."""
+        values = [one.value if isinstance(one, Tensor) else self.builder.constant(one, self.type) for one in others]
+        return self._apply(op, self.value, *values)
+
+    def like(self, number: float) -> Tensor:
+        """A splat of this value's type."""
+        return Tensor(self.builder, self.builder.constant(number, self.type))
 
     def minimum(self, other: float) -> Tensor:
         """NaN stays."""
