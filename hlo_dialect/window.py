@@ -8,14 +8,15 @@ window's dimensions. Padding is negative where it removes elements.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     SameVariadicOperandSize,
     irdl_op_definition,
@@ -32,11 +33,22 @@ from xdsl.traits import RecursiveMemoryEffect
 
 from .attributes import IntArray, ints
 from .control_flow import all_agree, region_block, returned_types, types_text
+from .creation import splat_of
 from .op import HloOp, RegionOp, RegionRunner, check
-from .reduction import fold_last, is_elementwise_region, is_promotable
+from .reduction import fold_last, is_elementwise_region, is_promotable, single_combiner
 from .shapes import DYNAMIC, shape_text, shapes_agree, types_agree, verify_results_agree
 from .slicing import padded
-from .types import Array, constant_array, dense_constant, element_of, i1, make_tensor, numpy_dtype, shape_of
+from .types import (
+    Array,
+    constant_array,
+    dense_constant,
+    element_of,
+    i1,
+    is_float_dtype,
+    make_tensor,
+    numpy_dtype,
+    shape_of,
+)
 
 _IN_ORDER = 64
 """Elements of a window up to which the reference folds them one after the other."""
@@ -143,6 +155,38 @@ def _padding(padding: Attribute | None, rank: int, constraint: str) -> Array:
     return padding_array(padding, rank)
 
 
+_NEUTRAL: dict[str, Callable[[Any], Any]] = {
+    "hlo.add": lambda dtype: 0,
+    "hlo.multiply": lambda dtype: 1,
+    "hlo.maximum": lambda dtype: _extreme(dtype, "min"),
+    "hlo.minimum": lambda dtype: _extreme(dtype, "max"),
+    "hlo.and": lambda dtype: True if dtype == np.bool_ else ~dtype.type(0),
+    "hlo.or": lambda dtype: 0,
+    "hlo.xor": lambda dtype: 0,
+}
+"""The neutral element of each combiner, by the element type."""
+
+
+def _extreme(dtype: np.dtype[Any], end: str) -> Any:
+    """The least (`min`) or greatest value of a type; of complex numbers none is known."""
+    if dtype == np.bool_:
+        return end == "max"
+    if is_float_dtype(dtype):
+        return -np.inf if end == "min" else np.inf
+    return None if dtype.kind == "c" else getattr(ml_dtypes.iinfo(dtype), end)
+
+
+def is_neutral(combiner: Operation, init: SSAValue) -> bool:
+    """Whether folding with `combiner` may begin from `init` any number of times; unknown combiners are trusted."""
+    neutral = _NEUTRAL.get(combiner.name)
+    if neutral is None:
+        return True
+    found, dtype = splat_of(init), numpy_dtype(element_of(init))
+    if found is None or dtype is None:
+        return False
+    return bool(found == neutral(dtype))
+
+
 @irdl_op_definition
 class ReduceWindowOp(RegionOp):
     """
@@ -189,6 +233,20 @@ class ReduceWindowOp(RegionOp):
             tuple(int(low) for low in padding[:, 0]),
             tuple(int(high) for high in padding[:, 1]),
         )
+
+    @property
+    def scan(self) -> tuple[int, bool] | None:
+        """
+        (dimension, reverse) where each result is the fold of all elements up to its own, or with `reverse` from it on.
+
+        The windows of such an operation reach into the padding, which holds initial values: they must be neutral. That
+        is checked of the usual combiners; of any other function it is what the spec demands (a monoid).
+        """
+        along = self.window.scan_dimension(shape_of(self.operands[0]))
+        combiner = single_combiner(self.body)
+        if along is None or (combiner is not None and not is_neutral(combiner, self.init_values[0])):
+            return None
+        return along
 
     def infer_types(self) -> tuple[Attribute, ...]:
         self._verify_operands()

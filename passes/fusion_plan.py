@@ -13,6 +13,7 @@ from typing import Literal
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ..hlo_dialect.diagnostics import Diagnostic
+from ..hlo_dialect.types import shape_of
 from .fusion_clusters import Cluster, Clusters
 from .fusion_graph import BlockGraph, is_splat_constant
 from .fusion_producers import ProducerFusion
@@ -23,7 +24,7 @@ from .fusion_siblings import fuse_siblings
 Strategy = Literal["default", "none"]
 
 _MEMORY_KINDS = frozenset({"host", "dot", "custom"})
-"""Kinds of steps that read every operand from memory, splat constants too."""
+"""Kinds of steps that read every operand from memory, splat constants too; custom ones have scalar constants inside."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class _Steps:
     def _from_memory(self, value: SSAValue, place: int) -> bool:
         cluster = self.clusters.live[place]
         if cluster.kind in _MEMORY_KINDS:
-            return True
+            return cluster.kind != "custom" or shape_of(value) != ()
         return cluster.kind == "update" and self.nodes[next(iter(cluster.ops))].op.operands[0] is value
 
     def _fusion(self, cluster: Cluster) -> Step:

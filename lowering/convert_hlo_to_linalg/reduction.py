@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ArrayAttr, f32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, f32
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -15,6 +17,7 @@ from ...hlo_dialect import reduction as hlo
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.types import element_of, is_splat, make_tensor, shape_of
+from ...hlo_dialect.window import ReduceWindowOp
 from .creation import scalar_constant
 from .element_types import convert
 from .emission import PARALLEL, REDUCTION, Emitter, dims_map, identity_map, iterators, signless
@@ -32,7 +35,7 @@ _SIMPLE: dict[type[Operation], type[Operation]] = {
 }
 
 
-def _single_combiner(op: hlo.ReduceOp) -> Operation | None:
+def _single_combiner(op: hlo.ReduceOp | ReduceWindowOp) -> Operation | None:
     """The region's one operation, when it combines the accumulator and the element and nothing else."""
     block = op.body.block
     first = block.first_op
@@ -48,15 +51,35 @@ def initial_value(value: SSAValue, emitter: Emitter) -> Scalar:
     return emitter.scalar(emitter.extract(emitter.get(value)))
 
 
+@dataclass(frozen=True)
+class Loops:
+    """The loops of a fold and what they read and write, the same for each of its inputs."""
+
+    input_map: AffineMapAttr
+    output_map: AffineMapAttr
+    kinds: ArrayAttr[IteratorTypeAttr]
+    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+
+
 def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
     """
     `hlo.reduce(%x init: %i) applies hlo.add across dimensions = [1]` becomes linalg.fill of %i and a generic of
-    iterators [parallel, reduction] that adds. Sums and the like of f16 and bf16 accumulate in f32. The accumulators may
-    be wider than the elements (i8 into i32): those are converted on the way in.
+    iterators [parallel, reduction] that adds.
     """
-    shape = shape_of(op.inputs[0])
+    rank = len(shape_of(op.inputs[0]))
     dims = set(ints(op.dimensions))
-    kept = tuple(dim for dim in range(len(shape)) if dim not in dims)
+    kept = tuple(dim for dim in range(rank) if dim not in dims)
+    kinds = ArrayAttr([REDUCTION if dim in dims else PARALLEL for dim in range(rank)])
+    emit_fold(op, emitter, Loops(identity_map(rank), dims_map(rank, kept), kinds))
+
+
+def emit_fold(op: hlo.ReduceOp | ReduceWindowOp, emitter: Emitter, loops: Loops) -> None:
+    """
+    A fill with the initial values, and a generic that folds with the operation's body; defines its results.
+
+    Sums and the like of f16 and bf16 accumulate in f32. The accumulators may be wider than the elements (i8 into i32):
+    those are converted on the way in.
+    """
     single = _single_combiner(op)
     sources = [element_of(value) for value in op.inputs]
     totals = [element_of(out) for out in op.outs]
@@ -79,16 +102,20 @@ def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
     results = emitter.generic(
         [emitter.get(value) for value in op.inputs],
         filled,
-        (identity_map(len(shape)),) * count + (dims_map(len(shape), kept),) * count,
-        ArrayAttr([REDUCTION if dim in dims else PARALLEL for dim in range(len(shape))]),
+        (loops.input_map,) * count + (loops.output_map,) * count,
+        loops.kinds,
         body,
+        loops.attributes,
     )
     for old, new, type_ in zip(op.outs, results, result_types, strict=True):
         emitter.define(old, narrowed(new, type_, emitter) if wide else new)
 
 
 def _combine(
-    op: hlo.ReduceOp, single: Operation | None, accumulators: tuple[Scalar, ...], elements: tuple[Scalar, ...]
+    op: hlo.ReduceOp | ReduceWindowOp,
+    single: Operation | None,
+    accumulators: tuple[Scalar, ...],
+    elements: tuple[Scalar, ...],
 ) -> list[Scalar]:
     if single is not None and accumulators[0].is_float:
         x, y = accumulators[0], elements[0]

@@ -1,0 +1,128 @@
+"""Windowed operations: a generic with reduction iterators over the window, a scan, or loops that select and scatter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, i64
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects import linalg_ext_window as linalg_ext
+from ...dialects.buffers import i64_array
+from ...hlo_dialect import window as hlo
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from .element_types import convert
+from .emission import PARALLEL, REDUCTION, Emitter, affine_map, identity_map, iterators, signless
+from .reduction import Loops, emit_fold, initial_value
+from .scalars import inline_region
+
+
+def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
+    """
+    `hlo.reduce_window(%x, %i) <{window_dimensions = [1, 3], window_strides = [1, 2]}>` becomes a fill with %i and a
+    generic over (d0, d1, d2) that reads %x at (d0, d1 * 2 + d2) and reduces d2; a cumulative one linalg_ext.scan.
+    """
+    along = op.scan
+    if along is not None:
+        _scan(op, emitter, *along)
+        return
+    window, shape = op.window, shape_of(op.outs[0])
+    if window.is_padded and 0 not in shape:
+        fail(op, "has padding or base dilation, which decompose-hlo takes away; run that pass first")
+    rank = len(shape)
+    wide = [dim for dim in range(rank) if window.dimensions[dim] != 1]
+    places: list[AffineExpr] = []
+    for dim in range(rank):
+        place = AffineExpr.dimension(dim) * window.strides[dim]
+        if window.strides[dim] == 1:
+            place = AffineExpr.dimension(dim)
+        if dim in wide:
+            inner = AffineExpr.dimension(rank + wide.index(dim))
+            place = place + (inner if window.dilations[dim] == 1 else inner * window.dilations[dim])
+        places.append(place)
+    loops = rank + len(wide)
+    sizes = (*shape, *(window.dimensions[dim] for dim in wide))
+    emit_fold(
+        op,
+        emitter,
+        Loops(
+            affine_map(loops, *places),
+            affine_map(loops, *(AffineExpr.dimension(dim) for dim in range(rank))),
+            ArrayAttr([PARALLEL] * rank + [REDUCTION] * len(wide)),
+            {"xhlo.loop_sizes": i64_array(sizes)},
+        ),
+    )
+
+
+def scalar_region(source: Block, types: list[Any]) -> Region:
+    """A region of scalar arithmetic, ended by linalg.yield, of a block on tensors of rank 0."""
+    block = Block(arg_types=types)
+    results = inline_region(source, block, list(block.args))
+    block.add_op(YieldOp(*(scalar.value for scalar in results)))
+    return Region(block)
+
+
+def _converted(value: SSAValue, source: Any, target: Any, emitter: Emitter) -> SSAValue:
+    """The new value of an operand, its elements of another type where that differs."""
+    new = emitter.get(value)
+    if source == target:
+        return new
+    rank = len(shape_of(value))
+    type_ = make_tensor(shape_of(value), signless(target))
+    maps = (identity_map(rank),) * 2
+    return emitter.generic(
+        [new], [emitter.empty(type_)], maps, iterators(rank), lambda x, _: convert(x, source, target)
+    )[0]
+
+
+def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: bool) -> None:
+    """A cumulative reduce_window becomes `linalg_ext.scan {dimension, reverse} ins(%x, %i) outs(%empty)`."""
+    sources = [element_of(value) for value in op.inputs]
+    totals = [element_of(out) for out in op.outs]
+    inputs = [
+        _converted(value, source, total, emitter)
+        for value, source, total in zip(op.inputs, sources, totals, strict=True)
+    ]
+    inits = [
+        convert(initial_value(value, emitter), source, total).value
+        for value, source, total in zip(op.init_values, sources, totals, strict=True)
+    ]
+    results = emitter.structured(
+        linalg_ext.ScanOp,
+        [*inputs, *inits],
+        [emitter.empty(signless(out.type)) for out in op.outs],
+        [scalar_region(op.body.block, [signless(total) for total in totals] * 2)],
+        {"dimension": IntegerAttr(dimension, i64), "reverse": BoolAttr.from_bool(reverse)},
+    )
+    for old, new in zip(op.outs, results, strict=True):
+        emitter.define(old, new)
+
+
+def _select_and_scatter(op: hlo.SelectAndScatterOp, emitter: Emitter) -> None:
+    """`hlo.select_and_scatter(%x, %s, %i)` becomes a fill with %i and linalg_ext.select_and_scatter into it."""
+    window = op.window
+    element, total = element_of(op.operand), element_of(op.result)
+    init = convert(initial_value(op.init_value, emitter), element, total)
+    filled = emitter.fill(init.value, signless(op.result.type))
+    source = _converted(op.source, element, total, emitter)
+    regions = [
+        scalar_region(op.select.block, [signless(element)] * 2),
+        scalar_region(op.scatter.block, [signless(total)] * 2),
+    ]
+    properties: dict[str, Any] = {
+        "sizes": i64_array(window.dimensions),
+        "strides": i64_array(window.strides),
+        "low": i64_array(window.low),
+    }
+    inputs = [emitter.get(op.operand), source]
+    results = emitter.structured(linalg_ext.SelectAndScatterOp, inputs, [filled], regions, properties)
+    emitter.define(op.result, results[0])
+
+
+PATTERNS = (
+    (hlo.ReduceWindowOp, _reduce_window),
+    (hlo.SelectAndScatterOp, _select_and_scatter),
+)

@@ -1,0 +1,238 @@
+"""Loops of select_and_scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.ir import Block, SSAValue
+
+from ...dialects.linalg_ext_window import SelectAndScatterOp
+from ..convert_linalg_to_scf.cost import task_count, task_size
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from .scan import region_cost, task_range
+
+MAX_UNROLLED = 16
+"""Elements of a window that is taken in at once for many neighbouring columns."""
+
+_PREDICATES = {"eq": 0, "slt": 2, "sge": 5}
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """One select_and_scatter: its buffers, regions and geometry."""
+
+    builder: LoopBuilder
+    operand: SSAValue
+    source: SSAValue
+    target: SSAValue
+    select: Block
+    scatter: Block
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    low: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return cast("tuple[int, ...]", buffer_of(self.operand).get_shape())
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return cast("tuple[int, ...]", buffer_of(self.source).get_shape())
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether windows of neighbouring columns can be taken in together, without conditions."""
+        rank = len(self.sizes)
+        return (
+            rank > 0
+            and self.sizes[-1] == self.strides[-1] == 1
+            and self.counts[-1] >= 4
+            and math.prod(self.sizes) <= MAX_UNROLLED
+            and all(self.is_inside(dim) for dim in range(rank))
+        )
+
+    def is_inside(self, dim: int) -> bool:
+        """Whether no window reaches beyond the operand in this dimension."""
+        last = (self.counts[dim] - 1) * self.strides[dim] - self.low[dim] + self.sizes[dim]
+        return self.low[dim] <= 0 and last <= self.shape[dim]
+
+    def start(self, dim: int, window: Index) -> Index:
+        """The place of a window's first element."""
+        return self.builder.add(self.builder.mul(window, self.strides[dim]), -self.low[dim])
+
+    def combine(self, place: Sequence[Index], update: SSAValue) -> SSAValue:
+        return self.builder.inline(self.scatter, [self.builder.load(self.target, place), update])[0]
+
+    def choose(self, condition: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
+        op = arith.SelectOp.create(operands=[condition, first, second], result_types=[first.type])
+        return self.builder.insert(op).results[0]
+
+    def compare(self, predicate: str, first: SSAValue, second: SSAValue) -> SSAValue:
+        op = arith.CmpiOp.create(
+            operands=[first, second],
+            result_types=[i1],
+            properties={"predicate": IntegerAttr(_PREDICATES[predicate], i64)},
+        )
+        return self.builder.insert(op).results[0]
+
+    def both(self, first: SSAValue, second: SSAValue) -> SSAValue:
+        return self.builder.insert(arith.AndIOp.create(operands=[first, second], result_types=[i1])).results[0]
+
+    # One window at a time.
+
+    def scatter_window(self, window: Sequence[Index]) -> None:
+        """Select an element of the window, and combine the source's element into its place."""
+        builder = self.builder
+        origin = [0] * len(self.sizes)
+        state = [builder.scalar(IntegerAttr(0, i1)), builder.load(self.operand, origin), *map(builder.index, origin)]
+        found, _, *place = self._best(window, [], state)
+
+        def scatter() -> None:
+            builder.store(self.combine(place, builder.load(self.source, window)), self.target, place)
+
+        if all(self.is_inside(dim) for dim in range(len(self.sizes))):
+            scatter()
+        else:
+            builder.when(found, scatter)
+
+    def _best(self, window: Sequence[Index], place: list[Index], state: list[SSAValue]) -> list[SSAValue]:
+        """(found, value, place..) of what is selected of `state` and the window's elements at `place` and on."""
+        builder, dim = self.builder, len(place)
+        if dim == len(self.sizes):
+            return self._candidate(place, state)
+        first = self.start(dim, window[dim])
+
+        def step(offset: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            here = builder.add(first, offset) if self.sizes[dim] > 1 else first
+
+            def inner() -> list[SSAValue]:
+                return self._best(window, [*place, here], carried)
+
+            if self.is_inside(dim):
+                return inner()
+            at = builder.index(here)
+            inside = self.both(
+                self.compare("sge", at, builder.index(0)), self.compare("slt", at, builder.index(self.shape[dim]))
+            )
+            return builder.choose(inside, inner, lambda: carried)
+
+        return builder.loop(0, self.sizes[dim], step, inits=state)
+
+    def _candidate(self, place: list[Index], state: list[SSAValue]) -> list[SSAValue]:
+        builder = self.builder
+        found, value, *best = state
+        candidate = builder.load(self.operand, place)
+        kept = self.both(found, builder.inline(self.select, [value, candidate])[0])
+        new = (candidate, *map(builder.index, place))
+        chosen = [self.choose(kept, a, b) for a, b in zip((value, *best), new, strict=True)]
+        return [builder.scalar(IntegerAttr(-1, i1)), *chosen]
+
+    # Windows of neighbouring columns together.
+
+    def scatter_columns(self, window: Sequence[Index]) -> None:
+        """
+        The windows of all columns, the last dimension: each takes its elements in, and writes all of them again, the
+        selected one combined with the source's. Without branches, so that columns are the lanes of a vector.
+        """
+        builder = self.builder
+        firsts = [self.start(dim, index) for dim, index in enumerate(window)]
+        offsets = list(product(*map(range, self.sizes[:-1])))
+        base = -self.low[-1]
+
+        def column(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            here = builder.add(index, base)
+            places = [
+                [*(builder.add(first, offset) for first, offset in zip(firsts, place, strict=True)), here]
+                for place in offsets
+            ]
+            value = builder.load(self.operand, places[0])
+            best = self._number(0)
+            for number, place in enumerate(places[1:], 1):
+                candidate = builder.load(self.operand, place)
+                kept = builder.inline(self.select, [value, candidate])[0]
+                value = self.choose(kept, value, candidate)
+                best = self.choose(kept, best, self._number(number))
+            update = builder.load(self.source, [*window, index])
+            for number, place in enumerate(places):
+                old = builder.load(self.target, place)
+                new = builder.inline(self.scatter, [old, update])[0]
+                taken = self.compare("eq", best, self._number(number))
+                builder.store(self.choose(taken, new, old), self.target, place)
+            return ()
+
+        builder.loop(0, self.counts[-1], column, attributes=PARALLEL)
+
+    def _number(self, value: int) -> SSAValue:
+        return self.builder.scalar(IntegerAttr(value, i32))
+
+
+def _integers(attribute: object) -> tuple[int, ...]:
+    return cast(Any, attribute).get_values()
+
+
+def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
+    """
+    `linalg_ext.select_and_scatter` becomes loops over the windows, in each a loop over its elements.
+
+    Windows that share elements are visited in order by one task; tasks are cut from a dimension where they share none.
+    """
+    selection = _Selection(
+        builder,
+        op.inputs[0],
+        op.inputs[1],
+        op.outputs[0],
+        op.regions[0].block,
+        op.regions[1].block,
+        _integers(op.sizes),
+        _integers(op.strides),
+        _integers(op.low),
+    )
+    counts, shape = selection.counts, selection.shape
+    if 0 in counts or 0 in shape:
+        return
+    columns = selection.takes_columns
+    looped = len(counts) - 1 if columns else len(counts)
+    visit = selection.scatter_columns if columns else selection.scatter_window
+    cost = 2 + region_cost(selection.select)
+    work = math.prod(counts) * math.prod(selection.sizes) * cost
+    disjoint = [d for d in range(looped) if selection.strides[d] >= selection.sizes[d] and counts[d] > 1]
+    cut = disjoint[0] if disjoint else -1
+    tasks = task_count(work, work, counts[cut]) if disjoint else 1
+    ranges: dict[int, tuple[Index, Index]] = {dim: (0, counts[dim]) for dim in range(looped)}
+    if tasks == 1:
+        _visit(builder, ranges, [], visit)
+        return
+    size = task_size(counts[cut], tasks)
+
+    def task(index: SSAValue) -> None:
+        bounds = task_range(builder, index, size, counts[cut])
+        _visit(builder, {**ranges, cut: bounds}, [], visit)
+
+    builder.parallel(-(-counts[cut] // size), task)
+
+
+def _visit(
+    builder: LoopBuilder,
+    ranges: dict[int, tuple[Index, Index]],
+    window: list[Index],
+    visit: Callable[[Sequence[Index]], None],
+) -> None:
+    """Loops over the ranges from dimension `len(window)` on, `visit` inside."""
+    if len(window) == len(ranges):
+        visit(window)
+        return
+
+    def step(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        _visit(builder, ranges, [*window, index], visit)
+        return ()
+
+    builder.loop(*ranges[len(window)], step)
+
+
+PATTERNS = ((SelectAndScatterOp, _select_and_scatter),)

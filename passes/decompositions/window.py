@@ -1,0 +1,54 @@
+"""reduce_window of padded or dilated inputs becomes pad and reduce_window of what is then there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.slicing import PadOp
+from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.window import ReduceWindowOp
+
+
+def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:
+    """
+    Before: `reduce_window(%x, %i) <{padding = dense<[[1, 1]]>, ..}>`
+    After:  `%0 = pad %x, %i, low = [1], high = [1], interior = [0]`, `reduce_window(%0, %i) <{..}>`
+
+    Scans, and windows that need no padding, stay.
+    """
+    window = op.window
+    if not window.is_padded or op.scan is not None or not is_static(shape_of(op.inputs[0])):
+        return ()
+    if 0 in shape_of(op.outs[0]):
+        return ()
+    pads: list[Operation] = []
+    values: list[SSAValue] = []
+    for value, init in zip(op.inputs, op.init_values, strict=True):
+        pad = PadOp.infer(
+            [value, init],
+            {
+                "edge_padding_low": int_array(window.low),
+                "edge_padding_high": int_array(window.high),
+                "interior_padding": int_array(window.interior),
+            },
+        )
+        pads.append(pad)
+        values.append(pad.result)
+    kept = {name: value for name, value in op.properties.items() if name not in ("padding", "base_dilations")}
+    new = ReduceWindowOp.create(
+        operands=[*values, *op.init_values],
+        result_types=op.result_types,
+        properties=kept,
+        attributes=op.attributes,
+        regions=[op.detach_region(op.body)],
+    )
+    replace_op(op, [*pads, new], new.results)
+    return [*pads, new]
+
+
+DECOMPOSITIONS = ((ReduceWindowOp, _reduce_window),)
