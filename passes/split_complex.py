@@ -19,6 +19,7 @@ from ..hlo_dialect.elementwise_binary import AddOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import ReduceOp, single_combiner
+from ..hlo_dialect.window import ReduceWindowOp
 from ..lowering.tables import tables
 from .split_complex_arithmetic import Parts, PartsBuilder, Rule
 from .split_complex_layout import (
@@ -111,7 +112,7 @@ class Splitter:
                 self._carry(op, [])
             elif isinstance(op, (WhileOp, IfOp, CaseOp)):
                 self._carry(op, self._regions(op))
-            elif isinstance(op, ReduceOp):
+            elif isinstance(op, (ReduceOp, ReduceWindowOp)):
                 self._reduce(op)
             else:
                 self._apply(op)
@@ -212,7 +213,7 @@ class Splitter:
                 position += 1
         self.old.append(op)
 
-    def _reduce(self, op: ReduceOp) -> None:
+    def _reduce(self, op: ReduceOp | ReduceWindowOp) -> None:
         """A sum is two sums; any other function of complex numbers becomes one of their parts."""
         combiner = single_combiner(op.regions[0])
         if isinstance(combiner, AddOp) and op.input_count == 1:
@@ -222,7 +223,7 @@ class Splitter:
         count = op.input_count
         self._arguments(body)
         self.block(body)
-        new = ReduceOp.create(
+        new = type(op).create(
             operands=[*self._both(op.operands[:count]), *self._both(op.operands[count:])],
             result_types=self._types(op.results),
             properties=op.properties,
@@ -233,13 +234,13 @@ class Splitter:
         cast(Block, op.parent).insert_op_before(new, op)
         self._take_results(op, list(new.results))
 
-    def _sums(self, op: ReduceOp) -> None:
+    def _sums(self, op: ReduceOp | ReduceWindowOp) -> None:
         sums: list[SSAValue] = []
         for value, init in zip(self.parts[op.operands[0]], self.parts[op.operands[1]], strict=True):
             body = Block(arg_types=[init.type, init.type])
             add = AddOp.create(operands=list(body.args), result_types=[init.type], location=op.location)
             body.add_ops([add, ReturnOp.create(operands=list(add.results), location=op.location)])
-            new = ReduceOp.create(
+            new = type(op).create(
                 operands=[value, init],
                 result_types=[part_type(op.results[0].type)],
                 properties=op.properties,
