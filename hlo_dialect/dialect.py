@@ -59,13 +59,6 @@ _FOLDER = Path(__file__).resolve().parent
 
 
 @irdl_attr_definition
-class TokenType(ParametrizedAttribute, TypeAttribute):
-    """`!hlo.token`: orders side effects. It is read and printed; no lowering takes it yet."""
-
-    name = "hlo.token"
-
-
-@irdl_attr_definition
 class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
     """`!quant.uniform<i8:f32, 0.5:3>`: read and printed with its parameters as text; no operation computes on it."""
 
@@ -128,7 +121,7 @@ def hlo_dialect() -> Dialect:
     modules = _modules_with_ops(_FOLDER, package)
     operations, attributes = _collect([module for dialect, module in modules if dialect == "hlo"])
     shared: Any = importlib.import_module(f"{package}.attributes")
-    attributes = [*attributes, *shared.ATTRIBUTES, TokenType]
+    attributes = [*attributes, *shared.ATTRIBUTES]
     return Dialect("hlo", operations, attributes, [HloConstantMaterialization()])
 
 
