@@ -261,7 +261,7 @@ class RsqrtOp(TranscendentalOp):
     name = "hlo.rsqrt"
 
     def compute(self, x: Any) -> Any:
-        return 1 / np.sqrt(x)
+        return number_semantics.rsqrt(x)
 
 
 @irdl_op_definition

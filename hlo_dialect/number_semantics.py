@@ -21,6 +21,7 @@ Numbers: TypeAlias = Any
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
+_POWERS = np.dtype(ml_dtypes.float8_e8m0fnu)
 _WITHOUT_NAN = frozenset(map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)))
 
 
@@ -70,8 +71,14 @@ def round_to(value: Any, dtype: np.dtype[Any]) -> Array:
         return array
     if is_short_float(array.dtype):
         array = array.astype(_F32)
+    if dtype in _WITHOUT_NAN:
+        array = np.where(np.isnan(array), array.dtype.type(-0.0), array)
     if array.dtype == _F64 and is_short_float(dtype) and dtype != np.float16:
         array = _round_f64_to_odd_f32(array)
+    if dtype == _POWERS:
+        # ml_dtypes takes every f32 denormal above the least power to the next one.
+        least = array.dtype.type(2.0**-127)
+        array = np.where((array > 0) & (array < least * array.dtype.type(1.5)), least, array)
     return np.asarray(array.astype(dtype))
 
 
@@ -120,8 +127,6 @@ def convert(array: Numbers, dtype: np.dtype[Any]) -> Array:
         return round_to(_odd_int64_to_f64(array), dtype)
     if dtype.kind == "c":
         return array.astype(_F64 if is_float_dtype(array.dtype) else array.dtype).astype(dtype)
-    if dtype in _WITHOUT_NAN:
-        array = np.where(np.isnan(array), array.dtype.type(-0.0), array)
     return round_to(array, dtype)
 
 
@@ -211,7 +216,7 @@ def sign(x: Numbers) -> Numbers:
     if x.dtype.kind == "f":
         return np.where(np.isnan(x) | (x == 0), x, np.copysign(x.dtype.type(1), x))
     if x.dtype.kind == "c":
-        unit = np.where(x == 0, x.dtype.type(0), x / np.abs(x))
+        unit = np.where(x == 0, x, x / np.abs(x))
         return np.where(np.isnan(x), x.dtype.type(complex(np.nan, np.nan)), unit)
     return np.sign(x)
 
@@ -294,9 +299,21 @@ def bitcast(array: Array, dtype: np.dtype[Any], have: int, want: int) -> Array:
 def logistic(x: Numbers) -> Numbers:
     """1 / (1 + exp(-x)), without overflow and with full relative precision for negative x."""
     if x.dtype.kind == "c":
-        return 1 / (1 + np.exp(-x))
+        left = x.real < 0
+        shrunk = np.exp(np.where(left, x, -x))
+        return np.where(left, shrunk, 1) / (1 + shrunk)
     small = np.exp(-np.abs(x))
     return np.where(x < 0, small, 1) / (1 + small)
+
+
+def rsqrt(x: Numbers) -> Numbers:
+    """1 / sqrt(x); of complex numbers infinite with a NaN at 0, and 0 where a part is infinite."""
+    if x.dtype.kind != "c":
+        return 1 / np.sqrt(x)
+    endless = np.isinf(x.real) | np.isinf(x.imag)
+    zero = np.zeros_like(x)
+    zero.imag = np.copysign(0.0, -x.imag)
+    return np.where(endless, zero, np.where(x == 0, complex(np.inf, np.nan), 1 / np.sqrt(x)))
 
 
 def log_plus_one(x: Numbers) -> Numbers:

@@ -13,15 +13,14 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..hlo_dialect.attributes import int_array, int_attr
 from ..hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
 from ..hlo_dialect.contraction import DotGeneralOp
-from ..hlo_dialect.conversion import ComplexOp, ConvertOp, ImagOp, RealOp
-from ..hlo_dialect.creation import ConstantOp
+from ..hlo_dialect.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp
+from ..hlo_dialect.creation import ConstantOp, IotaOp
 from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.elementwise_binary import (
     AddOp,
-    AndOp,
-    Atan2Op,
     DivideOp,
     MaximumOp,
     MinimumOp,
@@ -31,11 +30,7 @@ from ..hlo_dialect.elementwise_binary import (
 )
 from ..hlo_dialect.elementwise_unary import (
     AbsOp,
-    CosineOp,
-    ExponentialOp,
-    LogOp,
     NegateOp,
-    SineOp,
     SqrtOp,
 )
 from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
@@ -43,6 +38,7 @@ from ..hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
 from ..hlo_dialect.types import (
     Array,
     HloTensor,
+    bit_width,
     dense_constant,
     element_of,
     i1,
@@ -182,16 +178,6 @@ def _abs(op: Operation, b: PartsBuilder) -> SSAValue:
     return b.magnitude(*b.of(0))
 
 
-def _compare(op: Operation, b: PartsBuilder) -> SSAValue | None:
-    """Equal where both parts are, different where one is; complex numbers have no order here."""
-    direction = cast(CompareOp, op).direction
-    if direction not in ("EQ", "NE"):
-        return None
-    (a_re, a_im), (b_re, b_im) = b.of(0), b.of(1)
-    re, im = b.compare(direction, a_re, b_re), b.compare(direction, a_im, b_im)
-    return b.add(AndOp if direction == "EQ" else OrOp, (re, im))
-
-
 def _complex(op: Operation, b: PartsBuilder) -> Parts:
     return op.operands[0], op.operands[1]
 
@@ -216,27 +202,12 @@ def _convert(op: Operation, b: PartsBuilder) -> Parts | SSAValue:
     return re, b.splat(0.0, target)
 
 
-def _exponential(op: Operation, b: PartsBuilder) -> Parts:
-    """e^re (cos im + i sin im); the imaginary part is exactly 0 where im is."""
-    re, im = b.of(0)
-    scale, zero = b.add(ExponentialOp, (re,)), b.splat(0.0, b.real_type)
-    sine = b.add(MultiplyOp, (scale, b.add(SineOp, (im,))))
-    return (
-        b.add(MultiplyOp, (scale, b.add(CosineOp, (im,)))),
-        b.select(b.compare("EQ", im, zero), im, sine),
-    )
-
-
-def _log(op: Operation, b: PartsBuilder) -> Parts:
-    re, im = b.of(0)
-    return b.add(LogOp, (b.magnitude(re, im),)), b.add(Atan2Op, (im, re))
-
-
-def _dot_general(op: Operation, b: PartsBuilder) -> Parts:
+def _bilinear(op: Operation, b: PartsBuilder) -> Parts:
+    """A contraction or convolution is four of the parts."""
     (a_re, a_im), (b_re, b_im) = b.of(0), b.of(1)
 
     def dot(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return b.add(DotGeneralOp, (lhs, rhs), b.real_type, dict(op.properties))
+        return b.add(type(op), (lhs, rhs, *op.operands[2:]), b.real_type, dict(op.properties))
 
     return (
         b.add(SubtractOp, (dot(a_re, b_re), dot(a_im, b_im))),
@@ -244,19 +215,59 @@ def _dot_general(op: Operation, b: PartsBuilder) -> Parts:
     )
 
 
+def _iota(op: Operation, b: PartsBuilder) -> Parts:
+    return b.add(IotaOp, (), b.real_type, dict(op.properties)), b.splat(0.0, b.real_type)
+
+
+def _bitcast(op: Operation, b: PartsBuilder) -> Parts:
+    """
+    complex<f64> to two complex<f32>: the halves of the real part, then those of the imaginary one; and back.
+
+    In memory a complex<f64> is the f32s re0, re1, im0, im1, so that (re0, re1), (im0, im1) are the two numbers: their
+    real parts are re0 and im0.
+    """
+    source, target = tensor_type(b.of(0)[0]), b.real_type
+    if source.element_type == target.element_type:
+        return b.of(0)
+    if bit_width(source.element_type) > bit_width(target.element_type):
+        first, second = (b.add(BitcastConvertOp, (part,), target) for part in b.of(0))
+        return _exchanged(b, first, second)
+    first, second = (b.add(BitcastConvertOp, (part,), target) for part in _exchanged(b, *b.of(0)))
+    return first, second
+
+
+def _exchanged(b: PartsBuilder, first: SSAValue, second: SSAValue) -> Parts:
+    """Of (.., 2) and (.., 2) the tensor of both beginnings, and that of both ends."""
+    type_ = tensor_type(first)
+    *shape, _ = type_.get_shape()
+
+    def column(value: SSAValue, index: int) -> SSAValue:
+        properties: dict[str, Attribute] = {
+            "start_indices": int_array([0] * len(shape) + [index]),
+            "limit_indices": int_array([*shape, index + 1]),
+            "strides": int_array([1] * (len(shape) + 1)),
+        }
+        return b.add(SliceOp, (value,), make_tensor((*shape, 1), type_.element_type), properties)
+
+    def joined(index: int) -> SSAValue:
+        columns = [column(value, index) for value in (first, second)]
+        return b.add(ConcatenateOp, columns, type_, {"dimension": int_attr(len(shape))})
+
+    return joined(0), joined(1)
+
+
 RULES: dict[type[Operation], Rule] = {
     ConstantOp: _constant,
     MultiplyOp: _multiply,
     DivideOp: _divide,
     AbsOp: _abs,
-    CompareOp: _compare,
     ComplexOp: _complex,
     RealOp: _real,
     ImagOp: _imag,
     ConvertOp: _convert,
-    ExponentialOp: _exponential,
-    LogOp: _log,
-    DotGeneralOp: _dot_general,
+    BitcastConvertOp: _bitcast,
+    IotaOp: _iota,
+    DotGeneralOp: _bilinear,
     **dict.fromkeys((AddOp, SubtractOp, NegateOp, SelectOp), _each),
     **dict.fromkeys(
         (BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ConcatenateOp, PadOp, ReverseOp, DynamicSliceOp), _each

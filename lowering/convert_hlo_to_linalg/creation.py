@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import creation as hlo
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import element_of, is_splat, numpy_dtype
+from ...hlo_dialect.types import element_of, is_narrow_float, is_splat, numpy_dtype
 from .element_types import convert
 from .emission import Emitter, identity_map, iterators, loop_index, signless
 
@@ -20,8 +20,9 @@ from .emission import Emitter, identity_map, iterators, loop_index, signless
 def scalar_constant(builder: Scalar | Emitter, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
     """The one element of a splat as an arith.constant."""
     element = signless(value.get_element_type())
-    # Not through constant_array: a splat without elements has a value too.
-    number = np.frombuffer(value.data.data, numpy_dtype(value.get_element_type()))[0].item()
+    # Not through constant_array: a splat without elements has a value too. A narrow float is its bits.
+    dtype = np.dtype(np.uint8) if is_narrow_float(value.get_element_type()) else numpy_dtype(value.get_element_type())
+    number = np.frombuffer(value.data.data, dtype)[0].item()
     anchor = Scalar.__new__(Scalar)
     anchor.block = builder.block
     return anchor.constant(number, element)

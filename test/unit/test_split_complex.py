@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ComplexType, TensorType
 
-from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
@@ -138,8 +137,3 @@ func.func @main(%re: {R}, %im: {R}) -> {R} {{
     (actual,) = evaluate(module, (re, im))
     wanted = np.hypot(re.astype(np.float64), im.astype(np.float64)).astype(np.float32)
     np.testing.assert_allclose(actual, wanted, rtol=5e-7)
-
-
-def test_complex_entry_is_refused_with_advice() -> None:
-    with pytest.raises(DiagnosticError, match="argument 0 has the complex type .* pass the real and the imaginary"):
-        split(f"func.func @main(%z: {C}) -> {C} {{ return %z : {C} }}")
