@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Operation
 
 from .diagnostics import Diagnostic, DiagnosticError, op_message
+from .number_semantics import is_integer_dtype, is_short_float
 from .types import Array, constant_array
 
 CHECK_PREFIX = "check."
@@ -74,8 +75,8 @@ def run_check(
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return f"actual is {actual.dtype}{list(actual.shape)}, expected {expected.dtype}{list(expected.shape)}"
     if kind == "eq":
-        if actual.dtype.kind in "iub":
-            return _differing(actual != expected, actual, expected)
+        if _is_exact(actual):
+            return _differing(np.asarray(actual != expected, dtype=bool), actual, expected)
         return _check_almost(actual, expected, _number(attributes, "tolerance", 1e-4))
     if kind == "expect_eq":
         return _differing(np.asarray(actual != expected, dtype=bool), actual, expected)
@@ -121,7 +122,7 @@ def ulp_distance(actual: Array, expected: Array) -> Array:
     if actual.dtype.kind == "c":
         return np.maximum(*map(ulp_distance, _parts(actual), _parts(expected)))
     unsigned = np.dtype(f"u{actual.dtype.itemsize}")
-    mask = unsigned.type((1 << (8 * actual.dtype.itemsize - 1)) - 1)
+    mask = unsigned.type(_magnitude_mask(actual.dtype))
     bits: list[Array] = [np.array(value, order="C").view(unsigned) for value in (actual, expected)]
     magnitudes: list[Array] = [(each & mask).astype(np.uint64) for each in bits]
     first, second = magnitudes
@@ -133,6 +134,18 @@ def ulp_distance(actual: Array, expected: Array) -> Array:
     return np.where(same, np.uint64(0), np.where(finite, apart, _INFINITELY_FAR))
 
 
+def _magnitude_mask(dtype: np.dtype[Any]) -> int:
+    """The bits of a float below its sign; all of a format without sign."""
+    if dtype.name == "float8_e8m0fnu":
+        return 0xFF
+    return (1 << (ml_dtypes.finfo(dtype).bits - 1)) - 1
+
+
+def _is_exact(value: Array) -> bool:
+    """Whether the elements are booleans or integers."""
+    return value.dtype.kind == "b" or is_integer_dtype(value.dtype)
+
+
 def _parts(value: Array) -> tuple[Array, Array]:
     """The real and the imaginary parts, each an array of its own."""
     return np.array(np.real(value)), np.array(np.imag(value))
@@ -140,11 +153,11 @@ def _parts(value: Array) -> tuple[Array, Array]:
 
 def _widened(value: Array) -> Array:
     """NumPy's own float type for the narrow ones that ml_dtypes defines."""
-    return value.astype(np.float32) if value.dtype == np.dtype(ml_dtypes.bfloat16) else value
+    return value.astype(np.float32) if is_short_float(value.dtype) else value
 
 
 def _check_close(actual: Array, expected: Array, least: int, most: int) -> str | None:
-    if actual.dtype.kind in "iub":
+    if _is_exact(actual):
         return f"expect_close compares floats and complex numbers, not {actual.dtype}"
     distance = ulp_distance(actual, expected)
     wrong = (distance > np.uint64(most)) | (distance < np.uint64(least))
@@ -153,8 +166,8 @@ def _check_close(actual: Array, expected: Array, least: int, most: int) -> str |
 
 
 def _check_almost(actual: Array, expected: Array, tolerance: float) -> str | None:
-    if actual.dtype.kind in "iub":
-        return _differing(actual != expected, actual, expected)
+    if _is_exact(actual):
+        return _differing(np.asarray(actual != expected, dtype=bool), actual, expected)
     if actual.dtype.kind == "c":
         real, imag = (_almost(*pair, tolerance) for pair in zip(_parts(actual), _parts(expected), strict=True))
         fine = real & imag

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..hlo_dialect.check_calls import ulp_distance
+from ..hlo_dialect.number_semantics import integer_bounds, is_integer_dtype
 from ..hlo_dialect.types import Array, ArrayType
 from .streams import StreamError, write_file
 
@@ -24,7 +26,10 @@ RTOL = {
     "float16": 4e-3,
     "bfloat16": 3e-2,
 }
-"""Relative tolerance by element type: of an element's size, or of the output's RMS where that is larger."""
+"""
+Relative tolerance by element type: of an element's size, or of the output's RMS where that is larger. A narrower float
+may be off by one in its last place.
+"""
 
 
 # Files ---------------------------------------------------------------------------------------------------------
@@ -69,7 +74,7 @@ def typed(array: Array, wanted: ArrayType, what: str) -> Array:
     The array with the wanted type. Element types that NumPy lacks are stored as raw bytes; a scalar may be stored as an
     array of one element. Raises StreamError.
     """
-    if array.dtype != wanted.dtype and wanted.dtype.kind == "V" and array.nbytes == wanted.nbytes:
+    if array.dtype != wanted.dtype and not is_builtin(wanted.dtype) and array.nbytes == wanted.nbytes:
         array = np.frombuffer(array.tobytes(), wanted.dtype).reshape(wanted.shape)
     if array.size == 1 and wanted.shape == ():
         array = array.reshape(())
@@ -86,8 +91,13 @@ def save_npz(path: str, arrays: Sequence[Array]) -> None:
     write_file(path, data.getvalue())
 
 
+def is_builtin(dtype: np.dtype[Any]) -> bool:
+    """Whether the dtype is NumPy's own, which files hold by name; those of ml_dtypes are held as raw bytes."""
+    return dtype.isbuiltin == 1
+
+
 def _storable(array: Array) -> Array:
-    if array.dtype.kind != "V":
+    if is_builtin(array.dtype):
         return array
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
@@ -97,7 +107,8 @@ def _storable(array: Array) -> Array:
 
 def random_arrays(wanted: Sequence[ArrayType], seed: int) -> list[Array]:
     """
-    Inputs by seed: floats are standard normal, signed integers in [-8, 8), unsigned in [0, 16), booleans both.
+    Inputs by seed: floats are standard normal, signed integers in [-8, 8), unsigned in [0, 16), narrower ones over
+    their range, booleans both; powers of two (f8E8M0FNU) in [1/16, 16).
 
     Raises StreamError when they do not fit into memory.
     """
@@ -112,9 +123,11 @@ def _random(rng: np.random.Generator, wanted: ArrayType) -> Array:
     kind = wanted.dtype.kind
     if kind == "b":
         return rng.integers(0, 2, wanted.shape).astype(np.bool_)
-    if kind in "iu":
-        low, high = (-8, 8) if kind == "i" else (0, 16)
-        return rng.integers(low, high, wanted.shape).astype(wanted.dtype)
+    if is_integer_dtype(wanted.dtype):
+        least, greatest = integer_bounds(wanted.dtype)
+        return rng.integers(max(least, -8), min(greatest, 7 if least else 15) + 1, wanted.shape).astype(wanted.dtype)
+    if wanted.dtype.name == "float8_e8m0fnu":
+        return np.exp2(rng.integers(-4, 4, wanted.shape)).astype(wanted.dtype)
     if kind == "c":
         values = rng.standard_normal(wanted.shape) + 1j * rng.standard_normal(wanted.shape)
         return np.asarray(values).astype(wanted.dtype)
@@ -143,6 +156,12 @@ class Difference:
     """What is wrong, None when the output is accepted."""
 
 
+def tolerance_of(dtype: np.dtype[Any]) -> float:
+    """The relative tolerance of a float or complex dtype."""
+    found = RTOL.get(dtype.name)
+    return float(ml_dtypes.finfo(dtype).eps) if found is None else found
+
+
 def compare(actual: Array, expected: Array, rtol: float | None = None, signed_zeros: bool = False) -> Difference:
     """
     Integers and booleans are equal or not; floats within `rtol` (default by type) of max(|expected|, RMS), with NaN
@@ -151,7 +170,7 @@ def compare(actual: Array, expected: Array, rtol: float | None = None, signed_ze
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         problem = f"got {actual.dtype}{list(actual.shape)}, expected {expected.dtype}{list(expected.shape)}"
         return Difference(math.inf, math.inf, None, problem)
-    if actual.dtype.kind in "iub" or actual.dtype.name.startswith(("int", "uint")):
+    if actual.dtype.kind == "b" or is_integer_dtype(actual.dtype):
         return _compare_integers(actual, expected)
     wide = np.complex128 if actual.dtype.kind == "c" else np.float64
     with np.errstate(all="ignore"):
@@ -163,7 +182,7 @@ def compare(actual: Array, expected: Array, rtol: float | None = None, signed_ze
         rms = float(np.sqrt(np.mean(size**2))) if size.size else 0.0
         scale = np.maximum(size, rms)
         worst = float(np.max(error / np.where(scale == 0, 1, scale), initial=0.0))
-    tolerance = RTOL.get(actual.dtype.name, 1e-2) if rtol is None else rtol
+    tolerance = tolerance_of(actual.dtype) if rtol is None else rtol
     if problem is None and worst > tolerance:
         problem = f"relative error {worst:.2e} is above {tolerance:.0e} {_where(got, want, both, scale)}"
     ulp = int(np.max(ulp_distance(actual, expected)[both], initial=0))

@@ -87,8 +87,8 @@ func.func @call(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
 
 func.func @unknown(%a: tensor<2xf32>) -> tensor<2xf32> {
   %0 = hlo.complex %a, %a : tensor<2xcomplex<f32>>
-  // expected-error@+1 {{'hlo.cbrt' op is not supported by split-complex}}
-  %1 = hlo.cbrt %0 : tensor<2xcomplex<f32>>
+  // expected-error@+1 {{'hlo.remainder' op is not supported by split-complex}}
+  %1 = hlo.remainder %0, %0 : tensor<2xcomplex<f32>>
   %2 = hlo.real %1 : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
