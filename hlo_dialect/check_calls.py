@@ -138,7 +138,8 @@ def _magnitude_mask(dtype: np.dtype[Any]) -> int:
     """The bits of a float below its sign; all of a format without sign."""
     if dtype.name == "float8_e8m0fnu":
         return 0xFF
-    return (1 << (ml_dtypes.finfo(dtype).bits - 1)) - 1
+    bits: int = cast(Any, ml_dtypes).finfo(dtype).bits
+    return (1 << (bits - 1)) - 1
 
 
 def _is_exact(value: Array) -> bool:

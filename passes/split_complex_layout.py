@@ -149,7 +149,7 @@ def _layouts(op: CustomCallOp) -> dict[str, Attribute]:
 
 def _with_pairs(layout: Attribute) -> Attribute:
     dense = cast("DenseIntOrFPElementsAttr[Any]", layout)
-    order = np.frombuffer(dense.data.data, np.int64).tolist() if dense.get_shape() != (0,) else []
+    order: list[int] = [] if dense.get_shape() == (0,) else np.frombuffer(dense.data.data, np.int64).tolist()
     type_ = TensorType(dense.get_element_type(), [len(order) + 1])
     data = np.array([len(order), *order], np.int64).tobytes()
     return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))

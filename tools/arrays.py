@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -159,7 +159,7 @@ class Difference:
 def tolerance_of(dtype: np.dtype[Any]) -> float:
     """The relative tolerance of a float or complex dtype."""
     found = RTOL.get(dtype.name)
-    return float(ml_dtypes.finfo(dtype).eps) if found is None else found
+    return float(cast(Any, ml_dtypes).finfo(dtype).eps) if found is None else found
 
 
 def compare(actual: Array, expected: Array, rtol: float | None = None, signed_zeros: bool = False) -> Difference:

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from xdsl.dialects import arith
@@ -40,7 +41,7 @@ def _bitcast_convert(op: hlo.BitcastConvertOp, emitter: Emitter) -> None:
     source, target = element_of(op.operand), element_of(op.result)
     have, want = bit_width(source), bit_width(target)
     if have == want:
-        emitter.elementwise(op.result, [emitter.get(op.operand)], lambda x: bitcast(x, source, target))
+        emitter.elementwise(op.result, [emitter.get(op.operand)], partial(bitcast, source=source, target=target))
     elif have > want:
         _take_apart(op, emitter, source, target)
     else:
