@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from ..dialects.buffers import i32_array
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ..hlo_dialect.diagnostics import fail
@@ -21,7 +22,7 @@ from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import ReduceOp, single_combiner
 from ..hlo_dialect.window import ReduceWindowOp
 from ..lowering.tables import tables
-from .split_complex_arithmetic import Parts, PartsBuilder, Rule
+from .split_complex_arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
 from .split_complex_layout import (
     deinterleave,
     interleave,
@@ -31,6 +32,9 @@ from .split_complex_layout import (
     split_custom_call,
     split_signature,
 )
+
+_VARIADIC = frozenset(("hlo.all_gather", "hlo.all_to_all", "hlo.map", "hlo.scatter", "hlo.sort"))
+"""Operations that take any number of tensors, and so both parts of one."""
 
 
 @lru_cache(maxsize=1)
@@ -114,6 +118,8 @@ class Splitter:
                 self._carry(op, self._regions(op))
             elif isinstance(op, (ReduceOp, ReduceWindowOp)):
                 self._reduce(op)
+            elif op.name in _VARIADIC:
+                self._carry(op, self._regions(op, paired=op.name == "hlo.sort"))
             else:
                 self._apply(op)
 
@@ -125,7 +131,7 @@ class Splitter:
             argument.block.erase_arg(argument)
 
     def _apply(self, op: Operation) -> None:
-        rule = rules().get(type(op))
+        rule = rules().get(type(op)) or RULES_BY_NAME.get(op.name)
         if rule is None:
             raise self.owner.unsupported(op)
         builder = PartsBuilder(op, self.parts)
@@ -165,23 +171,30 @@ class Splitter:
             found += [part_type(value.type)] * 2 if is_complex_type(value.type) else [value.type]
         return found
 
-    def _regions(self, op: Operation) -> list[Region]:
-        """The operation's regions, detached, their blocks' arguments and contents split."""
+    def _regions(self, op: Operation, paired: bool = False) -> list[Region]:
+        """The operation's regions, detached, their blocks' arguments and contents split (see `_arguments`)."""
         regions: list[Region] = []
         for region in list(op.regions):
             for block in region.blocks:
-                self._arguments(block)
+                self._arguments(block, paired)
                 self.block(block)
             regions.append(op.detach_region(region))
         return regions
 
-    def _arguments(self, block: Block) -> None:
-        for argument in list(block.args):
-            if is_complex_type(argument.type):
-                type_ = part_type(argument.type)
-                first = block.insert_arg(type_, argument.index)
-                second = block.insert_arg(type_, argument.index)
-                self._name(argument, (first, second))
+    def _arguments(self, block: Block, paired: bool = False) -> None:
+        """
+        Two arguments for each complex one. Where arguments come in pairs of what is compared, the real parts of a pair
+        come first: z, w become z_re, w_re, z_im, w_im.
+        """
+        old = list(block.args)
+        for index in range(0, len(old), 2 if paired else 1):
+            group = old[index : index + (2 if paired else 1)]
+            if not is_complex_type(group[0].type):
+                continue
+            place, type_ = group[0].index, part_type(group[0].type)
+            fresh = [block.insert_arg(type_, place) for _ in range(2 * len(group))][::-1]
+            for offset, argument in enumerate(group):
+                self._name(argument, (fresh[offset], fresh[offset + len(group)]))
                 self.old_arguments.append(argument)
 
     def _carry(self, op: Operation, regions: list[Region]) -> None:
@@ -189,7 +202,7 @@ class Splitter:
         new = type(op).create(
             operands=self._both(op.operands),
             result_types=self._types(op.results),
-            properties=op.properties,
+            properties={**op.properties, **self._segments(op)},
             attributes=op.attributes,
             regions=regions,
         )
@@ -200,6 +213,18 @@ class Splitter:
         new.location = op.location
         block.insert_op_before(new, op)
         self._take_results(op, list(new.results))
+
+    def _segments(self, op: Operation) -> dict[str, Attribute]:
+        """The sizes of the groups of operands, where the operation states them, with both parts counted."""
+        stated = op.properties.get("operandSegmentSizes")
+        if stated is None:
+            return {}
+        sizes: list[int] = []
+        first = 0
+        for size in cast("DenseArrayBase[Any]", stated).get_values():
+            sizes.append(len(self._both(op.operands[first : first + int(size)])))
+            first += int(size)
+        return {"operandSegmentSizes": i32_array(tuple(sizes))}
 
     def _take_results(self, op: Operation, results: list[SSAValue]) -> None:
         position = 0

@@ -275,3 +275,25 @@ RULES: dict[type[Operation], Rule] = {
     DynamicUpdateSliceOp: _each,
 }
 """By class; control flow, returns and operations with regions are the pass's own."""
+
+RULES_BY_NAME: dict[str, Rule] = {
+    **{f"hlo.{name}": _bilinear for name in ("convolution", "dynamic_conv")},
+    **{
+        f"hlo.{name}": _each
+        for name in (
+            "broadcast",
+            "collective_broadcast",
+            "collective_permute",
+            "dynamic_broadcast_in_dim",
+            "dynamic_gather",
+            "dynamic_pad",
+            "dynamic_reshape",
+            "gather",
+            "real_dynamic_slice",
+            "set_dimension_size",
+            "torch_index_select",
+        )
+    },
+    "hlo.get_dimension_size": lambda op, b: b.add(type(op), (b.of(0)[0],), op.results[0].type, dict(op.properties)),
+}
+"""Operations that move whole elements, or are linear in each operand."""
