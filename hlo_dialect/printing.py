@@ -197,9 +197,9 @@ class HloPrinter(Printer):
         self.print_attribute(attribute.get_type())
 
     def _print_spelled_attribute(self, attribute: Attribute) -> None:
-        """xDSL takes the name from the class, so the text is made first and respelled at its head."""
+        """xDSL takes the name from the class, so the text is made first and respelled at its head; what it holds too."""
         stream = StringIO()
-        Printer(stream).print_attribute(attribute)
+        Printer.print_attribute(HloPrinter(stream, spelling=self.spelling), attribute)
         text = stream.getvalue()
         head = "#hlo<" if isinstance(attribute, SpacedOpaqueSyntaxAttribute) else f"{text[0]}hlo."
         self.print_string(text.replace(head, f"{head[0]}stable{head[1:]}", 1))

@@ -124,6 +124,12 @@ class MeshAttr(ParametrizedAttribute):
     name = "hlo.mesh"
     axes: ArrayAttr[MeshAxisAttr]
     device_ids: Attribute
+    """A dense list, or the empty string."""
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the mesh says itself how its devices are numbered."""
+        return isinstance(self.device_ids, DenseIntOrFPElementsAttr)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -142,9 +148,9 @@ class MeshAttr(ParametrizedAttribute):
             printer.print_string(", " if index else "")
             axis.print_parameters(printer)
         printer.print_string("]")
-        if isinstance(self.device_ids, DenseIntOrFPElementsAttr):
+        if self.numbered:
             printer.print_string(", device_ids=")
-            printer.print_attribute(cast(Attribute, self.device_ids))
+            printer.print_attribute(self.device_ids)
         printer.print_string(">")
 
     def sizes(self) -> dict[str, int]:
@@ -153,7 +159,7 @@ class MeshAttr(ParametrizedAttribute):
     def devices(self) -> np.ndarray[Any, Any]:
         """The numbers of the devices, one dimension an axis."""
         shape = tuple(self.sizes().values())
-        if isinstance(self.device_ids, DenseIntOrFPElementsAttr):
+        if self.numbered:
             return constant_array(cast("DenseIntOrFPElementsAttr[Any]", self.device_ids)).reshape(shape)
         return np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
@@ -319,14 +325,15 @@ def _mesh_of(mesh: Attribute, user: Operation) -> MeshAttr | None:
 
 def groups_of(op: Operation, attr: Attribute) -> Groups:
     """
-    The rows of replica_groups, -1 (which fills up shorter groups) left out.
+    The rows of replica_groups without -1, which fills up shorter groups, and without empty rows.
 
     Raises VerifyException where a mesh is not known or its axes do not fit.
     """
     if isinstance(attr, ReplicaGroupMeshAxesAttr):
         return mesh_groups(attr, op) or ()
-    rows = constant_array(cast("DenseIntOrFPElementsAttr[Any]", attr))
-    return tuple(tuple(int(number) for number in row if number != -1) for row in rows)
+    rows = constant_array(cast("DenseIntOrFPElementsAttr[Any]", attr)).tolist()
+    groups = (tuple(number for number in row if number != -1) for row in rows)
+    return tuple(group for group in groups if group)
 
 
 def is_table(attr: Attribute) -> bool:
@@ -379,22 +386,22 @@ def verify_groups(
     return groups
 
 
-def verify_pairs(name: str, pairs: DenseIntOrFPElementsAttr[Any]) -> None:
-    """source_target_pairs: of shape (n, 2) (c1), sources (c2) and targets (c3) unique, nothing negative (c4)."""
+def verify_pairs(constraints: Sequence[str], pairs: DenseIntOrFPElementsAttr[Any]) -> None:
+    """source_target_pairs: of shape (n, 2), sources unique, targets unique, nothing negative, each by its name."""
     shape = pairs.get_shape()
     check(
         is_table(pairs) and shape[1] == 2 and not _too_long(pairs),
-        lambda: f"{name}_c1: source_target_pairs of type {pairs.type} is no list of pairs of 64-bit integers",
+        lambda: f"{constraints[0]}: source_target_pairs of type {pairs.type} is no list of pairs of 64-bit integers",
     )
     table = constant_array(pairs).tolist()
-    for constraint, what, column in (("c2", "source", 0), ("c3", "target", 1)):
+    for constraint, what, column in ((constraints[1], "source", 0), (constraints[2], "target", 1)):
         check(
             not repeated([pair[column] for pair in table]),
-            lambda constraint=constraint, what=what: f"{name}_{constraint}: a process is the {what} of two pairs",
+            lambda constraint=constraint, what=what: f"{constraint}: a process is the {what} of two pairs",
         )
     check(
         all(number >= 0 for pair in table for number in pair),
-        lambda: f"{name}_c4: source_target_pairs {table} names a negative process",
+        lambda: f"{constraints[3]}: source_target_pairs {table} names a negative process",
     )
 
 

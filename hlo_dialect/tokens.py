@@ -231,16 +231,17 @@ class ChannelOp(HostOp):
         return isinstance(flag, IntegerAttr) and flag.value.data != 0
 
     def verify_channel(self, name: str, host: ChannelType) -> None:
-        """c1 to c4 on the pairs, and c5: what the type of the channel must be."""
+        """c1: what the type of the channel must be; and the pairs, which the spec does not number."""
         pairs = self.properties.get("source_target_pairs")
         if isinstance(pairs, DenseIntOrFPElementsAttr):
-            verify_pairs(name, cast("DenseIntOrFPElementsAttr[Any]", pairs))
+            named = f"{name}_source_target_pairs"
+            verify_pairs([named] * 4, cast("DenseIntOrFPElementsAttr[Any]", pairs))
         channel = cast(ChannelHandleAttr, self.properties["channel_handle"])
         wanted = host if self.to_host else ChannelType.DEVICE_TO_DEVICE
         check(
             channel.type == wanted,
             lambda: (
-                f"{name}_c5: the channel has type {channel.type}, expected {wanted.value} ({wanted.name}) as "
+                f"{name}_c1: the channel has type {channel.type}, expected {wanted.value} ({wanted.name}) as "
                 f"is_host_transfer is {str(self.to_host).lower()}"
             ),
         )
@@ -252,8 +253,7 @@ class SendOp(ChannelOp):
     Put arrays into a channel that leads to the host or to another device.
 
     Types:  inputs (i1) are tensors, token (i2) and result (o1) tokens.
-    Raises: VerifyException naming send_c1..c5. c4 is checked as far as the number of processes is known: nothing is
-            negative; the rest when the program runs.
+    Raises: VerifyException naming send_c1 (the type of the channel) or send_source_target_pairs (StableHLO's).
     Spec:   https://openxla.org/stablehlo/spec#send
     """
 
@@ -280,8 +280,7 @@ class RecvOp(ChannelOp):
     Take arrays out of a channel that comes from the host or from another device.
 
     Types:  token (i1); results are tensors and a last token.
-    Raises: VerifyException naming recv_c1..c8: c1..c4 on the pairs as for send, c5 on the type of the channel,
-            c6..c8 on the results.
+    Raises: VerifyException naming recv_c1..c4 or recv_source_target_pairs (StableHLO's).
     Spec:   https://openxla.org/stablehlo/spec#recv
     """
 
@@ -296,7 +295,7 @@ class RecvOp(ChannelOp):
     def verify_(self) -> None:
         check_token("recv_i1", "token", self.operands[0])
         self.verify_channel("recv", ChannelType.HOST_TO_DEVICE)
-        _verify_received(self, ("recv_c6", "recv_c7", "recv_c8"))
+        _verify_received(self, ("recv_c2", "recv_c3", "recv_c4"))
 
 
 OPS = (AfterAllOp, CreateTokenOp, InfeedOp, OutfeedOp, SendOp, RecvOp)
