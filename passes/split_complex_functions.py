@@ -127,30 +127,44 @@ def _exponential_minus_one(z: Complex) -> Complex:
     return Complex(large.select(whole.re, re), whole.im)
 
 
-def _log(z: Complex) -> Complex:
+def _wider(x: Tensor) -> Tensor:
+    """In f64: of f32 the products come out exactly."""
+    return x.convert(f64)
+
+
+def _log_of(z: Complex, excess: Tensor) -> Complex:
     """
-    log |z| + i arg z. |z| is the larger part times sqrt(1 + ratio**2); where it is near 1, half of log1p(|z|**2 - 1) is
-    taken, in which nothing cancels twice.
+    log |z| + i arg z, given |z|**2 - 1 for where it is near 0.
+
+    |z| is the larger part times sqrt(1 + ratio**2). Near 1 those logarithms cancel: half of log1p(excess) does not.
     """
     a, b = abs(z.re), abs(z.im)
     large, small = a.apply(binary.MaximumOp, b), a.apply(binary.MinimumOp, b)
     near = large.compare("GT", 0.5) & (large < 2.0)
-    excess = (large - 1.0) * (large + 1.0) + small * small
     ratio = small / large
-    away = large.apply(unary.LogOp) + (ratio * ratio).apply(unary.LogPlusOneOp) * 0.5
-    away = large.compare("EQ", 0.0).select(large.like(-INF), away)
-    re = near.select(excess.apply(unary.LogPlusOneOp) * 0.5, away)
+    rest = near.select(excess, ratio * ratio).apply(unary.LogPlusOneOp) * 0.5
+    re = near.select(rest, rest + large.apply(unary.LogOp))
+    re = large.compare("EQ", 0.0).select(large.like(-INF), re)
     infinite = _is_infinite(z.re) | _is_infinite(z.im)
     return Complex(infinite.select(re.like(INF), re), z.im.apply(binary.Atan2Op, z.re))
 
 
+def _log(z: Complex) -> Complex:
+    """|z|**2 - 1 is (large - 1) (large + 1) + small**2."""
+    a, b = abs(_wider(z.re)), abs(_wider(z.im))
+    large, small = a.apply(binary.MaximumOp, b), a.apply(binary.MinimumOp, b)
+    excess = (large - 1.0) * (large + 1.0) + small * small
+    return _log_of(z, excess.convert(z.re.type.element_type))
+
+
 def _log_plus_one(z: Complex) -> Complex:
-    """log(1 + z); where |z| is small, half of log1p(re (2 + re) + im**2)."""
-    shifted = Complex(z.re + 1.0, z.im)
-    near = _hypot(z) < 0.5
-    excess = z.re * (z.re + 2.0) + z.im * z.im
-    whole = _log(shifted)
-    return Complex(near.select(excess.apply(unary.LogPlusOneOp) * 0.5, whole.re), whole.im)
+    """log(1 + z); where |z| is small, |1 + z|**2 - 1 is re (re + 2) + im**2."""
+    re, im = _wider(z.re), _wider(z.im)
+    a, b = abs(re + 1.0), abs(im)
+    large, small = a.apply(binary.MaximumOp, b), a.apply(binary.MinimumOp, b)
+    tiny = (abs(re) < 0.5) & (b < 0.5)
+    excess = tiny.select(re * (re + 2.0) + im * im, (large - 1.0) * (large + 1.0) + small * small)
+    return _log_of(Complex(z.re + 1.0, z.im), excess.convert(z.re.type.element_type))
 
 
 def _sqrt(z: Complex) -> Complex:
@@ -368,8 +382,8 @@ RULES: dict[type[Operation], Rule] = {
     unary.CosineOp: _rule(_cosine),
     unary.ExponentialOp: _rule(_exponential),
     unary.ExponentialMinusOneOp: _rule(_exponential_minus_one, wide=True),
-    unary.LogOp: _rule(_log, wide=True),
-    unary.LogPlusOneOp: _rule(_log_plus_one, wide=True),
+    unary.LogOp: _rule(_log),
+    unary.LogPlusOneOp: _rule(_log_plus_one),
     unary.LogisticOp: _rule(_logistic),
     unary.RsqrtOp: _rule(_rsqrt),
     unary.SignOp: _rule(_sign),

@@ -1,13 +1,5 @@
 // RUN: hlo-opt %s --convert-hlo-to-linalg --split-input-file --verify-diagnostics
 
-func.func private @widths(%x: tensor<4xf32>) -> tensor<4x4xi8> attributes {hlo.kernel = "loop"} {
-  // expected-error@+1 {{'hlo.bitcast_convert' op between element types of different widths is not supported by convert-hlo-to-linalg}}
-  %0 = hlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x4xi8>
-  return %0 : tensor<4x4xi8>
-}
-
-// -----
-
 // expected-error@+1 {{has a value of type tensor<4xcomplex<f32>>: run --split-complex before}}
 func.func private @complex(%z: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> attributes {hlo.kernel = "loop"} {
   %0 = hlo.add %z, %z : tensor<4xcomplex<f32>>
@@ -25,11 +17,9 @@ func.func private @made_complex(%x: tensor<4xf32>) -> tensor<4xf32> attributes {
 
 // -----
 
-func.func private @eight_bits(%x: tensor<4xf32>) -> tensor<4xf32> attributes {hlo.kernel = "loop"} {
-  // expected-error@+1 {{'hlo.convert' op has a value of type tensor<4xf8E4M3FN>, whose element type is not supported}}
-  %0 = hlo.convert %x : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
-  %1 = hlo.convert %0 : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
+// expected-error@+1 {{'func.func' op has a value of type tensor<4xtf32>, whose element type is not supported}}
+func.func private @tensor_float(%x: tensor<4xtf32>) -> tensor<4xtf32> attributes {hlo.kernel = "loop"} {
+  return %x : tensor<4xtf32>
 }
 
 // -----
