@@ -2,7 +2,8 @@
 Complex numbers as they lie in memory: the real part, then the imaginary one, in a last dimension of two.
 
 What needs that form gets it by two functions, whose operations fusion takes for what they are: `deinterleave` reads
-every other number of a buffer, in the kernels that use the parts; `interleave` writes two pieces of one buffer.
+every other number of a buffer, in the kernels that use the parts; `interleave` chooses a part by the last index, in the
+kernel that computes them.
 
 * The arguments and results of a function: `tensor<4xcomplex<f32>>` becomes `tensor<4x2xf32>`, marked by the attribute
   `xhlo.complex` of the argument or result, which tells the executable to take and return complex arrays.
@@ -33,9 +34,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..hlo_dialect.attributes import int_array, int_attr
 from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.movement import ReshapeOp
-from ..hlo_dialect.slicing import ConcatenateOp, SliceOp
-from ..hlo_dialect.types import HloTensor, make_tensor, shape_of, tensor_type
+from ..hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction
+from ..hlo_dialect.creation import IotaOp
+from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
+from ..hlo_dialect.slicing import SliceOp
+from ..hlo_dialect.types import HloTensor, i1, i32, make_tensor, shape_of, tensor_type
 from .split_complex_arithmetic import Parts, PartsBuilder
 
 COMPLEX = "xhlo.complex"
@@ -62,13 +65,22 @@ def pairs_type(type_: Attribute) -> Attribute:
 
 
 def interleave(b: PartsBuilder, parts: Parts) -> SSAValue:
-    """A tensor (.., 2) of both parts, as complex numbers lie in memory, from two of shape (..)."""
+    """
+    A tensor (.., 2) of both parts, as complex numbers lie in memory, from two of shape (..).
+
+    It is a choice by the last index, not a concatenation: one loop computes both parts and writes whole pairs.
+    """
     part = tensor_type(parts[0])
     shape = part.get_shape()
-    column = make_tensor((*shape, 1), part.element_type)
-    columns = [b.add(ReshapeOp, (value,), column) for value in parts]
     pairs = make_tensor((*shape, 2), part.element_type)
-    return b.add(ConcatenateOp, columns, pairs, {"dimension": int_attr(len(shape))})
+    dims: dict[str, Attribute] = {"broadcast_dimensions": int_array(range(len(shape)))}
+    re, im = (b.add(BroadcastInDimOp, (value,), pairs, dict(dims)) for value in parts)
+    places = make_tensor((*shape, 2), i32)
+    place = b.add(IotaOp, (), places, {"iota_dimension": int_attr(len(shape))})
+    zero = b.splat(0, places)
+    properties: dict[str, Attribute] = {"comparison_direction": comparison_direction("EQ")}
+    first = b.add(CompareOp, (place, zero), make_tensor((*shape, 2), i1), properties)
+    return b.add(SelectOp, (first, re, im), pairs)
 
 
 def deinterleave(b: PartsBuilder, pairs: SSAValue) -> Parts:

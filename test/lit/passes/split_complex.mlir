@@ -54,9 +54,12 @@ func.func @carried(%p: tensor<i1>) -> tensor<f32> {
 // CHECK-NEXT: %[[IM:.*]] = hlo.reshape %[[C1]] : (tensor<3x1xf32>) -> tensor<3xf32>
 // CHECK-NEXT: %[[NRE:.*]] = hlo.negate %[[RE]]
 // CHECK-NEXT: %[[NIM:.*]] = hlo.negate %[[IM]]
-// CHECK-NEXT: %[[D0:.*]] = hlo.reshape %[[NRE]] : (tensor<3xf32>) -> tensor<3x1xf32>
-// CHECK-NEXT: %[[D1:.*]] = hlo.reshape %[[NIM]] : (tensor<3xf32>) -> tensor<3x1xf32>
-// CHECK-NEXT: %[[R:.*]] = hlo.concatenate %[[D0]], %[[D1]], dim = 1
+// CHECK-NEXT: %[[D0:.*]] = hlo.broadcast_in_dim %[[NRE]], dims = [0] : (tensor<3xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %[[D1:.*]] = hlo.broadcast_in_dim %[[NIM]], dims = [0] : (tensor<3xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %[[I:.*]] = hlo.iota dim = 1 : tensor<3x2xi32>
+// CHECK-NEXT: %[[ZERO:.*]] = hlo.constant dense<0>
+// CHECK-NEXT: %[[FIRST:.*]] = hlo.compare EQ, %[[I]], %[[ZERO]]
+// CHECK-NEXT: %[[R:.*]] = hlo.select %[[FIRST]], %[[D0]], %[[D1]]
 // CHECK-NEXT: func.return %[[R]], %[[RE]]
 func.func @entry(%z: tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<3xf32>) {
   %0 = hlo.negate %z : tensor<3xcomplex<f32>>
@@ -69,7 +72,7 @@ func.func @entry(%z: tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<
 // A custom call takes and gives pairs; its layouts have them as the most minor dimension.
 
 // CHECK-LABEL: func.func @call
-// CHECK: %[[PAIRS:.*]] = hlo.concatenate
+// CHECK: %[[PAIRS:.*]] = hlo.select
 // CHECK-NEXT: %[[Q:.*]] = hlo.custom_call @lapack(%[[PAIRS]])
 // CHECK-SAME: operand_layouts = [dense<[2, 0, 1]> : tensor<3xindex>]
 // CHECK-SAME: result_layouts = [dense<[2, 0, 1]> : tensor<3xindex>]
