@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from .control_flow import types_text
+from .diagnostics import fail
 from .op import HloOp, RegionOp, RegionRunner, check
 from .process_groups import (
     ChannelHandleAttr,
@@ -24,7 +27,7 @@ from .process_groups import (
     groups_of,
     process_groups,
 )
-from .shapes import DYNAMIC
+from .shapes import DYNAMIC, shape_text, shapes_agree
 from .types import Array, element_of, make_tensor, shape_of
 
 ALONE: ProcessId = (0, 0)
@@ -44,6 +47,9 @@ class CollectiveOp(RegionOp):
 
     Subclasses verify themselves and compute, from the operands of all the group, what one of it gets (`exchange`).
     """
+
+    GRID: ClassVar[str] = ""
+    """The constraint on the numbers of the groups that depends on the size of the grid."""
 
     @property
     def channel_id(self) -> int:
@@ -89,20 +95,42 @@ class CollectiveOp(RegionOp):
         """The results of process `index` of the group; `inputs` holds the operands of each process, in order."""
         raise NotImplementedError(f"{self.name} has no reference semantics")
 
-    def absent(self, operands: tuple[Array, ...]) -> tuple[Array, ...] | None:
-        """The results of a process that stands in no group; None where that is an error."""
-        return None
+    def absent(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The results of a process that stands in no group, where `covers` does not forbid it: zeros."""
+        return tuple(map(np.zeros_like, operands))
+
+    def run_group(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        """`exchange`, with what depends on the size of the group checked. Raises DiagnosticError."""
+        self.check_group_size(len(inputs))
+        results = self.exchange(run, inputs, index)
+        for result, type_ in zip(results, self.result_types, strict=True):
+            if not shapes_agree(result.shape, shape_of(type_)):
+                shape = shape_text(result.shape)
+                fail(self, f"has a result of shape {shape} in a group of {len(inputs)} processes, its type is {type_}")
+        return results
+
+    def check_group_size(self, size: int) -> None:
+        """Raise DiagnosticError where the operation does not fit groups of `size` processes."""
+
+    def check_grid(self, replicas: int, partitions: int) -> None:
+        """The constraint that depends on the size of the grid (`GRID`). Raises DiagnosticError."""
+        numbers = sorted(number for group in self.groups() for number in group)
+        grouping = self.grouping()
+        limit = grouping.whole(replicas, partitions)
+        if self.covers():
+            right = not numbers or numbers == list(range(limit))
+        else:
+            right = not numbers or numbers[-1] < limit
+        if not right:
+            fail(self, f"{self.GRID}: it names processes {_ranges(numbers)}, {grouping} has {limit} on this grid")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         """On a grid of one process."""
-        member = self.membership(ALONE, 1, 1)
-        if member is None:
-            alone = self.absent(operands)
-            if alone is not None:
-                return alone
-        if member is None or member.group != (ALONE,) or self.names_others():
+        if self.names_others():
             raise NotImplementedError(NEEDS_MORE)
-        return self.exchange(run, [operands], 0)
+        if self.membership(ALONE, 1, 1) is None:
+            return self.absent(operands)
+        return self.run_group(run, [operands], 0)
 
     def names_others(self) -> bool:
         """Whether the operation names more processes than the first."""
@@ -115,7 +143,12 @@ class CollectiveOp(RegionOp):
         )
 
 
-NEEDS_MORE = "it takes part in an exchange of several processes, and the program runs on one"
+NEEDS_MORE = "several processes exchange data, and the program runs on one (hlo-run --num-replicas=N simulates more)"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """The first and last of the sorted numbers, and how many there are."""
+    return f"{numbers[0]}..{numbers[-1]} ({len(numbers)})"
 
 
 def is_tensor(type_: Attribute) -> bool:

@@ -7,7 +7,7 @@ Spec: https://openxla.org/stablehlo/spec#collective-ops
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, TensorType, UnitAttr
@@ -110,6 +110,7 @@ class AllReduceOp(CollectiveOp):
     """
 
     name = "hlo.all_reduce"
+    GRID: ClassVar[str] = "all_reduce_c2"
     operands_ = var_operand_def()
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -144,6 +145,7 @@ class CrossReplicaSumOp(CollectiveOp):
     """
 
     name = "hlo.cross-replica-sum"
+    GRID: ClassVar[str] = "cross_replica_sum_c2"
     operand = operand_def(TensorType)
     replica_groups = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(TensorType)
@@ -175,6 +177,7 @@ class ReduceScatterOp(CollectiveOp):
     """
 
     name = "hlo.reduce_scatter"
+    GRID: ClassVar[str] = "reduce_scatter_c4"
     operand = operand_def()
     scatter_dimension = prop_def(IntegerAttr[IntegerType])
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)

@@ -36,6 +36,7 @@ from .collective import (
     part_of,
     scaled,
 )
+from .diagnostics import fail
 from .op import HloOp, RegionRunner, check
 from .process_groups import (
     ChannelHandleAttr,
@@ -65,6 +66,7 @@ class AllGatherOp(CollectiveOp):
     """
 
     name = "hlo.all_gather"
+    GRID: ClassVar[str] = "all_gather_c3"
     operands_ = var_operand_def()
     all_gather_dim = prop_def(IntegerAttr[IntegerType])
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
@@ -115,6 +117,7 @@ class AllToAllOp(PartitionCollectiveOp):
     """
 
     name = "hlo.all_to_all"
+    GRID: ClassVar[str] = "all_to_all_c6"
     operands_ = var_operand_def()
     split_dimension = prop_def(IntegerAttr[IntegerType])
     concat_dimension = prop_def(IntegerAttr[IntegerType])
@@ -164,6 +167,10 @@ class AllToAllOp(PartitionCollectiveOp):
         check_count(self, "all_to_all_c9")
         verify_results_agree(self, "all_to_all_c9")
 
+    def check_group_size(self, size: int) -> None:
+        if size != self.count:
+            fail(self, f"all_to_all_c8: the groups have {size} processes on this grid, split_count is {self.count}")
+
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
         return tuple(
             np.concatenate([part_of(array, self.split, len(inputs), index) for array in arrays], axis=self.concat)
@@ -183,6 +190,7 @@ class CollectiveBroadcastOp(PartitionCollectiveOp):
     """
 
     name = "hlo.collective_broadcast"
+    GRID: ClassVar[str] = "collective_broadcast_c2"
     operand = operand_def()
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -200,9 +208,6 @@ class CollectiveBroadcastOp(PartitionCollectiveOp):
     def covers(self) -> bool:
         return False
 
-    def absent(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(map(np.zeros_like, operands))
-
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
         return inputs[0]
 
@@ -219,6 +224,7 @@ class CollectivePermuteOp(PartitionCollectiveOp):
     """
 
     name = "hlo.collective_permute"
+    GRID: ClassVar[str] = "collective_permute_c4"
     operand = operand_def()
     source_target_pairs = prop_def(DenseIntOrFPElementsAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
@@ -243,9 +249,6 @@ class CollectivePermuteOp(PartitionCollectiveOp):
 
     def covers(self) -> bool:
         return False
-
-    def absent(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(map(np.zeros_like, operands))
 
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
         (numbers,) = self.groups()

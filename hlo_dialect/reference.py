@@ -21,11 +21,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from .asynchronous import FutureType
 from .check_calls import is_check, run_check_op
 from .control_flow import ReturnOp
 from .diagnostics import Diagnostic, DiagnosticError, fail
 from .op import HloOp, RegionOp
 from .shapes import is_static
+from .tokens import TOKEN, TokenType
 from .types import Array, numpy_dtype, tensor_type
 
 Handler = Callable[[Operation, tuple[Array, ...], "Environment"], tuple[Array, ...]]
@@ -95,11 +97,17 @@ class Interpreter:
         self._plans: dict[Block, Plan] = {}
 
     def call(self, function: FuncOp, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The function's results; the inputs' number, shapes and types are checked first (TypeError)."""
+        """
+        The function's results; the inputs' number, shapes and types are checked first (TypeError).
+
+        Tokens are neither among the inputs nor among the results.
+        """
         arrays = check_inputs(function, inputs)
+        types = function.function_type.outputs.data
         with np.errstate(all="ignore"):
             try:
-                return self._run_function(function, function, arrays)
+                results = self._run_function(function, function, arrays)
+                return tuple(r for r, type_ in zip(results, types, strict=True) if not isinstance(type_, TokenType))
             except RecursionError:
                 fail(
                     function,
@@ -257,6 +265,10 @@ def unsupported_type(type_: Attribute) -> str | None:
     """Why values of the type cannot be computed; None where they can."""
     if isinstance(type_, TupleType):
         return next(filter(None, map(unsupported_type, type_.types.data)), None)
+    if isinstance(type_, FutureType):
+        return next(filter(None, map(unsupported_type, type_.contents.data)), None)
+    if isinstance(type_, TokenType):
+        return None
     if not isinstance(type_, TensorType):
         return f"there are no values of type {type_}"
     tensor = tensor_type(cast(Attribute, type_))
@@ -267,7 +279,7 @@ def unsupported_type(type_: Attribute) -> str | None:
 
 def check_inputs(function: FuncOp, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """
-    The inputs as arrays of exactly the parameters' types.
+    The inputs as arrays of exactly the parameters' types; tokens, which callers leave out, are put in.
 
     Raises TypeError naming the input that does not fit, DiagnosticError for parameters of unsupported types.
     """
@@ -277,9 +289,11 @@ def check_inputs(function: FuncOp, inputs: Sequence[Array]) -> tuple[Array, ...]
         if why is not None:
             fail(function, f"cannot be evaluated: parameter {index}: {why}")
     name = function.sym_name.data
-    if len(inputs) != len(types):
-        raise TypeError(f"@{name} takes {len(types)} inputs, got {len(inputs)}")
-    return tuple(_check_input(name, index, *pair) for index, pair in enumerate(zip(types, inputs, strict=True)))
+    wanted = [type_ for type_ in types if not isinstance(type_, TokenType)]
+    if len(inputs) != len(wanted):
+        raise TypeError(f"@{name} takes {len(wanted)} inputs, got {len(inputs)}")
+    checked = iter([_check_input(name, index, *pair) for index, pair in enumerate(zip(wanted, inputs, strict=True))])
+    return tuple(TOKEN if isinstance(type_, TokenType) else next(checked) for type_ in types)
 
 
 def _check_input(name: str, index: int, type_: Attribute, value: Any) -> Array:

@@ -36,7 +36,8 @@ class DecomposeHloPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         table = decompositions()
         waiting = [op for op in module.walk() if type(op) in table]
+        waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:
             op = waiting.pop()
             new_ops = table[type(op)](op)
-            waiting += [inner for new in new_ops for inner in new.walk() if type(inner) in table]
+            waiting += reversed([inner for new in new_ops for inner in new.walk() if type(inner) in table])

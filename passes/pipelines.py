@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 FRONT = (
     "inline",
-    "extract-checks",
     "flatten-tuples",
+    "extract-checks",
     "convert-chlo-to-hlo",
     "decompose-hlo",
     "split-complex",

@@ -84,8 +84,13 @@ def typed(array: Array, wanted: ArrayType, what: str) -> Array:
 
 
 def save_npz(path: str, arrays: Sequence[Array]) -> None:
-    """Write `out_0, out_1, ..`; element types that NumPy lacks become raw bytes. Raises StreamError."""
-    named: dict[str, Any] = {f"out_{i}": _storable(array) for i, array in enumerate(arrays)}
+    """Write `out_0, out_1, ..`. Raises StreamError."""
+    save_arrays(path, {f"out_{i}": array for i, array in enumerate(arrays)})
+
+
+def save_arrays(path: str, arrays: Mapping[str, Array]) -> None:
+    """Write arrays by name; element types that NumPy lacks become raw bytes. Raises StreamError."""
+    named: dict[str, Any] = {name: _storable(array) for name, array in arrays.items()}
     data = BytesIO()
     np.savez(data, **named)
     write_file(path, data.getvalue())

@@ -22,12 +22,17 @@ OVERVIEW = (
 REFERENCE = "reference"
 MACHINES = (*TARGETS, REFERENCE)
 
+MAX_PROCESSES = 1024
+"""Of a simulated grid: each takes a thread."""
+
 GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
     Option("target", "Where to run: compiled (cpu, default), or interpreted", GENERAL, "required", "|".join(MACHINES),
            choices=MACHINES),
+    Option("num-replicas", "With --target=reference: run on so many simulated replicas", GENERAL, "required", "N"),
+    Option("num-partitions", "With --target=reference: .. of so many partitions each", GENERAL, "required", "N"),
     Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
     Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
     Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
@@ -57,6 +62,12 @@ class Settings:
     profile: bool
     repeat: int
     timing: bool
+    replicas: int = 1
+    partitions: int = 1
+
+    @property
+    def processes(self) -> int:
+        return self.replicas * self.partitions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,6 +97,9 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError(f"--compare={compare} compares the target {target} with itself")
     if arguments.has("profile") and target == REFERENCE:
         raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
+    replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
+    if replicas * partitions != 1:
+        _check_grid(arguments, target, replicas, partitions)
     return Settings(
         file=arguments.words[0] if arguments.words else "-",
         target=target,
@@ -99,7 +113,20 @@ def understand(arguments: Arguments) -> Settings:
         profile=arguments.has("profile"),
         repeat=arguments.number("repeat", 0),
         timing=arguments.has("timing"),
+        replicas=replicas,
+        partitions=partitions,
     )
+
+
+def _check_grid(arguments: Arguments, target: str, replicas: int, partitions: int) -> None:
+    """Several processes run in the reference, and nowhere else. Raises UsageError."""
+    if not 0 < replicas * partitions <= MAX_PROCESSES:
+        raise UsageError(f"--num-replicas times --num-partitions is from 1 to {MAX_PROCESSES}")
+    if target != REFERENCE:
+        raise UsageError(f"several replicas or partitions run with --target={REFERENCE}; {target} has one of each")
+    for flag in ("compare", "expect", "repeat", "timing"):
+        if arguments.has(flag):
+            raise UsageError(f"--{flag} is for programs of one process")
 
 
 def _tolerance(text: str | None) -> float | None:

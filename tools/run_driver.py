@@ -19,6 +19,7 @@ from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.reference import evaluate
+from ..hlo_dialect.tokens import TokenType
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.pass_manager import PassFailure
 from ..passes.timing import Timing
@@ -58,13 +59,17 @@ class Program:
         raise DiagnosticError(Diagnostic("error", "the module has no function @main to run", self.module.location))
 
     def inputs(self) -> list[ArrayType]:
-        return [self._wanted(type_, f"argument {i}") for i, type_ in enumerate(self.entry.function_type.inputs)]
+        return self._arrays("argument", self.entry.function_type.inputs.data)
 
     def outputs(self) -> list[ArrayType]:
-        return [self._wanted(type_, f"result {i}") for i, type_ in enumerate(self.entry.function_type.outputs)]
+        return self._arrays("result", self.entry.function_type.outputs.data)
 
     def argument_names(self) -> list[str | None]:
-        return [argument.name_hint for argument in self.entry.body.block.args]
+        return [arg.name_hint for arg in self.entry.body.block.args if not isinstance(arg.type, TokenType)]
+
+    def _arrays(self, what: str, types: Sequence[Attribute]) -> list[ArrayType]:
+        """The arrays at the entry; tokens, which hold nothing, are left out."""
+        return [self._wanted(t, f"{what} {i}") for i, t in enumerate(types) if not isinstance(t, TokenType)]
 
     def _wanted(self, type_: Attribute, what: str) -> ArrayType:
         if not isinstance(type_, TensorType):
@@ -103,6 +108,10 @@ def run(settings: Settings) -> int:
 
 
 def _run(settings: Settings, program: Program, timing: Timing) -> int:
+    if settings.processes > 1:
+        from .run_replicas import run_replicas
+
+        return run_replicas(settings, program)
     wanted = program.inputs()
     if settings.inputs is None:
         arguments = random_arrays(wanted, settings.seed)
@@ -116,7 +125,7 @@ def _run(settings: Settings, program: Program, timing: Timing) -> int:
         save_npz(settings.outputs, results)
     status = _compare(settings, program, arguments, results)
     if settings.outputs is None and settings.compare is None and settings.expect is None and not settings.repeat:
-        write_text(None, "".join(_shown(i, array) for i, array in enumerate(results)))
+        write_text(None, "".join(shown(i, array) for i, array in enumerate(results)))
     if settings.repeat:
         write_text(None, _repeated(runner, arguments, settings.repeat, executable))
     if executable is not None and settings.profile:
@@ -141,7 +150,7 @@ def _runner(program: Program, executable: Executable | None) -> Runner:
     return call
 
 
-def _shown(index: int, array: Array) -> str:
+def shown(index: int, array: Array) -> str:
     """One result: its number, type, and values as NumPy prints them, long ones abridged."""
     values = np.array2string(array, separator=", ", threshold=64, precision=6)
     return f"result {index}: {array.dtype}{list(array.shape)}\n{values}\n"

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, Intege
 
 from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
+from ...hlo_dialect.tokens import TokenType
 from ...hlo_dialect.types import Array, ArrayType, make_tensor, numpy_dtype, tensor_type
 from ...passes import pipelines
 from ...passes.split_complex_layout import COMPLEX
@@ -62,14 +63,24 @@ def _are_pairs(attributes: Attribute | None, count: int) -> list[bool]:
 
 
 def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
-    """The entry's argument and result types."""
+    """The entry's argument and result types; tokens, which hold nothing, are left out."""
     function = entry_of(module)
     inputs, outputs = function.function_type.inputs, function.function_type.outputs
     arguments = _are_pairs(function.arg_attrs, len(inputs))
     results = _are_pairs(function.res_attrs, len(outputs))
     return (
-        tuple(array_type(function, type_, f"argument {i}", arguments[i]) for i, type_ in enumerate(inputs)),
-        tuple(array_type(function, type_, f"result {i}", results[i]) for i, type_ in enumerate(outputs)),
+        _array_types(function, "argument", inputs.data, arguments),
+        _array_types(function, "result", outputs.data, results),
+    )
+
+
+def _array_types(
+    function: func.FuncOp, what: str, types: Sequence[Attribute], pairs: Sequence[bool]
+) -> tuple[ArrayType, ...]:
+    return tuple(
+        array_type(function, type_, f"{what} {i}", pairs[i])
+        for i, type_ in enumerate(types)
+        if not isinstance(type_, TokenType)
     )
 
 

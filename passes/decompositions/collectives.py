@@ -1,0 +1,93 @@
+"""Collectives on one process: each becomes what its only process gets; those of several are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.collective import ALONE, CollectiveOp
+from ...hlo_dialect.collective_reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
+from ...hlo_dialect.collectives import (
+    AllGatherOp,
+    AllToAllOp,
+    CollectiveBroadcastOp,
+    CollectivePermuteOp,
+    PartitionIdOp,
+    ProcessNumberOp,
+    ReplicaIdOp,
+)
+from ...hlo_dialect.conversion import ConvertOp
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.types import make_tensor, numpy_dtype, shape_of, tensor_type
+
+_WHAT_TO_DO = "compiled programs run on one: hlo-run --target=reference --num-replicas=N runs it on simulated ones"
+
+
+def _module_of(op: Operation) -> ModuleOp | None:
+    around: Operation | None = op
+    while around is not None and not isinstance(around, ModuleOp):
+        around = around.parent_op()
+    return around
+
+
+def _check_grid(op: Operation) -> None:
+    """Refuse the operation in a module that states more replicas or partitions than one."""
+    module = _module_of(op)
+    for what in ("replicas", "partitions"):
+        stated = None if module is None else module.attributes.get(f"mhlo.num_{what}")
+        if isinstance(stated, IntegerAttr) and stated.value.data > 1:
+            fail(op, f"is not supported: the program is for {stated.value.data} {what}; {_WHAT_TO_DO}")
+
+
+def _alone(op: CollectiveOp) -> Sequence[Operation]:
+    """
+    Before: `%0 = all_reduce(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ..`
+    After:  %x for %0; converted, where the computation is of another type; zeros, where nobody sends.
+    """
+    _check_grid(op)
+    if op.names_others():
+        fail(op, f"is not supported: several processes exchange data; {_WHAT_TO_DO}")
+    new_ops: list[Operation] = []
+    values: list[SSAValue] = []
+    local = op.membership(ALONE, 1, 1) is not None
+    for operand, result in zip(op.operands, op.results, strict=True):
+        value, type_ = operand, tensor_type(result)
+        if not local:
+            zero = np.zeros(1, numpy_dtype(type_.element_type))
+            new_ops.append(ConstantOp.of(zero, make_tensor(shape_of(operand), type_.element_type)))
+            value = new_ops[-1].results[0]
+        elif tensor_type(operand).element_type != type_.element_type:
+            new_ops.append(ConvertOp.create(operands=[operand], result_types=[type_]))
+            value = new_ops[-1].results[0]
+        values.append(value)
+    replace_op(op, new_ops, values)
+    return new_ops
+
+
+def _number(op: ProcessNumberOp) -> Sequence[Operation]:
+    """
+    Before: `%0 = replica_id : tensor<ui32>`
+    After:  `%0 = constant dense<0> : tensor<ui32>`
+    """
+    _check_grid(op)
+    constant = ConstantOp.of(op.number(ALONE).reshape(1), tensor_type(op.results[0]))
+    replace_op(op, [constant], constant.results)
+    return [constant]
+
+
+DECOMPOSITIONS = (
+    (AllGatherOp, _alone),
+    (AllReduceOp, _alone),
+    (AllToAllOp, _alone),
+    (CollectiveBroadcastOp, _alone),
+    (CollectivePermuteOp, _alone),
+    (CrossReplicaSumOp, _alone),
+    (PartitionIdOp, _number),
+    (ReduceScatterOp, _alone),
+    (ReplicaIdOp, _number),
+)
