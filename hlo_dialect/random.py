@@ -9,10 +9,10 @@ each time round.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
+from .attributes import int_attr
 from .creation import constant_of
 from .number_semantics import round_to
 from .op import HloOp, check
@@ -161,19 +162,22 @@ class RngBitGeneratorOp(HloOp):
         return state, bits.astype(f"u{dtype.itemsize}").view(dtype)
 
 
-def rng_position(op: Operation) -> int:
-    """How many rng operations stand before this one in its function."""
+_POSITION = "xhlo.rng_position"
+"""What `number_rngs` leaves on an rng operation."""
+
+
+def _rngs(op: Operation) -> list[Operation]:
+    """The rng operations of this one's function."""
     function: Operation | None = op
     while function is not None and not isinstance(function, FuncOp):
         function = function.parent_op()
-    if function is None:
-        return 0
-    position = 0
-    for other in function.walk():
-        if other is op:
-            break
-        position += isinstance(other, RngOp)
-    return position
+    return [op] if function is None else [other for other in function.walk() if isinstance(other, RngOp)]
+
+
+def number_rngs(op: Operation) -> None:
+    """Write the position of each rng operation of this one's function on it, so that it outlives the others."""
+    for position, other in enumerate(_rngs(op)):
+        other.attributes.setdefault(_POSITION, int_attr(position))
 
 
 @irdl_op_definition
@@ -203,7 +207,9 @@ class RngOp(HloOp):
     @property
     def state(self) -> Array:
         """Key and counter of the first element."""
-        return np.array([RNG_SEED, 0, rng_position(self)], np.uint64)
+        known = self.attributes.get(_POSITION)
+        position = _rngs(self).index(self) if known is None else cast("IntegerAttr[Any]", known).value.data
+        return np.array([RNG_SEED, 0, position], np.uint64)
 
     @classmethod
     def parse(cls, parser: Parser) -> RngOp:
@@ -276,7 +282,8 @@ class RngOp(HloOp):
             return round_to(radius * np.cos(compute(2 * np.pi) * drawn[1]) * second + first, dtype)
         value = _uniform(self.state, dims, compute) * (second - first) + first
         # Rounding may reach the end of the interval, which is not part of it.
-        return np.where((value >= second) | (first >= second), a, round_to(value, dtype))
+        rounded = round_to(value, dtype)
+        return np.where((rounded >= b) | (a >= b), a, rounded)
 
 
 def _uniform(state: Array, shape: tuple[int, ...], dtype: Any) -> Array:

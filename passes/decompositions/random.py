@@ -26,7 +26,7 @@ from ...hlo_dialect.elementwise_binary import (
 from ...hlo_dialect.elementwise_unary import CosineOp, LogOp, SqrtOp
 from ...hlo_dialect.expressions import Builder, Tensor, decomposed
 from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.random import RngBitGeneratorOp, RngOp
+from ...hlo_dialect.random import RngBitGeneratorOp, RngOp, number_rngs
 from ...hlo_dialect.random_bits import (
     PHILOX_KEY_STEPS,
     PHILOX_MULTIPLIERS,
@@ -233,6 +233,7 @@ def _rng(op: RngOp) -> Sequence[Operation]:
     shape, element = shape_of(op.result), element_of(op.result)
     if not is_static(shape):
         return ()
+    number_rngs(op)
     builder = Builder()
     scalars = [builder.add(ConstantOp.of(np.array(word, np.uint64), make_tensor((), U64))) for word in op.state]
     bits = _Bits(builder, shape)
@@ -258,9 +259,8 @@ def _floats(op: RngOp, state: Sequence[Tensor], a: Tensor, b: Tensor) -> Tensor:
     compute = f64 if element == f64 else f32
     first, second = a.convert(compute), b.convert(compute)
     if not op.is_normal:
-        value = _uniform(state, shape, compute) * (second - first) + first
-        outside = value.compare("GE", second) | first.compare("GE", second)
-        return outside.select(a, value.convert(element))
+        value = (_uniform(state, shape, compute) * (second - first) + first).convert(element)
+        return (value.compare("GE", b) | a.compare("GE", b)).select(a, value)
     both = _uniform(state, (2, *shape), compute)
     radius, angle = (_part(both, number, shape) for number in (0, 1))
     radius = ((1.0 - radius).apply(LogOp) * -2.0).apply(SqrtOp)
