@@ -343,9 +343,12 @@ def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numb
     Floats rounded to a format with so many exponent and mantissa bits, kept in their own type.
 
     To nearest even; infinite beyond the format's range, a zero of the same sign below its normal range; NaN stays.
+    Floats of 8 bits or less are taken as f16, which has them all but the powers of two (f8E8M0FNU), those as f32.
     """
     if x.dtype.kind != "f" or x.dtype.itemsize == 1:
-        return round_to(reduce_precision(x.astype(_F32), exponent_bits, mantissa_bits), x.dtype)
+        half = x.dtype.itemsize == 1 and x.dtype != _POWERS
+        wide = x.astype(np.float16 if half else _F32)
+        return round_to(reduce_precision(wide, exponent_bits, mantissa_bits), x.dtype)
     source_exponent, source_mantissa = _FLOAT_FORMATS[x.dtype.itemsize]
     bits = unsigned_view(x)
     word = bits.dtype.type

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import Float8E8M0FNUType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ..hlo_dialect.conversion import ConvertOp
+from ..hlo_dialect.conversion import ConvertOp, ReducePrecisionOp
 from ..hlo_dialect.elementwise_binary import AddOp, MaximumOp, MinimumOp, MultiplyOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.narrow_floats import computes, is_narrow_type, touches_narrow_floats
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import single_combiner
-from ..hlo_dialect.types import make_tensor, shape_of
+from ..hlo_dialect.types import element_of, f16, f32, make_tensor, shape_of
 
 _ACCUMULATED = (AddOp, MultiplyOp, MaximumOp, MinimumOp)
 _REDUCTIONS = frozenset(("hlo.reduce", "hlo.reduce_window", "hlo.all_reduce", "hlo.reduce_scatter"))
@@ -46,22 +46,29 @@ class NormalizeNarrowFloatsPass(HloPass):
                 _widen(op)
 
 
-def _single(type_: Attribute) -> Attribute:
-    return make_tensor(shape_of(type_), f32) if is_narrow_type(type_) else type_
+def _wide(type_: Attribute, element: Attribute = f32) -> Attribute:
+    return make_tensor(shape_of(type_), element) if is_narrow_type(type_) else type_
+
+
+def _working_type(op: Operation) -> Attribute:
+    """f32; but reduce_precision, whose result depends on the exponents of the type, takes them as f16 where that can."""
+    powers = isinstance(element_of(op.operands[0]), Float8E8M0FNUType) if op.operands else False
+    return f16 if isinstance(op, ReducePrecisionOp) and not powers else f32
 
 
 def _widen(op: Operation) -> None:
     """The same operation on f32 between conversions."""
+    element = _working_type(op)
     before: list[Operation] = []
     widened: dict[SSAValue, SSAValue] = {}
     for operand in op.operands:
         if is_narrow_type(operand.type) and operand not in widened:
-            conversion = ConvertOp.to(operand, f32)
+            conversion = ConvertOp.to(operand, element)
             before.append(conversion)
             widened[operand] = conversion.results[0]
     new = type(op).create(
         operands=[widened.get(operand, operand) for operand in op.operands],
-        result_types=[_single(type_) for type_ in op.result_types],
+        result_types=[_wide(type_, element) for type_ in op.result_types],
         properties=op.properties,
         attributes=op.attributes,
         regions=[op.detach_region(region) for region in list(op.regions)],
@@ -83,10 +90,10 @@ def _widen_combiner(op: Operation) -> None:
     block = op.regions[0].block
     combiner = cast(Operation, block.first_op)
     old = list(block.args)
-    arguments = {argument: block.insert_arg(_single(argument.type), len(block.args)) for argument in old}
+    arguments = {argument: block.insert_arg(_wide(argument.type), len(block.args)) for argument in old}
     new = type(combiner).create(
         operands=[arguments[cast(BlockArgument, operand)] for operand in combiner.operands],
-        result_types=[_single(type_) for type_ in combiner.result_types],
+        result_types=[_wide(type_) for type_ in combiner.result_types],
         properties=combiner.properties,
         attributes=combiner.attributes,
     )

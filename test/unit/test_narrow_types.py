@@ -323,3 +323,71 @@ def test_wrong_arrays_are_refused() -> None:
     text = "func.func @main(%x: tensor<2xi4>) -> tensor<2xi4> {\n  return %x : tensor<2xi4>\n}"
     with pytest.raises(TypeError, match="expected dtype int4"):
         run(text, [np.array([1, 2], np.int8)])
+
+
+@pytest.mark.parametrize("name", [*INTEGERS, *FLOATS])
+def test_constants_and_iota(name: str) -> None:
+    """Long constants become data of the program, short ones and splats code."""
+    values = np.resize(every(name), 300)
+    long, short, dtype = tensor(name, values), f"tensor<3x{name}>", values.dtype
+    text = f"""func.func @main(%x: {long}, %y: {short}) -> ({long}, {long}, {short}, tensor<4x5x{name}>) {{
+      %0 = hlo.constant dense<"0x{values.tobytes().hex()}"> : {long}
+      %1 = hlo.select %m, %0, %x : tensor<300xi1>, {long}
+      %2 = hlo.constant dense<"0x{values[1:4].tobytes().hex()}"> : {short}
+      %3 = hlo.iota dim = 1 : tensor<4x5x{name}>
+      return %0, %1, %2, %3 : {long}, {long}, {short}, tensor<4x5x{name}>
+    }}""".replace("(%x:", "(%m: tensor<300xi1>, %x:")
+    inputs = [np.arange(300) % 2 == 0, values[::-1].copy(), values[:3].copy()]
+    found = run(text, inputs)
+    for got, want in zip(found, run(text, inputs, "reference"), strict=True):
+        same(got, want, name)
+    same(found[0], values, name)
+    with np.errstate(all="ignore"):
+        same(found[3], np.broadcast_to(number_semantics.convert(np.arange(5), dtype), (4, 5)), name)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("op", ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+def test_reductions_of_narrow_integers(name: str, op: str) -> None:
+    values = np.resize(every(name), (7, 37))
+    type_, scalar, result = tensor(name, values), f"tensor<{name}>", f"tensor<7x{name}>"
+    text = f"""func.func @main(%x: {type_}, %i: {scalar}) -> {result} {{
+      %0 = hlo.reduce(%x init: %i) applies hlo.{op} across dimensions = [1] : ({type_}, {scalar}) -> {result}
+      return %0 : {result}
+    }}"""
+    inputs = [values, values[0, 1].reshape(())]
+    same(run(text, inputs)[0], run(text, inputs, "reference")[0], op)
+
+
+@pytest.mark.parametrize("name", ["i4", "ui4"])
+def test_products_of_narrow_integers(name: str) -> None:
+    """Into i32, and modulo 16 into their own type."""
+    rng = np.random.default_rng(0)
+    low, high = number_semantics.integer_bounds(INTEGERS[name])
+    x = rng.integers(low, high + 1, (33, 65)).astype(INTEGERS[name])
+    y = rng.integers(low, high + 1, (65, 17)).astype(INTEGERS[name])
+    left, right = tensor(name, x), tensor(name, y)
+    wide = "i32" if low else "ui32"
+    ops = [
+        (f"hlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({left}, {right}) -> tensor<33x17x{each}>", "")
+        for each in (wide, name)
+    ]
+    exact = x.astype(np.int64) @ y.astype(np.int64)
+    types = [f"tensor<33x17x{each}>" for each in (wide, name)]
+    ops = [(op, type_) for (op, _), type_ in zip(ops, types, strict=True)]
+    got = both({"x": (name, x), "y": (name, y)}, ops)
+    same(got[0], exact.astype(got[0].dtype), name)
+    same(got[1], exact.astype(got[1].dtype), name)
+
+
+@pytest.mark.parametrize("name", ["bf16", "f16", "f32", *IN_XLA])
+@pytest.mark.parametrize("form", [(5, 2), (4, 3), (2, 1), (8, 7), (3, 0)])
+def test_reduce_precision_is_xlas(name: str, form: tuple[int, int]) -> None:
+    x = every(name)
+    if name == "f8E8M0FNU":
+        return  # as every function of it in XLA: the least powers are flushed
+    with np.errstate(all="ignore"):
+        x = x[(np.abs(x.astype(np.float64)) >= 2.0**-126) | (x.astype(np.float64) == 0)]
+    type_ = tensor(name, x)
+    (got,) = both({"x": (name, x)}, [(f"hlo.reduce_precision %x, format = e{form[0]}m{form[1]} : {type_}", type_)])
+    same(got, np.asarray(jax.jit(lambda v: jax.lax.reduce_precision(v, *form))(x)), name)
