@@ -51,7 +51,7 @@ def _wide(type_: Attribute, element: Attribute = f32) -> Attribute:
 
 
 def _working_type(op: Operation) -> Attribute:
-    """f32; but reduce_precision, whose result depends on the exponents of the type, takes them as f16 where that can."""
+    """f32; but reduce_precision, whose result depends on the exponents of the type, takes f16 where that holds them."""
     powers = isinstance(element_of(op.operands[0]), Float8E8M0FNUType) if op.operands else False
     return f16 if isinstance(op, ReducePrecisionOp) and not powers else f32
 
