@@ -292,7 +292,9 @@ def bitcast(array: Array, dtype: np.dtype[Any], have: int, want: int) -> Array:
     flat = np.ascontiguousarray(array).reshape(-1)
     if have >= 8 and want >= 8:
         return flat.view(dtype).reshape(parts)
-    bits = np.unpackbits(flat.view(np.uint8).reshape(flat.size, -1), axis=1, count=have, bitorder="little")
+    bits = np.unpackbits(
+        flat.view(np.uint8).reshape(flat.size, array.dtype.itemsize), axis=1, count=have, bitorder="little"
+    )
     return np.packbits(bits.reshape(-1, want), axis=1, bitorder="little").view(dtype).reshape(parts)
 
 

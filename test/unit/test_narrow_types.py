@@ -391,3 +391,18 @@ def test_reduce_precision_is_xlas(name: str, form: tuple[int, int]) -> None:
     type_ = tensor(name, x)
     (got,) = both({"x": (name, x)}, [(f"hlo.reduce_precision %x, format = e{form[0]}m{form[1]} : {type_}", type_)])
     same(got, np.asarray(jax.jit(lambda v: jax.lax.reduce_precision(v, *form))(x)), name)
+
+
+def test_bitcasts_of_scalars_and_of_nothing() -> None:
+    inputs = {
+        "a": ("f32", np.array(-1.5, np.float32)),
+        "e": ("ui8", np.zeros((0, 4), np.uint8)),
+        "f": ("ui8", np.array([0, 0, 192, 191], np.uint8)),
+    }
+    ops = [
+        ("hlo.bitcast_convert %a : (tensor<f32>) -> tensor<8xui4>", "tensor<8xui4>"),
+        ("hlo.bitcast_convert %e : (tensor<0x4xui8>) -> tensor<0xf32>", "tensor<0xf32>"),
+        ("hlo.bitcast_convert %e : (tensor<0x4xui8>) -> tensor<0x4x2xi4>", "tensor<0x4x2xi4>"),
+        ("hlo.bitcast_convert %f : (tensor<4xui8>) -> tensor<f32>", "tensor<f32>"),
+    ]
+    assert both(inputs, ops)[3] == -1.5
