@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, IntegerType, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def, traits_def, var_operand_def
@@ -58,4 +66,31 @@ class ParallelForOp(IRDLOperation):
             raise VerifyException("count must be at least 1")
 
 
-DIALECT = Dialect("cpu", [ParallelForOp])
+@irdl_op_definition
+class HostCallOp(IRDLOperation):
+    """
+    Call a function of the host program: `cpu.host_call @name(%a, %b : memref<4xf32>, memref<4xf32>) {..}`.
+
+    Becomes a call of the external `void @name(void **buffers)`, which the executable binds: the addresses of the
+    operands in order, first what is read, then what is written. `target`, `call`, `operands_as` and `results_as` say
+    what the function is to do (see linalg_ext.host_call).
+    """
+
+    name = "cpu.host_call"
+
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    target = prop_def(StringAttr)
+    call = prop_def(DictionaryAttr)
+    operands_as = prop_def(ArrayAttr)
+    results_as = prop_def(ArrayAttr)
+    buffers = var_operand_def()
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$callee `(` ($buffers^ `:` type($buffers))? `)` attr-dict"
+
+    def verify_(self) -> None:
+        if len(self.operands_as.data) + len(self.results_as.data) != len(self.buffers):
+            raise VerifyException("expected a type in operands_as or results_as for each buffer")
+
+
+DIALECT = Dialect("cpu", [HostCallOp, ParallelForOp])

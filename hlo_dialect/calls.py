@@ -1,63 +1,82 @@
 """
-custom_call: an operation that the program's environment defines, by name.
+Calls: custom_call, of a target that is registered by its name, and composite, of the function that stands for it.
 
-What xhlo itself understands: the `check.*` targets (check_calls.py) and targets that only annotate their operand.
+The targets are in custom_calls/; those called `check.*` in check_calls.py.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseIntOrFPElementsAttr,
     DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
     SymbolRefAttr,
+    TensorType,
     TupleType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
+    irdl_attr_definition,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
     traits_def,
     var_operand_def,
+    var_region_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.str_enum import StrEnum
 
 from .attributes import OutputOperandAliasAttr, ints
+from .check_calls import check_name
+from .custom_calls.call import complex_view, describe_call, stored_view
+from .custom_calls.registry import run_target, target_of
 from .op import HloOp, check
+from .shapes import types_agree
 from .structural_syntax import finish_functional, print_attributes, print_functional, print_values
-from .types import Array
-
-IDENTITY_TARGETS = frozenset(
-    (
-        "Sharding",
-        "SPMDFullToShardShape",
-        "SPMDShardToFullShape",
-        "annotate_device_placement",
-        "LayoutConstraint",
-    )
-)
-"""Targets that annotate: on one device their results are their operands."""
+from .types import Array, element_of, i32, numpy_dtype, tensor_type
 
 _EFFECTS = frozenset((EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)))
 
 
 class CustomCallEffects(MemoryEffect):
-    """A custom call is taken for one with side effects unless it states `has_side_effect = false`."""
+    """A custom call has side effects where it says so, and where it is a check."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
         stated = op.properties.get("has_side_effect")
-        pure = isinstance(stated, IntegerAttr) and stated.value.data == 0
-        return frozenset() if pure else _EFFECTS
+        effects = isinstance(stated, IntegerAttr) and stated.value.data != 0
+        return _EFFECTS if effects or check_name(op) is not None else frozenset()
+
+
+class Schedule(StrEnum):
+    """When a custom call is to run among those that could."""
+
+    NONE = "NONE"
+    LATEST = "LATEST"
+    EARLIEST = "EARLIEST"
+
+
+@irdl_attr_definition
+class CustomCallScheduleAttr(EnumAttribute[Schedule], SpacedOpaqueSyntaxAttribute):
+    """`#hlo<custom_call_schedule LATEST>`: a hint that MHLO has; results do not depend on it."""
+
+    name = "hlo.custom_call_schedule"
 
 
 @irdl_op_definition
@@ -65,11 +84,12 @@ class CustomCallOp(HloOp):
     """
     Call what the environment knows as `call_target_name`.
 
-    api_version 1 to 3 pass backend_config as a string, 4 (typed FFI) as a dictionary. Layouts, aliases and called
+    api_version 0 to 3 pass backend_config as a string, 4 (typed FFI) as a dictionary. Layouts, aliases and called
     computations are kept as they are.
 
-    Shapes: operands and results as the target wants them.
-    Raises: VerifyException naming custom_call_* (the spec numbers no constraint; these are StableHLO's).
+    Shapes: operands and results as the target wants them; layouts are permutations of their dimensions.
+    Types: call_target_name (i2), has_side_effect (i3), backend_config (i4), api_version (i5), called_computations (i6).
+    Raises: VerifyException naming custom_call_* (the spec numbers no constraint but types; the others are StableHLO's).
     Spec:   https://openxla.org/stablehlo/spec#custom_call
     """
 
@@ -83,6 +103,7 @@ class CustomCallOp(HloOp):
     operand_layouts = opt_prop_def(ArrayAttr)
     result_layouts = opt_prop_def(ArrayAttr)
     output_operand_aliases = opt_prop_def(ArrayAttr[OutputOperandAliasAttr])
+    custom_call_schedule = opt_prop_def(CustomCallScheduleAttr)
     outs = var_result_def()
     traits = traits_def(CustomCallEffects())
 
@@ -110,23 +131,29 @@ class CustomCallOp(HloOp):
 
     def verify_(self) -> None:
         version = 1 if self.api_version is None else self.api_version.value.data
-        check(0 <= version <= 4, lambda: f"custom_call_api_version: {version} is not one of 0, 1, 2, 3, 4")
+        check(0 <= version <= 4, lambda: f"custom_call_i5: api_version {version} is not one of 0, 1, 2, 3, 4")
+        check(bool(self.target), "custom_call_i2: call_target_name is empty")
         config = self.backend_config
         if version == 4:
             check(
-                config is None or isinstance(config, (DictionaryAttr, StringAttr)),
-                "custom_call_backend_config: api_version 4 takes a dictionary",
+                config is None or isinstance(config, DictionaryAttr),
+                "custom_call_i4: backend_config is not a dictionary, which api_version 4 takes",
             )
         else:
             check(
                 config is None or isinstance(config, StringAttr),
-                lambda: f"custom_call_backend_config: api_version {version} takes a string",
+                lambda: f"custom_call_i4: backend_config is not a string, which api_version {version} takes",
+            )
+        for name in () if self.called_computations is None else self.called_computations.data:
+            check(
+                isinstance(cast(Attribute, name), SymbolRefAttr),
+                lambda name=name: f"custom_call_i6: {name} in called_computations is no function's name",
             )
         self._verify_layouts()
         self._verify_aliases()
 
     def _verify_layouts(self) -> None:
-        """operand_layouts and result_layouts: both or neither, one for each operand and result."""
+        """operand_layouts and result_layouts: both or neither, a permutation for each operand and result."""
         operands, results = self.operand_layouts, self.result_layouts
         check(
             (operands is None) == (results is None),
@@ -134,21 +161,28 @@ class CustomCallOp(HloOp):
         )
         if operands is None or results is None:
             return
-        types = tuple(self.result_types)
-        if len(types) == 1 and isinstance(types[0], TupleType):
-            types = types[0].types.data
-        for name, layouts, count in (
-            ("operand", operands, len(self.operands)),
-            ("result", results, len(types)),
+        for name, layouts, types in (
+            ("operand", operands, tuple(self.operand_types)),
+            ("result", results, self._result_parts()),
         ):
+            each = cast("ArrayAttr[Attribute]", layouts).data
             check(
-                len(layouts.data) == count,
-                lambda name=name, layouts=layouts, count=count: (
-                    f"custom_call_layouts: there are {len(layouts.data)} {name}_layouts for {count} {name}s"
+                len(each) == len(types),
+                lambda name=name, each=each, types=types: (
+                    f"custom_call_layouts: there are {len(each)} {name}_layouts for {len(types)} {name}s"
                 ),
             )
+            for layout, type_ in zip(each, types, strict=True):
+                _verify_layout(layout, type_, name)
+
+    def _result_parts(self) -> tuple[Attribute, ...]:
+        """The result types; of one tuple its elements'."""
+        types = tuple(self.result_types)
+        return types[0].types.data if len(types) == 1 and isinstance(types[0], TupleType) else types
 
     def _verify_aliases(self) -> None:
+        """Each alias names a part of an operand and a part of the results, of one type."""
+        results: Attribute = self.results[0].type if len(self.results) == 1 else TupleType(list(self.result_types))
         for alias in () if self.output_operand_aliases is None else self.output_operand_aliases.data:
             index = alias.operand_index.value.data
             check(
@@ -157,24 +191,143 @@ class CustomCallOp(HloOp):
                     f"custom_call_output_operand_aliases: operand_index {index} is not in [0, {len(self.operands)})"
                 ),
             )
-            outputs = ints(alias.output_tuple_indices)
-            if len(outputs) == 1 and len(self.results) > 1:
-                check(
-                    0 <= outputs[0] < len(self.results),
-                    lambda outputs=outputs: (
-                        f"custom_call_output_operand_aliases: output {outputs[0]} is not in [0, {len(self.results)})"
-                    ),
-                )
-
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        if self.target in IDENTITY_TARGETS and tuple(self.operand_types) == tuple(self.result_types):
-            return tuple(self.operands)
-        return None
+            operand = _part(self.operands[index].type, ints(alias.operand_tuple_indices), "operand_tuple_indices")
+            output = _part(results, ints(alias.output_tuple_indices), "output_tuple_indices")
+            check(
+                types_agree(operand, output),
+                lambda operand=operand, output=output: (
+                    f"custom_call_output_operand_aliases: the operand's part has type {operand}, the output's {output}"
+                ),
+            )
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
-        if self.target in IDENTITY_TARGETS and len(operands) == len(self.results):
+        target = target_of(self)
+        if target.is_identity:
             return operands
-        raise NotImplementedError(f"custom call target '{self.target}' is unknown")
+        call = describe_call(self)
+        arrays = [complex_view(array, seen) for array, seen in zip(operands, call.operands, strict=True)]
+        results = run_target(target, call, arrays)
+        return tuple(
+            stored_view(array, numpy_dtype(element_of(result)))
+            for array, result in zip(results, self.results, strict=True)
+        )
 
 
-OPS = (CustomCallOp,)
+def _verify_layout(layout: Attribute, type_: Attribute, name: str) -> None:
+    """The dimensions of a tensor, the minor ones first; none of what is no tensor."""
+    dense = cast("DenseIntOrFPElementsAttr[Any]", layout) if isinstance(layout, DenseIntOrFPElementsAttr) else None
+    known = dense is not None and isinstance(dense.get_element_type(), IndexType) and len(dense.get_shape()) == 1
+    check(known, lambda: f"custom_call_layouts: {name} layout {layout} is no vector of index")
+    assert dense is not None
+    rank = len(tensor_type(type_).get_shape()) if isinstance(type_, TensorType) else 0
+    check(
+        dense.get_shape() == (rank,) and sorted(_index_values(dense)) == list(range(rank)),
+        lambda: f"custom_call_layouts: {name} layout {layout} is no permutation of the {rank} dimensions of {type_}",
+    )
+
+
+def _index_values(dense: DenseIntOrFPElementsAttr[Any]) -> list[int]:
+    values = np.frombuffer(dense.data.data, np.int64)
+    return values.tolist() * (dense.get_shape()[0] if len(values) == 1 else 1)
+
+
+def _part(type_: Attribute, indices: Sequence[int], name: str) -> Attribute:
+    """The element of nested tuples that the indices lead to."""
+    for index in indices:
+        inside = isinstance(type_, TupleType) and 0 <= index < len(type_.types.data)
+        check(
+            inside,
+            lambda type_=type_, index=index: (
+                f"custom_call_output_operand_aliases: {name}: there is no {index} in {type_}"
+            ),
+        )
+        type_ = cast(TupleType, type_).types.data[index]
+    return type_
+
+
+_NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+")
+
+
+@irdl_op_definition
+class CompositeOp(HloOp):
+    """
+    An operation made of others: the function `decomposition` stands for it.
+
+    Shapes: operands and results are those of the decomposition (c3, c4).
+    Raises: VerifyException naming composite_c1, i3, i5; the verifier of the module names c2, c3 and c4, for which it
+            looks at the function.
+    Spec:   https://openxla.org/stablehlo/spec#composite
+    """
+
+    name = "hlo.composite"
+    inputs = var_operand_def()
+    op_name = prop_def(StringAttr, prop_name="name")
+    composite_attributes = opt_prop_def()
+    decomposition = prop_def(FlatSymbolRefAttrConstr)
+    version = opt_prop_def(IntegerAttr)
+    outs = var_result_def()
+    composite_regions = var_region_def()
+
+    @property
+    def arguments(self) -> Sequence[SSAValue]:
+        """The operands, by the name that calls of functions have for them."""
+        return self.operands
+
+    @property
+    def callee(self) -> SymbolRefAttr:
+        """The decomposition, by the name that calls of functions have for it."""
+        return cast(SymbolRefAttr, self.properties["decomposition"])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CompositeOp:
+        name = StringAttr(parser.parse_str_literal())
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        regions: list[Region] = []
+        if parser.parse_optional_punctuation("(") is not None:
+            regions.append(parser.parse_region())
+            while parser.parse_optional_punctuation(",") is not None:
+                regions.append(parser.parse_region())
+            parser.parse_punctuation(")")
+        op = finish_functional(cls, parser, operands or [], {"name": name})
+        for region in regions:
+            op.add_region(region)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_string_literal(cast(StringAttr, self.properties["name"]).data)
+        if self.operands:
+            printer.print_string(" ")
+            print_values(printer, self.operands)
+        if self.regions:
+            printer.print_string(" (")
+            printer.print_list(self.regions, printer.print_region)
+            printer.print_string(")")
+        print_attributes(printer, self, ("name",))
+        print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return tuple(self.result_types)
+
+    def verify_(self) -> None:
+        name = cast(StringAttr, self.properties["name"]).data
+        check(
+            _NAMESPACED.fullmatch(name) is not None,
+            lambda: f"composite_c1: name '{name}' has no namespace before its own name, as 'library.operation' has",
+        )
+        attributes = self.composite_attributes
+        check(
+            attributes is None or isinstance(attributes, DictionaryAttr),
+            "composite_i3: composite_attributes is not a dictionary",
+        )
+        version = self.version
+        check(
+            version is None or version.type == i32,
+            lambda: f"composite_i5: version has type {cast(Any, version).type}, expected i32",
+        )
+
+
+OPS = (CompositeOp, CustomCallOp)
+ATTRIBUTES = (CustomCallScheduleAttr,)

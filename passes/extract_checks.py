@@ -20,19 +20,17 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..hlo_dialect.calls import IDENTITY_TARGETS, CustomCallOp
 from ..hlo_dialect.check_calls import check_kind, check_name
 from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.types import tensor_type
 
 
 @dataclass(frozen=True)
 class ExtractChecksPass(HloPass):
     """
-    Checks of the entry become extra results of it; custom calls that are identities become their operands.
+    Checks of the entry become extra results of it.
 
     Before: `hlo.custom_call @check.expect_eq(%a, %b)`
     After:  `return .., %a, %b`; the module's attribute xhlo.checks says which results to compare, and how;
@@ -45,9 +43,6 @@ class ExtractChecksPass(HloPass):
     entry: str = "main"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for op in list(module.walk()):
-            if isinstance(op, CustomCallOp) and op.call_target_name.data in IDENTITY_TARGETS:
-                replace_op(op, (), list(op.operands))
         for function in module.body.block.ops:
             if (
                 isinstance(function, func.FuncOp)

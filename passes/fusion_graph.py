@@ -66,7 +66,7 @@ _ROLES: dict[type[Operation], Role] = {
     IfOp: "host",
     CaseOp: "host",
     OptimizationBarrierOp: "host",
-    CustomCallOp: "host",
+    CustomCallOp: "custom",
     FusionOp: "host",
     ReturnOp: "host",
     func.CallOp: "host",
@@ -115,6 +115,8 @@ class Node:
     """reduce: the reduced dimensions. broadcast: where each operand dimension goes."""
     operand_shape: tuple[int, ...] = ()
     """reduce, broadcast: the shape of the first operand."""
+    effects: bool = False
+    """A custom call with side effects, or control flow around one."""
     after_reduce: bool = False
     """An elementwise operation of a reduction's result: it can be the reduction's epilogue."""
     operands: list[int] = field(default_factory=list[int])
@@ -133,10 +135,24 @@ class BlockGraph:
         self.unknown_ops: list[Operation] = []
         for op in block.ops:
             self._add(op)
+        self._order_effects()
         self._bury_dead()
+
+    def _order_effects(self) -> None:
+        """Calls with side effects stay in their order: each depends on the one before it, and is never dead."""
+        last: Node | None = None
+        for node in self.nodes:
+            node.effects = has_effects(node.op)
+            if node.effects:
+                if last is not None and last.index not in node.operands:
+                    node.operands.append(last.index)
+                    last.users.append(node.index)
+                last = node
 
     def _bury_dead(self) -> None:
         for node in reversed(self.nodes):
+            if node.effects:
+                continue
             if not node.users and (node.role != "host" or isinstance(node.op, ReshapeOp)):
                 node.role = "dead"
                 for operand in node.operands:
@@ -173,6 +189,12 @@ class BlockGraph:
                     producer.users.append(node.index)
                     if node.role == "elementwise" and (producer.role == "reduce" or producer.after_reduce):
                         node.after_reduce = node.after_reduce or producer.shape == node.shape
+
+
+def has_effects(op: Operation) -> bool:
+    """Whether the operation is a custom call with side effects, or holds one."""
+    inside = op.walk() if op.regions else (op,)
+    return any(isinstance(each, CustomCallOp) and not is_side_effect_free(each) for each in inside)
 
 
 def read_values(op: Operation) -> list[SSAValue]:

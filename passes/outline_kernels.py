@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.fusion import FusionOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
@@ -67,14 +69,21 @@ class OutlineKernelsPass(HloPass):
             key = (op.kind, op.row_dims, structure(op.body))
             name = known.get(key)
             if name is None:
-                name = known[key] = _fresh_name(op.kind.data, counts, taken)
+                name = known[key] = _fresh_name(_prefix(op), counts, taken)
                 module.body.block.add_op(_function(name, op))
             call = func.CallOp(name, list(op.operands), [result.type for result in op.results])
             replace_op(op, [call], list(call.results))
 
 
-def _fresh_name(kind: str, counts: Counter[str], taken: set[str]) -> str:
-    prefix = _PREFIXES.get(kind, kind)
+def _prefix(op: FusionOp) -> str:
+    """What a kernel is called after: its kind, or the target that it calls."""
+    for inner in op.body.block.ops:
+        if isinstance(inner, CustomCallOp):
+            return "call_" + re.sub(r"[^A-Za-z0-9_.]", "_", inner.target)
+    return _PREFIXES.get(op.kind.data, op.kind.data)
+
+
+def _fresh_name(prefix: str, counts: Counter[str], taken: set[str]) -> str:
     while True:
         name = f"{prefix}_{counts[prefix]}"
         counts[prefix] += 1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FRONT = (
     "inline",
     "flatten-tuples",
+    "resolve-custom-calls",
     "extract-checks",
     "convert-chlo-to-hlo",
     "decompose-hlo",

@@ -15,6 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
+from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.creation import ConstantOp, IotaOp
 from ..hlo_dialect.diagnostics import DiagnosticError
 from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
@@ -25,7 +26,7 @@ from ..hlo_dialect.types import Array, HloTensor, constant_array, dense_constant
 MAX_ELEMENTS = 64
 
 _MOVEMENTS = (BroadcastInDimOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
-_NEVER = (ConstantOp, IotaOp)
+_NEVER = (ConstantOp, CustomCallOp, IotaOp)
 
 Dense = DenseIntOrFPElementsAttr[Any]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..hlo_dialect.collection import paused_gc
+from ..hlo_dialect.custom_calls.registry import REGISTRY
 from ..passes.pipelines import FRONT, FUSE
 from ..passes.timing import Timing
 from .registry import Target, UnknownTargetError, get_target
@@ -111,7 +112,7 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
     except UnknownTargetError as error:
         raise ValueError(str(error)) from None
     source = read_source(program)
-    key = (source.text, target, profile)
+    key = (source.text, target, profile, REGISTRY.version)
     with _CACHE.lock(key):
         executable = _CACHE.get(key)
         if executable is None:

@@ -9,7 +9,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.contraction import DotGeneralOp
+from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from .cpu.executable import Kernel
 
@@ -47,14 +49,18 @@ def describe_kernels(module: ModuleOp) -> list[Kernel]:
             continue
         types = [*function.function_type.inputs, *function.function_type.outputs]
         ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
+        call = next((op for op in ops if isinstance(op, CustomCallOp)), None)
+        library = "" if call is None else target_of(call).library
         kernels.append(
             Kernel(
                 name=function.sym_name.data,
-                kind=kind.data,
+                kind=kind.data if call is None else "library" if library else "callback",
                 ops=len(ops),
                 bytes=sum(tensor_bytes(type_) for type_ in types),
                 flops=sum(flops_of(op) for op in ops),
                 sites=sites[function.sym_name.data],
+                target="" if call is None else call.target,
+                library=library,
             )
         )
     return kernels

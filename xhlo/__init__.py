@@ -12,14 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .hlo_dialect.check_calls import CheckFailure as CheckFailure
+    from .hlo_dialect.custom_calls.call import CustomCall as CustomCall
+    from .hlo_dialect.custom_calls.registry import CustomCallError as CustomCallError
+    from .hlo_dialect.custom_calls.registry import custom_call as custom_call
+    from .hlo_dialect.custom_calls.registry import register_custom_call as register_custom_call
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
     from .targets.compile import compile_program as compile
     from .targets.cpu.executable import Executable as Executable
 
-__all__ = ["CheckFailure", "DiagnosticError", "Executable", "compile"]
+__all__ = [
+    "CheckFailure",
+    "CustomCall",
+    "CustomCallError",
+    "DiagnosticError",
+    "Executable",
+    "compile",
+    "custom_call",
+    "register_custom_call",
+]
 
 _HOMES = {
     "CheckFailure": (".hlo_dialect.check_calls", "CheckFailure"),
+    "CustomCall": (".hlo_dialect.custom_calls.call", "CustomCall"),
+    "CustomCallError": (".hlo_dialect.custom_calls.registry", "CustomCallError"),
+    "custom_call": (".hlo_dialect.custom_calls.registry", "custom_call"),
+    "register_custom_call": (".hlo_dialect.custom_calls.registry", "register_custom_call"),
     "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
     "Executable": (".targets.cpu.executable", "Executable"),
     "compile": (".targets.compile", "compile_program"),

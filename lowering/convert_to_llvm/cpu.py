@@ -1,4 +1,8 @@
-"""cpu.parallel_for to llvm: a structure of the captures, and a thunk that unpacks it on each thread."""
+"""
+cpu.parallel_for to llvm: a structure of the captures, and a thunk that unpacks it on each thread.
+
+cpu.host_call: an array of the buffers' addresses, and a call of an external function.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Operation, Region
 
-from ...dialects.cpu import ParallelForOp
+from ...dialects.cpu import HostCallOp, ParallelForOp
+from ...hlo_dialect.diagnostics import fail
 from .builder import I64, PTR, LlvmBuilder, Pattern
 from .layout import byte_width
 
@@ -54,4 +59,25 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder) -> llvm.Fu
     return llvm.FuncOp(thunk_name(body), THUNK_TYPE, llvm.LinkageAttr("internal"), body=Region(to.finish()))
 
 
-PATTERNS: Mapping[type[Operation], Pattern] = {ParallelForOp: _parallel_for}
+HOST_CALL_TYPE = llvm.LLVMFunctionType([PTR])
+
+
+def _host_call(op: HostCallOp, to: LlvmBuilder) -> None:
+    """
+    `cpu.host_call @f(%a, %b)` becomes
+
+        store a, b in an array on the stack;   call @f(array)
+    """
+    for index, buffer in enumerate(op.buffers):
+        if not to.layout(buffer.type).contiguous:
+            fail(op, f"passes buffer {index}, which is not contiguous, to a function of the host")
+    pointers = to.operands(op)
+    array = to.alloca(PTR, max(1, len(pointers)), 8)
+    for index, pointer in enumerate(pointers):
+        to.store(pointer, to.gep(array, index, PTR), 8, tagged=False)
+    name = op.callee.root_reference.data
+    to.declare(name, HOST_CALL_TYPE)
+    to.call(name, (array,), None)
+
+
+PATTERNS: Mapping[type[Operation], Pattern] = {HostCallOp: _host_call, ParallelForOp: _parallel_for}

@@ -19,6 +19,7 @@ from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from ..registry import CPU
+from .callbacks import Callbacks
 from .executable import Checker, Executable, Program
 
 if TYPE_CHECKING:
@@ -146,11 +147,12 @@ def build(
     bufferize, *loops = CPU.passes_between("linalg", "loops")
     instrument = ("instrument-kernels",) if profile else ()
     run(bufferize, *instrument, *loops)
+    callbacks = Callbacks(module)
     arena = module.attributes.get("xhlo.arena_size")
     run(*CPU.passes_between("loops", "llvm"))
     with timing.stage("emit LLVM IR"):
         text = emit_llvm_ir(module)
-    code = load(text)
+    code = load(text, imports=callbacks.addresses)
     for name, seconds in code.timings.items():
         timing.seconds[f"LLVM {name}"] = seconds
     program = Program(
@@ -162,6 +164,7 @@ def build(
         kernels=kernels,
         keep_alive=code,
         check=check,
+        callbacks=callbacks if callbacks else None,
         profiled=profile,
         stages=timing.seconds,
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.types import Array, ArrayType
+from .callbacks import Callbacks
 from .memory import POOL, Block, new_array
 
 
@@ -27,6 +28,10 @@ class Kernel:
     """Floating-point operations of one call, an elementary function counted as one."""
     sites: int
     """Places of the program that call it."""
+    target: str = ""
+    """kinds "library" and "callback": the target of the custom call that the kernel is."""
+    library: str = ""
+    """kind "library": which one."""
     calls: int = 0
     nanoseconds: int = 0
 
@@ -50,6 +55,8 @@ class Program:
     """Whatever owns the machine code."""
     check: Checker | None = None
     """Raises CheckFailure for wrong values of the extra results."""
+    callbacks: Callbacks | None = None
+    """The functions that the program calls back, if any."""
     profiled: bool = False
     stages: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds of compile time by stage, in order."""
@@ -131,9 +138,16 @@ class Executable:
         if self._program.arena_bytes:
             arena = POOL.take(self._program.arena_bytes)
             pointers.append(arena.address)
-        self._function(self._pointers(*pointers))
-        if arena is not None:
-            POOL.give_back(arena)
+        callbacks = self._program.callbacks
+        if callbacks is None:
+            self._function(self._pointers(*pointers))
+            if arena is not None:
+                POOL.give_back(arena)
+            return
+        with callbacks.run():
+            self._function(self._pointers(*pointers))
+            if arena is not None:
+                POOL.give_back(arena)
 
     def _results(self, outputs: list[Array]) -> Array | tuple[Array, ...]:
         if self._program.check is not None:

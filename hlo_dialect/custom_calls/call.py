@@ -1,0 +1,150 @@
+"""One custom call as a function that implements its target sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from ..diagnostics import fail
+from ..shapes import is_static
+from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, tensor_type
+
+CONFIGURATIONS = ("mhlo.attributes", "mhlo.backend_config", "backend_config")
+"""Where exporters put a call's attributes, as dictionaries; an entry of a later one replaces that of an earlier."""
+
+_COMPLEX = {"operand": "xhlo.complex_operands", "result": "xhlo.complex_results"}
+"""Marks of split-complex: which operands and results are pairs of real numbers now."""
+
+
+@dataclass(frozen=True)
+class CustomCall:
+    """What a target's function is told of the call: all but the arrays."""
+
+    target: str
+    attributes: Mapping[str, Any]
+    """The entries of the call's dictionaries as Python values: int, bool, float, str, tuple, dict, NumPy arrays."""
+    backend_config: str
+    """backend_config where it is a string."""
+    operands: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+    """The shapes and dtypes that the function has to return."""
+    operand_types: tuple[Attribute, ...] = ()
+    result_types: tuple[Attribute, ...] = ()
+    """The same as types of hlo."""
+    location: LocationAttr | None = field(default=None, compare=False)
+
+
+def python_value(attribute: Attribute) -> Any:
+    """An attribute as a Python value; an attribute that stands for none is given as it is."""
+    match attribute:
+        case IntegerAttr():
+            value = attribute.value.data
+            type_ = cast(Attribute, attribute.type)
+            return bool(value) if isinstance(type_, IntegerType) and type_.width.data == 1 else value  # pyright: ignore
+        case FloatAttr():
+            return float(attribute.value.data)
+        case StringAttr():
+            return attribute.data
+        case SymbolRefAttr():
+            return attribute.string_value()
+        case DictionaryAttr():
+            return {name: python_value(value) for name, value in attribute.data.items()}
+        case ArrayAttr():
+            return tuple(python_value(value) for value in cast("ArrayAttr[Attribute]", attribute).data)
+        case DenseArrayBase():
+            return tuple(cast("DenseArrayBase[Any]", attribute).get_values())
+        case DenseIntOrFPElementsAttr():
+            dense = cast("DenseIntOrFPElementsAttr[Any]", attribute)
+            return attribute if numpy_dtype(dense.get_element_type()) is None else np.array(constant_array(dense))
+        case _:
+            return attribute
+
+
+def describe_call(op: Operation) -> CustomCall:
+    """
+    The call that an `hlo.custom_call` makes, before or after split-complex.
+
+    Raises DiagnosticError for operands and results that are no arrays of a known shape.
+    """
+    operands = [_seen(op, "operand", index) for index in range(len(op.operands))]
+    results = [_seen(op, "result", index) for index in range(len(op.results))]
+    name = cast(StringAttr, op.properties["call_target_name"]).data
+    return call_of(name, {**op.properties, **op.attributes}, operands, results, op.location)
+
+
+def call_of(
+    target: str,
+    stated: Mapping[str, Attribute],
+    operands: Sequence[Attribute],
+    results: Sequence[Attribute],
+    location: LocationAttr,
+) -> CustomCall:
+    """The call of a target with what the operation states, its properties and attributes."""
+    attributes: dict[str, Any] = {}
+    for name in CONFIGURATIONS:
+        entries = stated.get(name)
+        if isinstance(entries, DictionaryAttr):
+            attributes |= {key: python_value(value) for key, value in entries.data.items()}
+    if "error_message" in stated:
+        attributes["error_message"] = python_value(stated["error_message"])
+    config = stated.get("backend_config")
+    return CustomCall(
+        target=target,
+        attributes=attributes,
+        backend_config=config.data if isinstance(config, StringAttr) else "",
+        operands=tuple(map(array_type, operands)),
+        results=tuple(map(array_type, results)),
+        operand_types=tuple(operands),
+        result_types=tuple(results),
+        location=location,
+    )
+
+
+def array_type(type_: Attribute) -> ArrayType:
+    """The array that a tensor of static shape is."""
+    tensor = tensor_type(type_)
+    dtype = numpy_dtype(tensor.element_type)
+    assert dtype is not None, "callers look at the element type first"
+    return ArrayType(tensor.get_shape(), dtype, str(tensor))
+
+
+def _seen(op: Operation, what: str, index: int) -> Attribute:
+    """The type of an operand or result as the program gives it, pairs of real numbers as complex ones."""
+    type_ = (op.operand_types if what == "operand" else op.result_types)[index]
+    if not isinstance(type_, TensorType):
+        fail(op, f"has {what} {index} of type {type_}; only tensors can be passed to a target")
+    tensor = tensor_type(cast(Attribute, type_))
+    if numpy_dtype(tensor.element_type) is None or not is_static(tensor.get_shape()):
+        fail(op, f"has {what} {index} of type {type_}; a target takes and gives arrays of a known shape and dtype")
+    marks = op.attributes.get(_COMPLEX[what])
+    if not isinstance(marks, ArrayAttr) or not cast("ArrayAttr[IntegerAttr]", marks).data[index].value.data:
+        return tensor
+    return make_tensor(tensor.get_shape()[:-1], ComplexType(cast(Any, tensor.element_type)))
+
+
+def complex_view(array: Array, seen: ArrayType) -> Array:
+    """An operand as the target's function sees it: pairs of real numbers as complex ones."""
+    return array if array.dtype == seen.dtype else np.ascontiguousarray(array).view(seen.dtype).reshape(seen.shape)
+
+
+def stored_view(array: Array, dtype: Any) -> Array:
+    """The inverse of `complex_view`, for a result."""
+    return array if array.dtype == dtype else np.ascontiguousarray(array)[..., None].view(dtype)

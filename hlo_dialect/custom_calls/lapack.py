@@ -1,0 +1,344 @@
+"""
+JAX's custom calls of LAPACK on CPUs, `lapack_<routine>_ffi`: factorizations and solvers of batches of matrices.
+
+Each function works on whole arrays: the last one or two dimensions are LAPACK's vectors and matrices, those before them
+the batch. Layouts that a call states are how a compiler would pass the matrices; the values do not depend on them.
+`info` is LAPACK's own for each matrix of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..types import Array
+from .call import CustomCall
+from .lapack_library import LIBRARY, by_columns, by_rows, call_with_workspace, call_without_info, prefix_of
+from .lapack_library import call as lapack
+from .lapack_shapes import problem_of
+from .registry import CustomCallTarget
+
+Results = tuple[Array, ...]
+NOT_FINITE = -4
+"""The info of a decomposition that is not tried, as a matrix has an infinity or NaN."""
+
+
+def letter(call: CustomCall, name: str) -> str:
+    """An attribute that is a character's number: 76 is "L"."""
+    return chr(call.attributes[name])
+
+
+def batch_of(call: CustomCall, rank: int = 2) -> tuple[int, ...]:
+    """The batch dimensions of the first operand."""
+    shape = call.operands[0].shape
+    return shape[: len(shape) - rank]
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32 if dtype.itemsize // (1 + (dtype.kind == "c")) == 4 else np.float64)
+
+
+def _indices(call: CustomCall, rank: int = 2) -> Iterator[tuple[int, ...]]:
+    return np.ndindex(*batch_of(call, rank))
+
+
+def _new(call: CustomCall, index: int, dtype: Any = None) -> Array:
+    """Zeros for a vector or scalar of each matrix, of a result's type."""
+    result = call.results[index]
+    return np.zeros(result.shape, result.dtype if dtype is None else dtype)
+
+
+def _new_matrices(call: CustomCall, index: int) -> Array:
+    """Zeros for a result's matrices, by columns."""
+    *batch, rows, columns = call.results[index].shape
+    return np.zeros((*batch, columns, rows), call.results[index].dtype)
+
+
+def _info(call: CustomCall, rank: int = 2) -> Array:
+    return np.zeros(batch_of(call, rank), np.int32)
+
+
+def potrf(call: CustomCall, x: Array) -> Results:
+    """Cholesky: the factor in the triangle that `uplo` names, the other triangle as it was; info."""
+    factor, info = by_columns(x), _info(call)
+    n, uplo = x.shape[-1], letter(call, "uplo")
+    name = f"{prefix_of(x.dtype)}potrf"
+    for index in _indices(call):
+        info[index] = lapack(name, uplo, n, factor[index], max(1, n))
+    return by_rows(factor), info
+
+
+def getrf(call: CustomCall, x: Array) -> Results:
+    """LU with partial pivoting: L and U in one matrix; the rows exchanged, counted from 1; info."""
+    factors, pivots, info = by_columns(x), _new(call, 1), _info(call)
+    m, n = x.shape[-2:]
+    name = f"{prefix_of(x.dtype)}getrf"
+    for index in _indices(call):
+        info[index] = lapack(name, m, n, factors[index], max(1, m), pivots[index])
+    return by_rows(factors), pivots, info
+
+
+def geqrf(call: CustomCall, x: Array) -> Results:
+    """QR: R, and the Householder vectors below it; their factors tau."""
+    factors, tau = by_columns(x), _new(call, 1)
+    m, n = x.shape[-2:]
+    name = f"{prefix_of(x.dtype)}geqrf"
+    for index in _indices(call):
+        _expect(call_with_workspace(name, x.dtype, (m, n, factors[index], max(1, m), tau[index])), name)
+    return by_rows(factors), tau
+
+
+def geqp3(call: CustomCall, x: Array, pivots: Array) -> Results:
+    """QR with exchanged columns: R and the Householder vectors; the columns, counted from 1; tau."""
+    factors, order, tau = by_columns(x), np.array(pivots), _new(call, 2)
+    m, n = x.shape[-2:]
+    name, real = f"{prefix_of(x.dtype)}geqp3", real_dtype(x.dtype)
+    scratch = np.empty(max(1, 2 * n), real) if x.dtype.kind == "c" else None
+    for index in _indices(call):
+        before = (m, n, factors[index], max(1, m), order[index], tau[index])
+        _expect(call_with_workspace(name, x.dtype, before, real_work=scratch), name)
+    return by_rows(factors), order, tau
+
+
+def orgqr(call: CustomCall, x: Array, tau: Array) -> Results:
+    """The first columns of Q of Householder vectors and their factors."""
+    columns, factors = by_columns(x), np.ascontiguousarray(tau)
+    m, n = x.shape[-2:]
+    name = f"{prefix_of(x.dtype)}{'un' if x.dtype.kind == 'c' else 'or'}gqr"
+    for index in _indices(call):
+        before = (m, n, tau.shape[-1], columns[index], max(1, m), factors[index])
+        _expect(call_with_workspace(name, x.dtype, before), name)
+    return (by_rows(columns),)
+
+
+def ormqr(call: CustomCall, vectors: Array, tau: Array, c: Array) -> Results:
+    """C multiplied by Q (or its transpose or adjoint) of Householder vectors, from the left or the right."""
+    result, q, factors = by_columns(c), by_columns(vectors), np.ascontiguousarray(tau)
+    m, n = c.shape[-2:]
+    is_complex = c.dtype.kind == "c"
+    name = f"{prefix_of(c.dtype)}{'un' if is_complex else 'or'}mqr"
+    side = "L" if call.attributes["left"] else "R"
+    trans = ("C" if is_complex else "T") if call.attributes["transpose"] else "N"
+    rows = max(1, vectors.shape[-2])
+    for index in _indices(call):
+        before = (side, trans, m, n, tau.shape[-1], q[index], rows, factors[index], result[index], max(1, m))
+        _expect(call_with_workspace(name, c.dtype, before), name)
+    return (by_rows(result),)
+
+
+def gesdd(call: CustomCall, x: Array) -> Results:
+    """Singular values by divide and conquer: the matrix, overwritten; s, U, V's adjoint; info."""
+    m, n = x.shape[-2:]
+    least, most = min(m, n), max(m, n)
+    mode, is_complex = letter(call, "mode"), x.dtype.kind == "c"
+    integers = np.empty(max(1, 8 * least), np.int32)
+    small = (
+        7 * least if mode == "N" else max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least)
+    )
+    scratch = np.empty(max(1, small), real_dtype(x.dtype)) if is_complex else None
+
+    def run(name: str, arrays: tuple[Any, ...]) -> int:
+        return call_with_workspace(f"{name}dd", x.dtype, (mode, *arrays), (integers,), scratch)
+
+    return _singular_values(call, x, run)
+
+
+def gesvd(call: CustomCall, x: Array) -> Results:
+    """Singular values by QR iterations; results as those of gesdd."""
+    mode, is_complex = letter(call, "mode"), x.dtype.kind == "c"
+    scratch = np.empty(max(1, 5 * min(x.shape[-2:])), real_dtype(x.dtype)) if is_complex else None
+
+    def run(name: str, arrays: tuple[Any, ...]) -> int:
+        return call_with_workspace(f"{name}vd", x.dtype, (mode, mode, *arrays), (), scratch)
+
+    return _singular_values(call, x, run)
+
+
+def _singular_values(call: CustomCall, x: Array, run: Callable[[str, tuple[Any, ...]], int]) -> Results:
+    values, u, vt = by_columns(x), _new_matrices(call, 2), _new_matrices(call, 3)
+    s, info = _new(call, 1), _info(call)
+    m, n = x.shape[-2:]
+    rows_u, rows_v = (max(1, matrices.shape[-1]) for matrices in (u, vt))
+    name = f"{prefix_of(x.dtype)}ges"
+    for index in _indices(call):
+        arrays = (m, n, values[index], max(1, m), s[index], u[index], rows_u, vt[index], rows_v)
+        info[index] = run(name, arrays) if np.isfinite(x[index]).all() else NOT_FINITE
+    return by_rows(values), s, by_rows(u), by_rows(vt), info
+
+
+def syevd(call: CustomCall, x: Array) -> Results:
+    """Eigenvectors (as columns) and eigenvalues, ascending, of a symmetric or Hermitian matrix; info."""
+    vectors, values, info = by_columns(x), _new(call, 1), _info(call)
+    n, mode, uplo = x.shape[-1], letter(call, "mode"), letter(call, "uplo")
+    is_complex, real = x.dtype.kind == "c", real_dtype(x.dtype)
+    name = f"{prefix_of(x.dtype)}{'he' if is_complex else 'sy'}evd"
+    # Sizes that LAPACK's documentation states for all modes: a query would have to be for each kind of workspace.
+    work = np.empty(2 * n + n * n + 1 if is_complex else 1 + 6 * n + 2 * n * n, x.dtype)
+    reals = np.empty(1 + 5 * n + 2 * n * n, real)
+    integers = np.empty(3 + 5 * n, np.int32)
+    scratch = (work, work.size, *((reals, reals.size) if is_complex else ()), integers, integers.size)
+    for index in _indices(call):
+        info[index] = lapack(name, mode, uplo, n, vectors[index], max(1, n), values[index], *scratch)
+    return by_rows(vectors), values, info
+
+
+def geev(call: CustomCall, x: Array) -> Results:
+    """
+    Eigenvalues and left and right eigenvectors, complex, of any matrix; info.
+
+    The eigenvalues of a real matrix are two results, their real and imaginary parts.
+    """
+    n, name = x.shape[-1], f"{prefix_of(x.dtype)}geev"
+    jobs = letter(call, "compute_left"), letter(call, "compute_right")
+    left, right = (np.zeros(x.shape, x.dtype) for _ in range(2))
+    copies, info = by_columns(x), _info(call)
+    is_complex = x.dtype.kind == "c"
+    parts = [_new(call, index) for index in range(1 if is_complex else 2)]
+    scratch = np.empty(max(1, 2 * n), real_dtype(x.dtype)) if is_complex else None
+    size = max(1, n)
+    for index in _indices(call):
+        if not np.isfinite(x[index]).all():
+            info[index] = NOT_FINITE
+            continue
+        values = [part[index] for part in parts]
+        before = (*jobs, n, copies[index], size, *values, left[index], size, right[index], size)
+        info[index] = call_with_workspace(name, x.dtype, before, real_work=scratch)
+    if not is_complex:
+        left, right = (_paired(vectors, parts[1]) for vectors in (left, right))
+    return *parts, by_rows(left), by_rows(right), info
+
+
+def _paired(vectors: Array, imaginary: Array) -> Array:
+    """
+    The complex eigenvectors of a real matrix: LAPACK gives a conjugate pair as a real and an imaginary part, one
+    after the other (along the last dimension but one here), at the eigenvalue whose imaginary part is positive.
+    """
+    result = vectors.astype(np.complex64 if vectors.dtype == np.float32 else np.complex128)
+    first = imaginary > 0
+    second = np.zeros_like(first)
+    second[..., 1:] = first[..., :-1]
+    real, imag = vectors[first], vectors[second]
+    result[first] = real + 1j * imag
+    result[second] = real - 1j * imag
+    return result
+
+
+def gees(call: CustomCall, x: Array) -> Results:
+    """Schur form: T, its vectors, the eigenvalues (two parts of a real matrix's), 0 selected ones; info."""
+    is_complex, name = x.dtype.kind == "c", f"{prefix_of(x.dtype)}gees"
+    if letter(call, "sort") != "N":
+        raise ValueError("sorted Schur forms are not supported: sort has to be 78, which is N")
+    t, vectors, info = by_columns(x), _new_matrices(call, 1), _info(call)
+    parts = [_new(call, 2 + index) for index in range(1 if is_complex else 2)]
+    selected = np.zeros(batch_of(call), np.int32)
+    n, mode = x.shape[-1], letter(call, "mode")
+    scratch = np.empty(max(1, n), real_dtype(x.dtype)) if is_complex else None
+    logicals, dimension, size = np.empty(max(1, n), np.int32), np.zeros(1, np.int32), max(1, n)
+    for index in _indices(call):
+        values = [part[index] for part in parts]
+        before = (mode, "N", None, n, t[index], size, dimension, *values, vectors[index], size)
+        info[index] = call_with_workspace(name, x.dtype, before, (logicals,), scratch)
+        selected[index] = dimension[0]
+    return by_rows(t), by_rows(vectors), *parts, selected, info
+
+
+def gehrd(call: CustomCall, x: Array) -> Results:
+    """Hessenberg form, and the Householder vectors below it; their factors; info."""
+    h, tau, info = by_columns(x), _new(call, 1), _info(call)
+    n, name = x.shape[-1], f"{prefix_of(x.dtype)}gehrd"
+    low, high = int(call.attributes["low"]), int(call.attributes["high"])
+    for index in _indices(call):
+        info[index] = call_with_workspace(name, x.dtype, (n, low, high, h[index], max(1, n), tau[index]))
+    return by_rows(h), tau, info
+
+
+def sytrd(call: CustomCall, x: Array) -> Results:
+    """Tridiagonal form of a symmetric or Hermitian matrix: the matrix, overwritten; d, e, tau; info."""
+    t, d, e, tau, info = by_columns(x), _new(call, 1), _new(call, 2), _new(call, 3), _info(call)
+    n, uplo = x.shape[-1], letter(call, "uplo")
+    name = f"{prefix_of(x.dtype)}{'he' if x.dtype.kind == 'c' else 'sy'}trd"
+    for index in _indices(call):
+        before = (uplo, n, t[index], max(1, n), d[index], e[index], tau[index])
+        info[index] = call_with_workspace(name, x.dtype, before)
+    return by_rows(t), d, e, tau, info
+
+
+def gtsv(call: CustomCall, lower: Array, diagonal: Array, upper: Array, b: Array) -> Results:
+    """Solve tridiagonal systems. All diagonals have n elements: the first of the lower, the last of the upper unused."""
+    dl, d, du = (np.array(values, order="C") for values in (lower, diagonal, upper))
+    x, info = by_columns(b), _info(call, 1)
+    n, right_sides = b.shape[-2:]
+    name = f"{prefix_of(b.dtype)}gtsv"
+    for index in _indices(call, 1):
+        info[index] = lapack(name, n, right_sides, dl[index][1:], d[index], du[index], x[index], max(1, n))
+    return dl, d, du, by_rows(x), info
+
+
+def trsm(call: CustomCall, a: Array, b: Array) -> Results:
+    """Solve triangular systems, from the left or the right."""
+    side, uplo, trans, diag = (letter(call, name) for name in ("side", "uplo", "trans_x", "diag"))
+    matrices, x = by_columns(a), by_columns(b)
+    m, n = b.shape[-2:]
+    name = f"{prefix_of(b.dtype)}trsm"
+    scale = np.ones(1, b.dtype)
+    rows = max(1, a.shape[-1])
+    for index in _indices(call):
+        call_without_info(name, side, uplo, trans, diag, m, n, scale, matrices[index], rows, x[index], max(1, m))
+    return (by_rows(x),)
+
+
+def _expect(info: int, name: str) -> None:
+    """For routines that fail only for wrong arguments, and whose calls have no result for it."""
+    if info != 0:
+        raise ValueError(f"LAPACK's {name} refuses argument {-info}")
+
+
+_ROUTINES: tuple[tuple[str, Callable[..., Results], int], ...] = (
+    ("potrf", potrf, 2),
+    ("getrf", getrf, 3),
+    ("geqrf", geqrf, 2),
+    ("geqp3", geqp3, 3),
+    ("orgqr", orgqr, 1),
+    ("ormqr", ormqr, 1),
+    ("gesdd", gesdd, 5),
+    ("gesvd", gesvd, 5),
+    ("syevd", syevd, 3),
+    ("geev", geev, 5),
+    ("gees", gees, 6),
+    ("gehrd", gehrd, 3),
+    ("sytrd", sytrd, 5),
+    ("gtsv", gtsv, 5),
+    ("trsm", trsm, 1),
+)
+"""Name, function, and the number of results for real matrices."""
+
+_COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd", "sytrd": "hetrd"}
+_ONE_PART = frozenset(("geev", "gees"))
+"""Routines that give a real matrix's eigenvalues in two results, a complex one's in one."""
+
+_DTYPES = {
+    "s": np.dtype(np.float32),
+    "d": np.dtype(np.float64),
+    "c": np.dtype(np.complex64),
+    "z": np.dtype(np.complex128),
+}
+
+
+def _checked(name: str, dtype: np.dtype[Any], results: int) -> Callable[[CustomCall], str | None]:
+    """What a call of a routine must look like: enough to keep LAPACK inside of its arrays."""
+    return lambda call: problem_of(name, dtype, results, call)
+
+
+def _targets() -> Iterator[CustomCallTarget]:
+    for name, function, results in _ROUTINES:
+        for prefix, dtype in _DTYPES.items():
+            is_complex = dtype.kind == "c"
+            full = f"lapack_{prefix}{_COMPLEX_NAMES.get(name, name) if is_complex else name}_ffi"
+            count = results - (is_complex and name in _ONE_PART)
+            check = _checked(name, dtype, count)
+            yield CustomCallTarget(full, function, check, library=LIBRARY, borrows=True)
+
+
+TARGETS = tuple(_targets())

@@ -1,0 +1,213 @@
+"""
+Targets of custom calls by name: those of this folder, those of installed packages, and those that a program registers.
+
+    @xhlo.custom_call("scaled_sum")
+    def scaled_sum(call, x, y):
+        return call.attributes["scale"] * (x + y)
+
+The function is the target's meaning to the reference interpreter, and what compiled code calls back, unless the target
+has a decomposition into other operations. A target that is not registered is refused by its name.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..diagnostics import Diagnostic, DiagnosticError, fail
+from ..types import Array, ArrayType
+from .call import CustomCall, describe_call
+
+Function = Callable[..., Any]
+"""(CustomCall, NumPy arrays of the operands ..) to an array, a tuple of them, or None where there are no results."""
+FunctionT = TypeVar("FunctionT", bound=Function)
+Check = Callable[[CustomCall], str | None]
+"""What is wrong with a call's types and attributes; None where nothing is."""
+Decomposition = Callable[[Any], Sequence[Operation] | None]
+"""Replaces a custom call where it stands; the new operations, None where it stays (see decompose_hlo.py)."""
+
+ENTRY_POINT_GROUP = "xhlo.custom_calls"
+"""Entry points of other packages; each loads as a sequence of `CustomCallTarget`."""
+
+_COLLECTED = re.compile(r"^TARGETS\b[^=\n]*=", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CustomCallTarget:
+    """What a target means."""
+
+    name: str
+    function: Function | None = None
+    """None for a target that only marks its operands, and whose results are these."""
+    check: Check | None = None
+    decomposition: Decomposition | None = None
+    """Other operations for it; they are compiled instead of a call of `function`."""
+    library: str = ""
+    """The library that the function calls: a call of compiled code, not of Python code of the user's."""
+    borrows: bool = False
+    """Whether the function leaves no reference to its arrays behind, so that it may see the program's own memory."""
+
+    @property
+    def is_identity(self) -> bool:
+        return self.function is None
+
+
+class CustomCallError(DiagnosticError):
+    """What went wrong in a target's function; `__cause__` is the exception where it raised one."""
+
+
+class Registry:
+    """Targets by name; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._targets: dict[str, CustomCallTarget] = {}
+        self._loaded = False
+        self._lock = threading.RLock()
+        self.version = 0
+        """Grows with each registration: programs compiled before may mean something else now."""
+
+    def find(self, name: str) -> CustomCallTarget | None:
+        """The target of that name, or None."""
+        self._load()
+        return self._targets.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """All names in order."""
+        self._load()
+        return tuple(sorted(self._targets))
+
+    def add(self, target: CustomCallTarget, replace: bool = False) -> None:
+        """Raises ValueError where the name is taken, unless `replace`."""
+        self._load()
+        with self._lock:
+            if target.name in self._targets and not replace:
+                raise ValueError(f"custom call target '{target.name}' is registered already (replace=True replaces it)")
+            self._targets[target.name] = target
+            self.version += 1
+
+    def remove(self, name: str) -> None:
+        """Forget a target. Raises KeyError where there is none of that name."""
+        self._load()
+        with self._lock:
+            del self._targets[name]
+            self.version += 1
+
+    def _load(self) -> None:
+        """The targets of this folder and of installed packages, once."""
+        if self._loaded:
+            return
+        with self._lock:
+            if self._loaded:
+                return
+            self._loaded = True
+            for family in _families():
+                self._targets |= {target.name: target for target in family}
+            for point in entry_points(group=ENTRY_POINT_GROUP):
+                self._targets |= {target.name: target for target in point.load()}
+
+
+def _families() -> Iterator[Sequence[CustomCallTarget]]:
+    """The `TARGETS` of this folder's files, in the order of their names."""
+    folder = Path(__file__).parent
+    for path in sorted(folder.glob("*.py")):
+        if _COLLECTED.search(path.read_text(encoding="utf-8")):
+            yield import_module(f".{path.stem}", __package__).TARGETS
+
+
+REGISTRY = Registry()
+"""The process's targets."""
+
+
+def register_custom_call(
+    name: str,
+    function: Function,
+    *,
+    check: Check | None = None,
+    decomposition: Decomposition | None = None,
+    replace: bool = False,
+) -> None:
+    """
+    Make `function` the meaning of the custom call target `name`.
+
+    `function(call, *operands)` gets a `CustomCall` and NumPy arrays, and returns the results: exactly the shapes and
+    dtypes of `call.results`. `check(call)` returns what is wrong with a call's types and attributes, or None; it is asked
+    before anything runs. `decomposition(op)` puts other operations in the place of the call: then nothing is called back.
+    Raises ValueError where the name is taken, unless `replace`.
+    """
+    REGISTRY.add(CustomCallTarget(name, function, check, decomposition), replace)
+
+
+def custom_call(
+    name: str,
+    *,
+    check: Check | None = None,
+    decomposition: Decomposition | None = None,
+    replace: bool = False,
+) -> Callable[[FunctionT], FunctionT]:
+    """The decorator form of `register_custom_call`."""
+
+    def register(function: FunctionT) -> FunctionT:
+        register_custom_call(name, function, check=check, decomposition=decomposition, replace=replace)
+        return function
+
+    return register
+
+
+def target_of(op: Operation) -> CustomCallTarget:
+    """The target that a custom call names, the call checked. Raises DiagnosticError for unknown and misused ones."""
+    name = cast(Any, op.properties["call_target_name"]).data
+    target = REGISTRY.find(name)
+    if target is None:
+        fail(op, f"calls the target '{name}', which is not registered (xhlo.register_custom_call registers targets)")
+    if target.is_identity:
+        if tuple(op.operand_types) != tuple(op.result_types):
+            fail(op, f"calls '{name}', whose results are its operands, with results of other types")
+    else:
+        call = describe_call(op)
+        problem = None if target.check is None else target.check(call)
+        if problem is not None:
+            fail(op, f"calls '{name}' wrongly: {problem}")
+    return target
+
+
+def run_target(target: CustomCallTarget, call: CustomCall, operands: Sequence[Array]) -> tuple[Array, ...]:
+    """
+    The results of a call, exactly of the types that it states.
+
+    Raises CustomCallError, at the call's place, for what the function raises and for results that do not fit.
+    """
+    assert target.function is not None
+    try:
+        given = target.function(call, *operands)
+    except Exception as error:
+        raise failure(call, f"custom call '{call.target}': {type(error).__name__}: {error}") from error
+    results: tuple[Any, ...] = () if given is None else given if isinstance(given, tuple) else (given,)  # pyright: ignore
+    if len(results) != len(call.results):
+        raise failure(
+            call, f"custom call '{call.target}' returned {len(results)} results, expected {len(call.results)}"
+        )
+    return tuple(_fitting(call, index, *pair) for index, pair in enumerate(zip(results, call.results, strict=True)))
+
+
+def _fitting(call: CustomCall, index: int, value: Any, wanted: ArrayType) -> Array:
+    array: Array = np.asarray(value)
+    if array.shape != wanted.shape or array.dtype != wanted.dtype:
+        message = f"custom call '{call.target}' returned result {index} as {array.dtype}{list(array.shape)}"
+        raise failure(call, f"{message}, expected {wanted.dtype}{list(wanted.shape)}")
+    return array
+
+
+def failure(call: CustomCall, message: str) -> CustomCallError:
+    """The error about a call, at its place."""
+    if call.location is None:
+        return CustomCallError(Diagnostic("error", message))
+    return CustomCallError(Diagnostic("error", message, call.location))

@@ -1,0 +1,41 @@
+"""Custom calls by what their targets mean: marks vanish, composed ones become other operations, unknown ones are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ..hlo_dialect.calls import CustomCallOp
+from ..hlo_dialect.check_calls import is_check
+from ..hlo_dialect.custom_calls.registry import target_of
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import replace_op
+
+
+@dataclass(frozen=True)
+class ResolveCustomCallsPass(HloPass):
+    """
+    Replace custom calls whose targets are marks or have a decomposition; refuse those of unknown targets.
+
+    Before: `%1 = hlo.custom_call @Sharding(%0)`, `%2 = hlo.custom_call @lapack_spotrf_ffi(%1)`
+    After:  the second call alone, of %0: the function that is registered for its target runs when the program does
+    Assumes: the level after inline and flatten-tuples: operands and results are tensors. Checks stay as they are.
+    Leaves: custom calls of functions only.
+    """
+
+    name = "resolve-custom-calls"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        waiting = [op for op in module.walk() if isinstance(op, CustomCallOp)]
+        while waiting:
+            op = waiting.pop()
+            if is_check(op):
+                continue
+            target = target_of(op)
+            if target.is_identity:
+                replace_op(op, (), list(op.operands))
+            elif target.decomposition is not None:
+                new_ops = target.decomposition(op) or ()
+                waiting += [inner for new in new_ops for inner in new.walk() if isinstance(inner, CustomCallOp)]
