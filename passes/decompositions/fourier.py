@@ -1,36 +1,36 @@
 """
 Fourier transforms as matrix products.
 
-Numbers are kept as one real tensor with the parts in front: (2, .., n, ..). A transform of n = r * m elements is
-Cooley and Tukey's: the dimension becomes (r, m), a product with the (2, r) x (2, r) matrix of a DFT of r elements takes
-the r to the front, a twiddle factor multiplies each element, and m is transformed in its turn. Since every product puts
-its new digit in front of the older ones, frequencies come out in order (Stockham), and the dimensions of a
-transform of several in theirs. Lengths with a large prime factor are convolutions of a power of two (Bluestein).
+Numbers are kept as one real tensor that has both parts along one dimension. A transform of n = r * m elements is
+Cooley and Tukey's: the dimension becomes (r, m), a product with the (2, r) x (2, r) matrix of a DFT of r elements turns
+the digit r of time into one of frequency, a twiddle factor multiplies each element, and m is transformed in its turn.
+Where the products put a new digit depends on the batch: in front of the older ones, so that frequencies come out in
+order (Stockham), or behind all the rest, which leaves a permutation of each batch element to the end. Lengths with a
+large prime factor are convolutions of a power of two (Bluestein).
 
-Tables are computed in double precision; a long table of twiddles is the product of two short ones.
+Tables are computed in double precision; a long table of twiddles is the product of two short ones, and long chirps
+are computed by the program itself.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_array, int_attr
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_array
 from ...hlo_dialect.contraction import DotGeneralOp
 from ...hlo_dialect.conversion import ComplexOp, ImagOp, RealOp
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.elementwise_binary import AddOp, MultiplyOp
-from ...hlo_dialect.elementwise_unary import NegateOp
-from ...hlo_dialect.expressions import Builder, Tensor, decomposed
-from ...hlo_dialect.fourier import FftOp, FftType
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.expressions import Tensor, decomposed
+from ...hlo_dialect.fourier import FftOp, FftType, half
+from ...hlo_dialect.movement import TransposeOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
-from ...hlo_dialect.types import Array, element_of, is_complex, make_tensor, numpy_dtype, shape_of
+from ...hlo_dialect.types import Array, element_of, is_complex, shape_of
+from .fourier_tables import TensorBuilder, chirp_of, mirrored_chirp, roots
 
 MAX_RADIX = 32
 """Elements of the largest DFT that several digits share."""
@@ -40,6 +40,19 @@ MAX_PRIME = 64
 
 MAX_TABLE = 1 << 14
 """Twiddle factors that are written out; more are products of two tables."""
+
+MAX_CHIRP = 1 << 14
+"""Elements of a chirp that are written out; longer ones are computed."""
+
+MAX_PERMUTED = 1 << 15
+"""Elements of a batch element that is permuted at the end: about what the second-level cache holds."""
+
+Label: TypeAlias = tuple[int, int]
+"""What a dimension of a tensor under transformation is: (axis, 0) one of time, (axis, d) digit d of frequency."""
+
+PART: Label = (-1, 0)
+TIME_DIGIT = -1
+"""The digit of time that the next product takes."""
 
 
 def radices(n: int) -> tuple[int, ...] | None:
@@ -64,205 +77,180 @@ def radices(n: int) -> tuple[int, ...] | None:
     return tuple(primes) or (1,)
 
 
-def _roots(numerators: Array, n: int, sign: int) -> tuple[Array, Array]:
-    """cos and sin of `sign * 2 pi * numerators / n`."""
-    angle = (2 * np.pi / n) * (numerators % n)
-    return np.cos(angle), sign * np.sin(angle)
+@dataclass(frozen=True)
+class _Labelled:
+    """A tensor and what its dimensions are."""
+
+    value: SSAValue
+    labels: tuple[Label, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.value)
+
+    def dim(self, label: Label) -> int:
+        return self.labels.index(label)
+
+    def size(self, label: Label) -> int:
+        return self.shape[self.dim(label)]
 
 
-class _Transformer:
-    """Builds transforms of real tensors with the two parts in dimension 0."""
+class _Transformer(TensorBuilder):
+    """Builds transforms of labelled tensors."""
 
-    def __init__(self, part: Attribute, sign: int):
-        self.builder = Builder()
-        self.part = part
+    def __init__(self, part: Attribute, sign: int, in_front: bool):
+        super().__init__(part)
         self.sign = sign
         """-1 of forward transforms."""
+        self.in_front = in_front
+        """Whether new digits go in front of everything, or behind."""
 
-    def op(
-        self, cls: type[Operation], operands: Sequence[SSAValue], shape: Sequence[int], **properties: Attribute
-    ) -> SSAValue:
-        type_ = make_tensor(tuple(shape), self.part)
-        return self.builder.add(cls.create(operands=operands, result_types=[type_], properties=properties)).value
+    def scaled(self, x: _Labelled, cos: SSAValue, sin: SSAValue) -> _Labelled:
+        """The complex product with `cos + i sin`, tensors of x's shape."""
+        dim = x.dim(PART)
+        signs = self.broadcast(self.constant(np.array([-1.0, 1.0])), x.shape, (dim,))
+        turned = self.multiply(self.reverse(x.value, dim), self.multiply(sin, signs))
+        return _Labelled(self.add(self.multiply(x.value, cos), turned), x.labels)
 
-    def constant(self, array: Array) -> SSAValue:
-        dtype: Any = numpy_dtype(self.part)
-        return self.builder.add(ConstantOp.of(np.ascontiguousarray(array.astype(dtype)))).value
+    def along(self, x: _Labelled, table: Array | SSAValue, *labels: Label) -> SSAValue:
+        """A table whose dimensions are these of x, in every element of x's shape."""
+        dims = [x.dim(label) for label in labels]
+        if not isinstance(table, SSAValue):
+            table = self.constant(np.transpose(table, np.argsort(dims)))
+            dims.sort()
+        return self.broadcast(table, x.shape, dims)
 
-    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        return value if shape_of(value) == tuple(shape) else self.op(ReshapeOp, [value], shape)
+    def split(self, x: _Labelled, label: Label, sizes: Sequence[int], labels: Sequence[Label]) -> _Labelled:
+        dim = x.dim(label)
+        value = self.reshape(x.value, (*x.shape[:dim], *sizes, *x.shape[dim + 1 :]))
+        return _Labelled(value, (*x.labels[:dim], *labels, *x.labels[dim + 1 :]))
 
-    def broadcast(self, value: SSAValue, shape: Sequence[int], dims: Sequence[int]) -> SSAValue:
-        return self.op(BroadcastInDimOp, [value], shape, broadcast_dimensions=int_array(dims))
+    def permuted(self, x: _Labelled, labels: Sequence[Label]) -> _Labelled:
+        order = [x.dim(label) for label in labels]
+        if order == list(range(len(order))):
+            return x
+        shape = [x.shape[dim] for dim in order]
+        return _Labelled(self.op(TransposeOp, [x.value], shape, permutation=int_array(order)), tuple(labels))
 
-    def add(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.op(AddOp, [first, second], shape_of(first))
+    def merged(self, x: _Labelled, axis: int) -> _Labelled:
+        """The digits of frequency as one dimension, (axis, 0)."""
+        digits = sorted((label for label in x.labels if label[0] == axis and label != PART), reverse=True)
+        first = min(map(x.dim, digits))
+        others = [label for label in x.labels if label not in digits]
+        before = sum(x.dim(label) < first for label in others)
+        x = self.permuted(x, (*others[:before], *digits, *others[before:]))
+        size = math.prod(map(x.size, digits))
+        value = self.reshape(x.value, (*x.shape[:before], size, *x.shape[before + len(digits) :]))
+        return _Labelled(value, (*others[:before], (axis, 0), *others[before:]))
 
-    def multiply(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.op(MultiplyOp, [first, second], shape_of(first))
+    # One axis.
 
-    def slice(self, value: SSAValue, dim: int, start: int, limit: int) -> SSAValue:
-        shape = shape_of(value)
-        if (start, limit) == (0, shape[dim]):
-            return value
-        starts, limits = [0] * len(shape), list(shape)
-        starts[dim], limits[dim] = start, limit
-        sizes = [limit - start for start, limit in zip(starts, limits, strict=True)]
-        return self.op(
-            SliceOp,
-            [value],
-            sizes,
-            start_indices=int_array(starts),
-            limit_indices=int_array(limits),
-            strides=int_array([1] * len(shape)),
-        )
+    def transform(self, x: _Labelled, axis: int, scale: float = 1.0) -> _Labelled:
+        """The transform of an axis, whose dimension becomes digits of frequency; a real `x` has one part."""
+        factors = radices(x.size((axis, 0)))
+        return self.bluestein(x, axis, scale) if factors is None else self.cooley_tukey(x, axis, factors, scale)
 
-    def concatenate(self, values: Sequence[SSAValue], dim: int) -> SSAValue:
-        shape = list(shape_of(values[0]))
-        shape[dim] = sum(shape_of(value)[dim] for value in values)
-        return self.op(ConcatenateOp, values, shape, dimension=int_attr(dim))
-
-    def reverse(self, value: SSAValue, dim: int) -> SSAValue:
-        return self.op(ReverseOp, [value], shape_of(value), dimensions=int_array([dim]))
-
-    def join(self, re: SSAValue, im: SSAValue) -> SSAValue:
-        """The parts as one tensor."""
-        shape = (1, *shape_of(re))
-        return self.concatenate([self.reshape(re, shape), self.reshape(im, shape)], 0)
-
-    def parted(self, value: SSAValue, part: int) -> SSAValue:
-        """One of the two parts."""
-        return self.reshape(self.slice(value, 0, part, part + 1), shape_of(value)[1:])
-
-    def scaled(self, value: SSAValue, cos: SSAValue, sin: SSAValue) -> SSAValue:
-        """The complex product with `cos + i sin`, tensors of the value's shape; the sign is negative in part 0."""
-        return self.add(self.multiply(value, cos), self.multiply(self.reverse(value, 0), sin))
-
-    def factors(self, value: SSAValue, table: tuple[Array, Array], dims: Sequence[int]) -> tuple[SSAValue, SSAValue]:
-        """Complex factors, given along `dims`, as `scaled` takes them."""
-        cos, sin = table
-        shape = shape_of(value)
-        signed = self.constant(np.stack((-sin, sin)))
-        return self.broadcast(self.constant(cos), shape, dims), self.broadcast(signed, shape, (0, *dims))
-
-    # One dimension.
-
-    def transform(self, value: SSAValue, dim: int, scale: float = 1.0) -> SSAValue:
-        """The transform of a dimension, which moves to the front, behind the parts; a real `value` has one part."""
-        n = shape_of(value)[dim]
-        found = radices(n)
-        return self.bluestein(value, dim, scale) if found is None else self.cooley_tukey(value, dim, found, scale)
-
-    def cooley_tukey(self, value: SSAValue, dim: int, factors: Sequence[int], scale: float) -> SSAValue:
-        outer = shape_of(value)[1:dim]
-        inner = shape_of(value)[dim + 1 :]
-        length, digits = shape_of(value)[dim], 0
-        for radix in factors:
+    def cooley_tukey(self, x: _Labelled, axis: int, factors: Sequence[int], scale: float) -> _Labelled:
+        time, length = (axis, 0), x.size((axis, 0))
+        for digit, radix in enumerate(factors, 1):
             rest = length // radix
-            shape = shape_of(value)
-            split = self.reshape(value, (*shape[:dim], radix, rest, *shape[dim + 1 :]))
-            value = self.product(split, dim, radix, scale if rest == 1 else 1.0)
-            digits, dim = digits + 1, dim + 1
+            x = self.split(x, time, (radix, rest), ((axis, TIME_DIGIT), time))
+            x = self.product(x, axis, digit, scale if rest == 1 else 1.0)
             if rest > 1:
-                value = self.twiddle(value, dim, radix, length)
+                x = self.twiddle(x, (axis, digit), time, length)
             length = rest
-        return self.reshape(value, (2, math.prod(factors), *outer, *inner))
+        return self.split(x, time, (), ())
 
-    def product(self, value: SSAValue, dim: int, radix: int, scale: float) -> SSAValue:
-        """The DFT of dimension `dim`, of the next digit of time; its digit of frequency goes to the front."""
+    def product(self, x: _Labelled, axis: int, digit: int, scale: float) -> _Labelled:
+        """The DFT of a digit of time, which becomes one of frequency."""
+        taken = (PART, (axis, TIME_DIGIT))
+        dims = [x.dim(label) for label in taken]
+        radix, parts = x.shape[dims[1]], x.shape[dims[0]]
         numbers = np.arange(radix)
-        cos, sin = _roots(np.outer(numbers, numbers), radix, self.sign)
+        cos, sin = roots(np.outer(numbers, numbers), radix, self.sign)
         matrix = np.stack((np.stack((cos, -sin), axis=1), np.stack((sin, cos), axis=1))) * scale
-        shape = shape_of(value)
-        matrix = matrix[:, :, : shape[0]]
-        rest = [size for index, size in enumerate(shape) if index not in (0, dim)]
-        numbering = DotDimensionNumbersAttr.of(lhs_contracting=(2, 3), rhs_contracting=(0, dim))
-        table = self.constant(matrix)
-        return self.op(DotGeneralOp, [table, value], (2, radix, *rest), dot_dimension_numbers=numbering)
+        table = self.constant(matrix[:, :, :parts])
+        others = tuple(label for label in x.labels if label not in taken)
+        rest = [x.size(label) for label in others]
+        made = (PART, (axis, digit))
+        if self.in_front:
+            numbering = DotDimensionNumbersAttr.of(lhs_contracting=(2, 3), rhs_contracting=dims)
+            operands, shape, labels = [table, x.value], (2, radix, *rest), (*made, *others)
+        else:
+            numbering = DotDimensionNumbersAttr.of(lhs_contracting=dims, rhs_contracting=(2, 3))
+            operands, shape, labels = [x.value, table], (*rest, 2, radix), (*others, *made)
+        return _Labelled(self.op(DotGeneralOp, operands, shape, dot_dimension_numbers=numbering), labels)
 
-    def twiddle(self, value: SSAValue, dim: int, radix: int, length: int) -> SSAValue:
-        """Element (k, j), of dimensions 1 and `dim`, times the root of unity of k * j / length."""
-        shape = shape_of(value)
-        rest = length // radix
-        ks = np.arange(radix)
+    def twiddle(self, x: _Labelled, made: Label, time: Label, length: int) -> _Labelled:
+        """Element (k, j) of two dimensions times the root of unity of k * j / length."""
+        ks, rest = np.arange(x.size(made)), x.size(time)
         if length <= MAX_TABLE:
-            table = _roots(np.outer(ks, np.arange(rest)), length, self.sign)
-            return self.scaled(value, *self.factors(value, table, (1, dim)))
-        low = max(d for d in range(1, math.isqrt(rest) + 1) if rest % d == 0)
-        low = rest // low
-        split = self.reshape(value, (*shape[:dim], rest // low, low, *shape[dim + 1 :]))
-        coarse = _roots(np.outer(ks, np.arange(rest // low) * low), length, self.sign)
-        fine = _roots(np.outer(ks, np.arange(low)), length, self.sign)
-        cos, sin = self.both(split, coarse, fine, dim)
-        return self.reshape(self.scaled(split, cos, sin), shape)
+            cos, sin = roots(np.outer(ks, np.arange(rest)), length, self.sign)
+            return self.scaled(x, self.along(x, cos, made, time), self.along(x, sin, made, time))
+        coarse = max(d for d in range(1, math.isqrt(rest) + 1) if rest % d == 0)
+        fine, axis = rest // coarse, time[0]
+        high, low = (axis, TIME_DIGIT), time
+        x = self.split(x, time, (coarse, fine), (high, low))
+        c1, s1 = (
+            self.along(x, table, made, high)
+            for table in roots(np.outer(ks, np.arange(coarse) * fine), length, self.sign)
+        )
+        c2, s2 = (self.along(x, table, made, low) for table in roots(np.outer(ks, np.arange(fine)), length, self.sign))
+        cos = self.subtract(self.multiply(c1, c2), self.multiply(s1, s2))
+        sin = self.add(self.multiply(s1, c2), self.multiply(c1, s2))
+        x = self.scaled(x, cos, sin)
+        dim = x.dim(high)
+        value = self.reshape(x.value, (*x.shape[:dim], rest, *x.shape[dim + 2 :]))
+        return _Labelled(value, (*x.labels[:dim], *x.labels[dim + 1 :]))
 
-    def both(
-        self, value: SSAValue, coarse: tuple[Array, Array], fine: tuple[Array, Array], dim: int
-    ) -> tuple[SSAValue, SSAValue]:
-        """The products of factors along dimensions (1, dim) and (1, dim + 1), as `scaled` takes them."""
-        shape = shape_of(value)
-        (cos1, sin1), (cos2, sin2) = coarse, fine
-
-        def along(array: Array, *dims: int) -> SSAValue:
-            return self.broadcast(self.constant(array), shape, dims)
-
-        signs = np.array([-1.0, 1.0])[:, None, None]
-        c1, s1 = along(cos1, 1, dim), along(sin1, 1, dim)
-        c2, minus_s2 = along(cos2, 1, dim + 1), along(-sin2, 1, dim + 1)
-        cos = self.add(self.multiply(c1, c2), self.multiply(s1, minus_s2))
-        signed_s1, signed_c1 = along(signs * sin1, 0, 1, dim), along(signs * cos1, 0, 1, dim)
-        s2 = along(sin2, 1, dim + 1)
-        return cos, self.add(self.multiply(signed_s1, c2), self.multiply(signed_c1, s2))
-
-    def bluestein(self, value: SSAValue, dim: int, scale: float) -> SSAValue:
+    def bluestein(self, x: _Labelled, axis: int, scale: float) -> _Labelled:
         """
         sum_j x_j w^(j k) is w^(k k / 2) sum_j (x_j w^(j j / 2)) w^(-(k - j)^2 / 2): a convolution, by transforms of a
         power of two elements.
         """
-        n = shape_of(value)[dim]
+        time = (axis, 0)
+        n = x.size(time)
         size = 1 << (2 * n - 2).bit_length()
-        squares = np.array([j * j % (2 * n) for j in range(n)], np.int64)
-        chirp = _roots(squares, 2 * n, self.sign)
-        if shape_of(value)[0] == 1:
-            value = self.concatenate([value, self.zeros(value)], 0)
-        value = self.scaled(value, *self.factors(value, chirp, (dim,)))
-        value = self.padded(value, dim, size)
-        kernel = np.zeros(size, np.complex128)
-        kernel[:n] = chirp[0] - 1j * chirp[1]
-        kernel[size - n + 1 :] = kernel[1:n][::-1]
-        spectrum = np.fft.fft(kernel) if self.sign < 0 else np.fft.ifft(kernel) * size
-        forward = cast("tuple[int, ...]", radices(size))
-        value = self.cooley_tukey(value, dim, forward, 1.0)
-        value = self.scaled(value, *self.factors(value, (spectrum.real, spectrum.imag), (1,)))
-        back = _Transformer(self.part, -self.sign)
+        factors = cast("tuple[int, ...]", radices(size))
+        chirp = chirp_of(self, n, self.sign, n > MAX_CHIRP)
+        if x.size(PART) == 1:
+            x = _Labelled(self.concatenate([x.value, self.zeros(x.shape)], x.dim(PART)), x.labels)
+        x = self.scaled(x, *(self.along(x, table, time) for table in chirp))
+        x = _Labelled(self.padded(x.value, x.dim(time), size), x.labels)
+        x = self.merged(self.cooley_tukey(x, axis, factors, 1.0), axis)
+        x = self.scaled(x, *(self.along(x, table, time) for table in self.kernel(n, size, factors)))
+        back = _Transformer(self.part, -self.sign, self.in_front)
         back.builder = self.builder
-        value = self.slice(back.cooley_tukey(value, 1, forward, 1.0 / size), 1, 0, n)
-        final = (chirp[0] * scale, chirp[1] * scale)
-        return self.scaled(value, *self.factors(value, final, (1,)))
+        x = self.merged(back.cooley_tukey(x, axis, factors, scale / size), axis)
+        x = _Labelled(self.slice(x.value, x.dim(time), 0, n), x.labels)
+        x = self.scaled(x, *(self.along(x, table, time) for table in chirp))
+        return _Labelled(x.value, tuple((axis, 1) if label == time else label for label in x.labels))
 
-    def zeros(self, like: SSAValue) -> SSAValue:
-        return self.builder.constant(0.0, make_tensor(shape_of(like), self.part))
+    def kernel(self, n: int, size: int, factors: Sequence[int]) -> tuple[Array | SSAValue, Array | SSAValue]:
+        """The transform of the chirp that Bluestein's convolution is with."""
+        if n <= MAX_CHIRP:
+            re, im = cast("tuple[Array, Array]", chirp_of(self, n, -self.sign, False))
+            chirp = np.zeros(size, np.complex128)
+            chirp[:n] = re + 1j * im
+            chirp[size - n + 1 :] = chirp[1:n][::-1]
+            spectrum = np.fft.fft(chirp) if self.sign < 0 else np.fft.ifft(chirp) * size
+            return spectrum.real, spectrum.imag
+        forward = _Transformer(self.part, self.sign, True)
+        forward.builder = self.builder
+        start = _Labelled(self.join(*mirrored_chirp(self, n, size, -self.sign)), (PART, (0, 0)))
+        found = forward.merged(forward.cooley_tukey(start, 0, factors, 1.0), 0)
+        return self.parted(found.value, 0, 0), self.parted(found.value, 0, 1)
 
-    def padded(self, value: SSAValue, dim: int, size: int) -> SSAValue:
-        shape = list(shape_of(value))
-        high = [0] * len(shape)
-        high[dim] = size - shape[dim]
-        shape[dim] = size
-        zero = self.builder.constant(0.0, make_tensor((), self.part))
-        none = int_array([0] * len(high))
-        return self.op(
-            PadOp, [value, zero], shape, edge_padding_low=none, edge_padding_high=int_array(high), interior_padding=none
-        )
-
-    def hermitian(self, value: SSAValue, n: int) -> SSAValue:
-        """The whole spectrum, in the last dimension, of real numbers of which the first half is given."""
-        dim = len(shape_of(value)) - 1
-        mirrored = n - shape_of(value)[dim]
+    def hermitian(self, x: _Labelled, axis: int, n: int) -> _Labelled:
+        """The whole spectrum of real numbers, in one dimension, of which the first half is given."""
+        dim, parts = x.dim((axis, 0)), x.dim(PART)
+        mirrored = n - x.shape[dim]
         if mirrored == 0:
-            return value
-        tail = self.reverse(self.slice(value, dim, 1, 1 + mirrored), dim)
-        re, im = self.slice(tail, 0, 0, 1), self.slice(tail, 0, 1, 2)
-        return self.concatenate([value, self.concatenate([re, self.op(NegateOp, [im], shape_of(im))], 0)], dim)
+            return x
+        tail = self.reverse(self.slice(x.value, dim, 1, 1 + mirrored), dim)
+        re, im = self.slice(tail, parts, 0, 1), self.slice(tail, parts, 1, 2)
+        conjugate = self.concatenate([re, self.negate(im)], parts)
+        return _Labelled(self.concatenate([x.value, conjugate], dim), x.labels)
 
 
 def _fft(op: FftOp) -> Sequence[Operation]:
@@ -275,40 +263,46 @@ def _fft(op: FftOp) -> Sequence[Operation]:
         return ()
     element = element_of(op.operand)
     part: Attribute = cast(Any, element).element_type if is_complex(element) else element
-    transformer = _Transformer(part, -1 if op.kind in (FftType.FFT, FftType.RFFT) else 1)
     rank, count = len(shape), len(op.lengths)
+    batch, whole = math.prod(shape[: rank - count]), math.prod(shape[rank - count :])
+    sign = -1 if op.kind in (FftType.FFT, FftType.RFFT) else 1
+    transformer = _Transformer(part, sign, batch == 1 or whole > MAX_PERMUTED)
     if op.kind is FftType.RFFT:
         value = transformer.reshape(op.operand, (1, *shape))
     else:
-        parts = [transformer.op(cls, [op.operand], shape) for cls in (RealOp, ImagOp)]
-        value = transformer.join(*parts)
-    inverse = op.kind in (FftType.IFFT, FftType.IRFFT)
-    sizes = op.lengths if op.kind in (FftType.RFFT, FftType.IRFFT) else shape[rank - count :]
-    scale = 1.0 / math.prod(sizes) if inverse else 1.0
+        value = transformer.join(*(transformer.op(cls, [op.operand], shape) for cls in (RealOp, ImagOp)))
+    x = _transformed(transformer, op, _Labelled(value, (PART, *((axis, 0) for axis in range(rank)))))
+    return decomposed(op, transformer.builder, _result(transformer, op, x))
+
+
+def _transformed(transformer: _Transformer, op: FftOp, x: _Labelled) -> _Labelled:
+    """All axes transformed, from the last on; the halved one of IRFFT at the end."""
+    rank, count = len(shape_of(op.operand)), len(op.lengths)
+    axes = list(range(rank - count, rank))
     if op.kind is FftType.IRFFT:
-        for _ in range(count - 1):
-            value = transformer.transform(value, rank - 1)
-        value = transformer.transform(transformer.hermitian(value, sizes[-1]), rank, scale)
-        # (2, last, other transformed dimensions.., batch..)
-        order = (*range(count, rank), *range(1, count), 0)
-    else:
-        for index in range(count):
-            value = transformer.transform(value, rank, scale if index == count - 1 else 1.0)
-            if index == 0 and op.kind is FftType.RFFT:
-                value = transformer.slice(value, 1, 0, sizes[-1] // 2 + 1)
-        order = (*range(count, rank), *range(count))
-    return decomposed(op, transformer.builder, _result(transformer, op, value, order))
+        for axis in reversed(axes[:-1]):
+            x = transformer.transform(x, axis)
+        x = transformer.hermitian(x, axes[-1], op.lengths[-1])
+        return transformer.transform(x, axes[-1], 1.0 / math.prod(op.lengths))
+    scale = 1.0 / math.prod(shape_of(op.operand)[rank - count :]) if op.kind is FftType.IFFT else 1.0
+    for axis in reversed(axes):
+        x = transformer.transform(x, axis, scale if axis == axes[0] else 1.0)
+        if axis == axes[-1] and op.kind is FftType.RFFT:
+            x = transformer.merged(x, axis)
+            value = transformer.slice(x.value, x.dim((axis, 0)), 0, half(op.lengths[-1]))
+            x = _Labelled(value, x.labels)
+    return x
 
 
-def _result(transformer: _Transformer, op: FftOp, value: SSAValue, order: Sequence[int]) -> Tensor:
-    """The operation's result of the parts of (frequencies.., batch..)."""
-    shape = shape_of(op.result)
+def _result(transformer: _Transformer, op: FftOp, x: _Labelled) -> Tensor:
+    """The operation's result: each part with its digits in order."""
+    dim = x.dim(PART)
+    labels = tuple(label for label in x.labels if label != PART)
+    order = sorted(labels, key=lambda label: (label[0], -label[1]))
     parts: list[SSAValue] = []
     for number in range(1 if op.kind is FftType.IRFFT else 2):
-        part = transformer.parted(value, number)
-        if tuple(order) != tuple(range(len(order))):
-            part = transformer.op(TransposeOp, [part], shape, permutation=int_array(order))
-        parts.append(part)
+        part = _Labelled(transformer.parted(x.value, dim, number), labels)
+        parts.append(transformer.reshape(transformer.permuted(part, order).value, shape_of(op.result)))
     if len(parts) == 1:
         return Tensor(transformer.builder, parts[0])
     return transformer.builder.add(ComplexOp.create(operands=parts, result_types=[op.result.type]))
