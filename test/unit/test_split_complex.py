@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ComplexType, TensorType
@@ -137,3 +142,30 @@ func.func @main(%re: {R}, %im: {R}) -> {R} {{
     (actual,) = evaluate(module, (re, im))
     wanted = np.hypot(re.astype(np.float64), im.astype(np.float64)).astype(np.float32)
     np.testing.assert_allclose(actual, wanted, rtol=5e-7)
+
+
+@pytest.mark.parametrize("name", ["sort", "scatter_add", "scatter_set", "scatter_multiply", "gather", "argsort"])
+def test_indexing_and_sorting_are_xlas(name: str) -> None:
+    """Of pairs, as the entry takes them: operations with regions carry both parts of each tensor."""
+    functions: dict[str, Callable[..., Any]] = {
+        "sort": lambda a: jnp.sort(a, axis=0),
+        "scatter_add": lambda a: a.at[1].add(2j),
+        "scatter_set": lambda a: a.at[jnp.array([0, 2])].set(1j),
+        "scatter_multiply": lambda a: a.at[1, 2].multiply(2j),
+        "gather": lambda a: a[jnp.array([3, 1])],
+        "argsort": lambda a: jnp.argsort(a, axis=1),
+    }
+    rng = np.random.default_rng(0)
+    z = (rng.standard_normal((4, 6)) + 1j * rng.standard_normal((4, 6))).astype(np.complex64)
+    z[1] = z[2].real
+    function = jax.jit(functions[name])
+    context = make_context()
+    module = parse_module(function.lower(z).as_text(), "<test>", context)
+    for each in build_passes("inline,flatten-tuples,decompose-hlo,split-complex"):
+        each.apply(context, module)
+    verify_module(module)
+    (got,) = evaluate(module, [z.view(np.float32).reshape(4, 6, 2)])
+    want = np.asarray(function(z))
+    if want.dtype == np.complex64:
+        want = want.view(np.float32).reshape(got.shape)
+    np.testing.assert_allclose(got, want, atol=1e-6)
