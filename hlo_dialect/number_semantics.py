@@ -153,6 +153,8 @@ def float_to_integer(array: Numbers, dtype: np.dtype[Any]) -> Numbers:
 
 def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
     """Quotient. Integers: toward zero; x / 0 has all bits set (-1); the smallest / -1 is the smallest."""
+    if lhs.dtype.kind == "c":
+        return _divide_complex(lhs, rhs)
     if lhs.dtype.kind not in "iu":
         return np.divide(lhs, rhs)
     zero = rhs == 0
@@ -167,6 +169,34 @@ def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
     return np.where(zero, lhs.dtype.type(-1), quotient)
 
 
+def _divide_complex(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """The quotient. As in C's Annex G, by 0 and infinite by finite is infinite, and finite by infinite is 0."""
+    plain = np.divide(lhs, rhs)
+    endless = np.copysign(rhs.real.dtype.type(np.inf), rhs.real)
+    finite = np.isfinite(lhs), np.isfinite(rhs)
+    x, y = (np.where(known, z, _units(z)) for known, z in zip(finite, (lhs, rhs), strict=True))
+    grows, vanishes = np.isinf(lhs) & finite[1], np.isinf(rhs) & finite[0]
+    scale = np.where(grows, np.inf, 0.0).astype(endless.dtype)
+    found = np.where(grows | vanishes, _of_parts(x * np.conj(y), scale), plain)
+    found = np.where(rhs == 0, _of_parts(lhs, endless), found)
+    return np.where(np.isnan(plain.real) & np.isnan(plain.imag) | (rhs == 0), found, plain)
+
+
+def _of_parts(z: Numbers, scale: Numbers) -> Numbers:
+    """Each part times a real number; not a complex product, in which 0 * inf would come in."""
+    result = np.empty_like(z)
+    result.real, result.imag = z.real * scale, z.imag * scale
+    return result
+
+
+def _units(z: Numbers) -> Numbers:
+    """1 for each infinite part and 0 for any other, with the parts' signs."""
+    result = np.empty_like(z)
+    result.real = np.copysign(np.where(np.isinf(z.real), 1.0, 0.0), z.real)
+    result.imag = np.copysign(np.where(np.isinf(z.imag), 1.0, 0.0), z.imag)
+    return result
+
+
 def remainder(lhs: Numbers, rhs: Numbers) -> Numbers:
     """Remainder with the sign of `lhs`. Integers: x % 0 is x, the smallest % -1 is 0. Floats: C's fmod, exact."""
     if lhs.dtype.kind not in "iu":
@@ -179,6 +209,8 @@ def remainder(lhs: Numbers, rhs: Numbers) -> Numbers:
 
 def power(lhs: Numbers, rhs: Numbers) -> Numbers:
     """lhs ** rhs. Integers: modulo; a negative exponent gives 1, -1 (by parity) or 0, as the truncated reciprocal."""
+    if lhs.dtype.kind == "c":
+        return np.where(lhs == 1, lhs.dtype.type(1), np.power(lhs, rhs))
     if lhs.dtype.kind not in "iu":
         return np.power(lhs, rhs)
     exponent = rhs.astype(np.int64) if rhs.dtype.kind == "i" else rhs.astype(np.uint64)

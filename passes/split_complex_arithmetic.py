@@ -156,24 +156,6 @@ def _product(b: PartsBuilder, a_re: SSAValue, a_im: SSAValue, b_re: SSAValue, b_
     return re, im
 
 
-def _divide(op: Operation, b: PartsBuilder) -> Parts:
-    """
-    (x + iy) / (c + id) by Smith: the smaller of c and d is divided by the larger, so that no square overflows.
-    """
-    (x, y), (c, d) = b.of(0), b.of(1)
-    c_larger = b.compare("GE", b.add(AbsOp, (c,)), b.add(AbsOp, (d,)))
-    large, small = b.select(c_larger, c, d), b.select(c_larger, d, c)
-    ratio = b.add(DivideOp, (small, large))
-    denominator = b.add(AddOp, (large, b.add(MultiplyOp, (small, ratio))))
-    # With |c| >= |d|: (x + y r, y - x r); else (x r + y, y r - x).
-    first, second = b.select(c_larger, x, y), b.select(c_larger, y, x)
-    re = b.add(AddOp, (first, b.add(MultiplyOp, (second, ratio))))
-    towards = b.add(SubtractOp, (y, b.add(MultiplyOp, (x, ratio))))
-    away = b.add(SubtractOp, (b.add(MultiplyOp, (y, ratio)), x))
-    im = b.select(c_larger, towards, away)
-    return b.add(DivideOp, (re, denominator)), b.add(DivideOp, (im, denominator))
-
-
 def _abs(op: Operation, b: PartsBuilder) -> SSAValue:
     return b.magnitude(*b.of(0))
 
@@ -259,7 +241,6 @@ def _exchanged(b: PartsBuilder, first: SSAValue, second: SSAValue) -> Parts:
 RULES: dict[type[Operation], Rule] = {
     ConstantOp: _constant,
     MultiplyOp: _multiply,
-    DivideOp: _divide,
     AbsOp: _abs,
     ComplexOp: _complex,
     RealOp: _real,

@@ -79,7 +79,7 @@ def _hypot(z: Complex) -> Tensor:
 
 
 def _divide(x: Complex, y: Complex) -> Complex:
-    """Smith's quotient: see split_complex_arithmetic."""
+    """Smith's quotient: the smaller part of y is divided by the larger one, so that no square overflows."""
     larger = abs(y.re).compare("GE", abs(y.im))
     large, small = larger.select(y.re, y.im), larger.select(y.im, y.re)
     ratio = small / large
@@ -87,6 +87,38 @@ def _divide(x: Complex, y: Complex) -> Complex:
     re = larger.select(x.re, x.im) + larger.select(x.im, x.re) * ratio
     im = larger.select(x.im - x.re * ratio, x.im * ratio - x.re)
     return Complex(re / denominator, im / denominator)
+
+
+def _units(z: Complex) -> Complex:
+    """1 for each infinite part and 0 for any other, with the parts' signs."""
+    return Complex(*(_copysign(_is_infinite(x).select(x.like(1.0), x.like(0.0)), x) for x in z))
+
+
+def _any_infinite(z: Complex) -> Tensor:
+    return _is_infinite(z.re) | _is_infinite(z.im)
+
+
+def _all_finite(z: Complex) -> Tensor:
+    return (abs(z.re) < INF) & (abs(z.im) < INF)
+
+
+def _quotient(x: Complex, y: Complex) -> Complex:
+    """
+    The quotient; where both parts come out as NaN, as C's Annex G recovers them: something by 0 is infinite, so is
+    infinite by finite, and finite by infinite is 0.
+    """
+    plain = _divide(x, y)
+    lost = _is_nan(plain.re) & _is_nan(plain.im)
+    zero = y.re.compare("EQ", 0.0) & y.im.compare("EQ", 0.0)
+    endless = _copysign(y.re.like(INF), y.re)
+    by_zero = Complex(endless * x.re, endless * x.im)
+    directed = x.select(_all_finite(x), _units(x))
+    divisor = y.select(_all_finite(y), _units(y))
+    towards = directed.times(Complex(divisor.re, -divisor.im))
+    grows, vanishes = _any_infinite(x) & _all_finite(y), _any_infinite(y) & _all_finite(x)
+    scale = grows.select(y.re.like(INF), y.re.like(0.0))
+    found = Complex(towards.re * scale, towards.im * scale).select(grows | vanishes, plain)
+    return by_zero.select(zero, found).select(lost, plain)
 
 
 def _sinh_cosh(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,7 +177,7 @@ def _log_of(z: Complex, excess: Tensor) -> Complex:
     rest = near.select(excess, ratio * ratio).apply(unary.LogPlusOneOp) * 0.5
     re = near.select(rest, rest + large.apply(unary.LogOp))
     re = large.compare("EQ", 0.0).select(large.like(-INF), re)
-    infinite = _is_infinite(z.re) | _is_infinite(z.im)
+    infinite = _any_infinite(z)
     return Complex(infinite.select(re.like(INF), re), z.im.apply(binary.Atan2Op, z.re))
 
 
@@ -199,7 +231,7 @@ def _rsqrt(z: Complex) -> Complex:
     """The conjugate of sqrt(z) over |z|; infinite at 0, 0 at infinity."""
     root = _sqrt(z)
     inverse = _divide(Complex(root.re.like(1.0), root.re.like(0.0)), root)
-    infinite = _is_infinite(z.re) | _is_infinite(z.im)
+    infinite = _any_infinite(z)
     zero = z.re.compare("EQ", 0.0) & z.im.compare("EQ", 0.0)
     none = z.re.like(0.0)
     re = infinite.select(none, zero.select(none.like(INF), inverse.re))
@@ -277,14 +309,15 @@ def _sign(z: Complex) -> Complex:
 
 
 def _power(x: Complex, y: Complex) -> Complex:
-    """e**(y log x); 1 where y is 0; of 0 it is 0 for exponents with a positive real part."""
+    """e**(y log x); 1 where y is 0 or x is 1; of 0 it is 0 for exponents with a positive real part."""
     found = _exponential(y.times(_log(x)))
     base_zero = x.re.compare("EQ", 0.0) & x.im.compare("EQ", 0.0)
+    base_one = x.re.compare("EQ", 1.0) & x.im.compare("EQ", 0.0)
     exponent_zero = y.re.compare("EQ", 0.0) & y.im.compare("EQ", 0.0)
     zero, one = found.re.like(0.0), found.re.like(1.0)
     vanishes = base_zero & y.re.compare("GT", 0.0)
     found = Complex(zero, zero).select(vanishes, found)
-    return Complex(one, zero).select(exponent_zero, found)
+    return Complex(one, zero).select(exponent_zero | base_one, found)
 
 
 def _atan2(y: Complex, x: Complex) -> Complex:
@@ -392,6 +425,7 @@ RULES: dict[type[Operation], Rule] = {
     unary.TanOp: _rule(_tan),
     unary.TanhOp: _rule(_tanh),
     binary.Atan2Op: _rule(_atan2, wide=True),
+    binary.DivideOp: _rule(_quotient),
     binary.MaximumOp: _rule(_maximum),
     binary.MinimumOp: _rule(_minimum),
     binary.PowerOp: _rule(_power, wide=True),

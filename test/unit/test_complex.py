@@ -276,3 +276,18 @@ def test_edges_agree_with_the_reference(op: str) -> None:
     some = ~np.isinf(EDGES) if op == "logistic" else np.full(EDGES.size, True)
     for z, one, other in zip(EDGES[some], got[some], want[some], strict=True):
         assert (np.isnan(one) and np.isnan(other)) or one == pytest.approx(other, rel=1e-14), (op, z, one, other)
+
+
+@pytest.mark.parametrize("op", ["multiply", "divide"])
+def test_products_and_quotients_at_the_edges_are_xlas(op: str) -> None:
+    """Every pair of zeros with signs, ones, infinities and NaNs: by 0 is infinite, by infinity 0."""
+    parts = (0.0, -0.0, 1.0, -2.0, INF, -INF, NAN)
+    values = np.array([complex(a, b) for a in parts for b in parts], np.complex64)
+    x, y = np.repeat(values, values.size), np.tile(values, values.size)
+    want = np.asarray(jax.jit(jax.lax.mul if op == "multiply" else jax.lax.div)(x, y))
+    type_ = f"tensor<{x.size}xcomplex<f32>>"
+    text = f"func.func @main(%x: {type_}, %y: {type_}) -> {type_} {{\n  %0 = hlo.{op} %x, %y : {type_}\n  return %0 : {type_}\n}}"
+    for target in ("cpu", "reference"):
+        (got,) = run(text, [x, y], target)
+        np.testing.assert_allclose(got.real, want.real, rtol=1e-6, err_msg=target)
+        np.testing.assert_allclose(got.imag, want.imag, rtol=1e-6, err_msg=target)
