@@ -248,7 +248,10 @@ def sign(x: Numbers) -> Numbers:
     if x.dtype.kind == "f":
         return np.where(np.isnan(x) | (x == 0), x, np.copysign(x.dtype.type(1), x))
     if x.dtype.kind == "c":
-        unit = np.where(x == 0, x, x / np.abs(x))
+        size = np.abs(x)
+        unit = np.empty_like(x)
+        unit.real, unit.imag = x.real / size, x.imag / size
+        unit = np.where(x == 0, x, unit)
         return np.where(np.isnan(x), x.dtype.type(complex(np.nan, np.nan)), unit)
     return np.sign(x)
 

@@ -305,7 +305,9 @@ def _sign(z: Complex) -> Complex:
     reduced = Complex(z.re / large, z.im / large)
     size = (reduced.re * reduced.re + reduced.im * reduced.im).apply(unary.SqrtOp)
     zero = large.compare("EQ", 0.0)
-    return Complex(*(zero.select(x, part / size) for x, part in zip(z, reduced, strict=True)))
+    infinite = _any_infinite(z)
+    size, parts = infinite.select(large, size), zip(z, reduced, strict=True)
+    return Complex(*(zero.select(x, infinite.select(x, part) / size) for x, part in parts))
 
 
 def _power(x: Complex, y: Complex) -> Complex:
