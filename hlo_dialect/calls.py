@@ -45,6 +45,7 @@ from xdsl.utils.str_enum import StrEnum
 from .attributes import OutputOperandAliasAttr, ints
 from .check_calls import check_name
 from .custom_calls.call import complex_view, describe_call, stored_view
+from .custom_calls.markers import IDENTITIES
 from .custom_calls.registry import run_target, target_of
 from .op import HloOp, check
 from .shapes import types_agree
@@ -199,6 +200,12 @@ class CustomCallOp(HloOp):
                     f"custom_call_output_operand_aliases: the operand's part has type {operand}, the output's {output}"
                 ),
             )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """A mark is its operands."""
+        if self.target in IDENTITIES and tuple(self.operand_types) == tuple(self.result_types):
+            return tuple(self.operands)
+        return None
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         target = target_of(self)

@@ -22,8 +22,10 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .asynchronous import FutureType
+from .calls import CompositeOp, CustomCallOp
 from .check_calls import is_check, run_check_op
 from .control_flow import ReturnOp
+from .custom_calls.registry import target_of
 from .diagnostics import Diagnostic, DiagnosticError, fail
 from .op import HloOp, RegionOp
 from .shapes import is_static
@@ -78,6 +80,7 @@ def evaluate(module: ModuleOp, inputs: Sequence[Array], entry: str = "main") -> 
     if function is None:
         names = ", ".join(interpreter.functions) or "none"
         fail(module, f"has no function @{entry} (its functions: {names})")
+    interpreter.check_targets(function)
     return interpreter.call(function, inputs)
 
 
@@ -113,6 +116,19 @@ class Interpreter:
                     function,
                     "cannot be evaluated: its regions nest too deeply, or functions call each other in a cycle",
                 )
+
+    def check_targets(self, function: FuncOp) -> None:
+        """Refuse custom calls of unknown targets, in the function and in all that it calls, before anything runs."""
+        waiting, seen = [function], {function}
+        while waiting:
+            for op in waiting.pop().walk():
+                if isinstance(op, CustomCallOp) and not is_check(op):
+                    target_of(op)
+                elif isinstance(op, (CallOp, CompositeOp)):
+                    callee = self._callee(op)
+                    if callee not in seen:
+                        seen.add(callee)
+                        waiting.append(callee)
 
     def _run_function(self, caller: Operation, function: FuncOp, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
         stack = [self._enter(caller, function, arguments)]
@@ -154,7 +170,8 @@ class Interpreter:
         frame.position += 1
 
     def _callee(self, op: Operation) -> FuncOp:
-        name = cast(SymbolRefAttr, op.properties["callee"]).string_value()
+        called = op.properties["decomposition" if isinstance(op, CompositeOp) else "callee"]
+        name = cast(SymbolRefAttr, called).string_value()
         function = self.functions.get(name)
         if function is None:
             fail(op, f"calls @{name}, which is not a function of this module")
@@ -231,8 +248,10 @@ class Interpreter:
         return Plan(arguments, tuple(steps), tuple(last.operands), (*arguments, *names))
 
     def _handler(self, op: Operation) -> Handler | None:
-        if isinstance(op, CallOp):
+        if isinstance(op, (CallOp, CompositeOp)):
             return None
+        if isinstance(op, CustomCallOp) and not is_check(op):
+            target_of(op)
         if is_check(op):
             return lambda op, operands, environment: run_check_op(op, operands)
         for type_ in op.result_types:

@@ -15,9 +15,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from .calls import CompositeOp
 from .diagnostics import Diagnostic, DiagnosticError, op_message
 from .dominance import dominator_children
 from .op import HloOp
+from .shapes import types_agree
 from .xdsl_errors import raised_in_xdsl
 
 MAX_ERRORS = 100
@@ -243,37 +245,43 @@ def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operatio
     """The functions that `func` calls, each call checked against its callee."""
     found: list[tuple[str, Operation]] = []
     for op in func.body.walk():
-        if not isinstance(op, CallOp):
+        if not isinstance(op, (CallOp, CompositeOp)):
             continue
-        callee = op.properties.get("callee")
+        composite = isinstance(op, CompositeOp)
+        callee = op.properties.get("decomposition" if composite else "callee")
         if not isinstance(callee, SymbolRefAttr):
-            verifier.error(op, "needs the property 'callee', the name of a function")
+            if not composite:  # its own verifier says so
+                verifier.error(op, "needs the property 'callee', the name of a function")
             continue
         name = callee.string_value()
         target = symbols.get(name)
         if target is None:
-            verifier.error(op, f"calls '@{name}', which is not defined")
+            verifier.error(op, f"{'composite_c2: ' if composite else ''}calls '@{name}', which is not defined")
         elif not isinstance(target, FuncOp):
-            verifier.error(op, f"calls '@{name}', which is no function but '{target.name}'")
+            constraint = "composite_c2: " if composite else ""
+            verifier.error(op, f"{constraint}calls '@{name}', which is no function but '{target.name}'")
         else:
             _verify_signature(verifier, op, name, target)
             found.append((name, op))
     return found
 
 
-def _verify_signature(verifier: _Verifier, op: CallOp, name: str, target: FuncOp) -> None:
+def _verify_signature(verifier: _Verifier, op: CallOp | CompositeOp, name: str, target: FuncOp) -> None:
     note = (Diagnostic("note", f"'@{name}' is defined here", target.location),)
     pairs = (
-        ("operand", op.operand_types, target.function_type.inputs.data),
-        ("result", op.result_types, target.function_type.outputs.data),
+        ("operand", op.operand_types, target.function_type.inputs.data, "composite_c3: "),
+        ("result", op.result_types, target.function_type.outputs.data, "composite_c4: "),
     )
-    for what, actual, wanted in pairs:
+    composite = isinstance(op, CompositeOp)
+    same = types_agree if composite else _same
+    for what, actual, wanted, name_of_constraint in pairs:
+        constraint = name_of_constraint if composite else ""
         if len(actual) != len(wanted):
-            verifier.error(op, f"has {len(actual)} {what}s, but '@{name}' has {len(wanted)}", note)
+            verifier.error(op, f"{constraint}has {len(actual)} {what}s, but '@{name}' has {len(wanted)}", note)
             continue
         for index, (ours, theirs) in enumerate(zip(actual, wanted, strict=True)):
-            if not _same(ours, theirs):
-                verifier.error(op, f"{what} #{index} has type {ours}, but '@{name}' has {theirs}", note)
+            if not same(ours, theirs):
+                verifier.error(op, f"{constraint}{what} #{index} has type {ours}, but '@{name}' has {theirs}", note)
 
 
 def _same(first: Attribute, second: Attribute) -> bool:

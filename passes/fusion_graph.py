@@ -23,6 +23,7 @@ from ..hlo_dialect.conversion import BitcastConvertOp
 from ..hlo_dialect.creation import ConstantOp, IotaOp
 from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.fusion import FusionOp
+from ..hlo_dialect.gather import GatherOp
 from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..hlo_dialect.reduction import ReduceOp
 from ..hlo_dialect.shapes import reshape_parts
@@ -34,7 +35,7 @@ Role = Literal[
     "elementwise",
     "broadcast",
     "movement",  # transpose, slice, reverse: the result's index is an affine map of the operand's
-    "gather",  # pad, dynamic_slice: an index map with a condition or an offset known at run time
+    "gather",  # pad, dynamic_slice, gather: an index map with a condition or an offset known at run time
     "iota",
     "reshape",  # a bitcast of the buffer outside fusions; an affine index map inside them
     "constant",
@@ -54,6 +55,7 @@ _ROLES: dict[type[Operation], Role] = {
     ReverseOp: "movement",
     PadOp: "gather",
     DynamicSliceOp: "gather",
+    GatherOp: "gather",
     IotaOp: "iota",
     ReshapeOp: "reshape",
     ConstantOp: "constant",

@@ -1,24 +1,29 @@
-"""Every call of a private function becomes the function's body, inside regions too."""
+"""Every call of a function, and every composite, becomes the function's body, inside regions too."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..hlo_dialect.calls import CompositeOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 
 
-def calls_in(op: Operation) -> list[func.CallOp]:
-    return [inner for inner in op.walk() if isinstance(inner, func.CallOp)]
+Call: TypeAlias = func.CallOp | CompositeOp
+"""A call of a function; a composite is one of its decomposition."""
 
 
-def inline_call(call: func.CallOp, callee: func.FuncOp) -> None:
+def calls_in(op: Operation) -> list[Call]:
+    return [inner for inner in op.walk() if isinstance(inner, (func.CallOp, CompositeOp))]
+
+
+def inline_call(call: Call, callee: func.FuncOp) -> None:
     """Replace a call by a clone of the callee's one block."""
     values: dict[SSAValue, SSAValue] = dict(zip(callee.body.block.args, call.arguments, strict=True))
     block = cast(Block, call.parent)
@@ -40,12 +45,12 @@ def inline_call(call: func.CallOp, callee: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class InlinePass(HloPass):
     """
-    Calls of functions with a body become that body; private functions that nothing calls any more are removed.
+    Calls of functions with a body, and composites, become that body; private functions that nothing calls any more are removed.
 
     Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
     After:  the operations of @relu
     Assumes: no recursion (the verifier sees to that); functions of one block. Kernels are not inlined.
-    Leaves: calls of declarations and kernels only.
+    Leaves: calls of declarations and kernels only; composites of declarations are refused.
     """
 
     name = "inline"
@@ -59,6 +64,9 @@ class InlinePass(HloPass):
         done: set[str] = set()
         for name in functions:
             self._inline_into(name, functions, done)
+        for op in module.walk():
+            if isinstance(op, CompositeOp):
+                fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
         called = {call.callee.root_reference.data for call in calls_in(module)}
         for name, function in functions.items():
             private = function.sym_visibility is not None and function.sym_visibility.data == "private"

@@ -1,4 +1,4 @@
-"""Custom calls by what their targets mean: marks vanish, composed ones become other operations, unknown ones are refused."""
+"""Custom calls by their targets: marks vanish, composed ones become other operations, unknown ones are refused."""
 
 from __future__ import annotations
 

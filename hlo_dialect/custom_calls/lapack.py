@@ -266,7 +266,7 @@ def sytrd(call: CustomCall, x: Array) -> Results:
 
 
 def gtsv(call: CustomCall, lower: Array, diagonal: Array, upper: Array, b: Array) -> Results:
-    """Solve tridiagonal systems. All diagonals have n elements: the first of the lower, the last of the upper unused."""
+    """Solve tridiagonal systems; all diagonals have n elements: the lower's first, the upper's last are unused."""
     dl, d, du = (np.array(values, order="C") for values in (lower, diagonal, upper))
     x, info = by_columns(b), _info(call, 1)
     n, right_sides = b.shape[-2:]

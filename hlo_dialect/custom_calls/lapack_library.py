@@ -99,7 +99,7 @@ def call_with_workspace(
 
 
 def by_columns(matrices: Array) -> Array:
-    """A copy of a batch of matrices in Fortran's order, with the matrices' dimensions exchanged: (.., columns, rows)."""
+    """A copy of a batch of matrices in Fortran's order, their dimensions exchanged: (.., columns, rows)."""
     return np.array(np.swapaxes(matrices, -1, -2), order="C")
 
 

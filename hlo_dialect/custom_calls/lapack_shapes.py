@@ -49,7 +49,7 @@ def problem_of(name: str, dtype: np.dtype[Any], results: int, call: CustomCall) 
             return f"it has {len(found)} {what}, expected {len(wanted)}"
         for index, (array, (inner, kind)) in enumerate(zip(found, wanted, strict=True)):
             if array.shape != (*batch, *inner) or array.dtype != kind:
-                return f"{what[:-1]} {index} is {array.text}, expected {kind}{list((*batch, *inner))}"
+                return f"{what[:-1]} {index} is {array.text}, expected {kind}{[*batch, *inner]}"
     return None
 
 

@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --extract-checks | filecheck %s
+// RUN: hlo-opt %s --extract-checks --resolve-custom-calls | filecheck %s
 
 // The operands of a check become results of the entry; an annotation becomes its operand.
 
