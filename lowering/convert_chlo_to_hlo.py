@@ -9,7 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ..hlo_dialect.chlo import ErfcOp, ErfOp, SquareOp
+from ..hlo_dialect.chlo import SquareOp
+from ..hlo_dialect.chlo_special import ErfcOp, ErfOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.elementwise_binary import MultiplyOp
 from ..hlo_dialect.expressions import Builder, Tensor
