@@ -51,6 +51,7 @@ _CHEAP_OPS = [
     "reduce_precision",
     "bitcast_convert",
     "count_leading_zeros",
+    "gather",
 ]
 _DIVISIONS = ("divide", "sqrt")
 

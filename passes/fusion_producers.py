@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 from ..hlo_dialect.contraction import DotGeneralOp
+from ..hlo_dialect.gather import GatherOp
 from ..hlo_dialect.types import shape_of
 from .fusion_clusters import Cluster, Clusters, Mode
 from .fusion_cost import CHEAP, FREE, NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
@@ -179,7 +180,7 @@ class ProducerFusion:
                 if value in user.op.operands[len(user.op.results) :]:
                     return "it is the initial value of a reduction, computed once"
                 same = True
-            elif user.role == "gather":
+            elif user.role == "gather" and not (isinstance(user.op, GatherOp) and value is not user.op.operand):
                 return f"{user.op.name} reads it at an index known only at run time"
             elif user.role == "concatenate":
                 mapped += node.elements * list(user.op.operands).count(value)
