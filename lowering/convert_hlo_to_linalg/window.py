@@ -65,7 +65,7 @@ def scalar_region(source: Block, types: list[Any]) -> Region:
     return Region(block)
 
 
-def _converted(value: SSAValue, source: Any, target: Any, emitter: Emitter) -> SSAValue:
+def converted(value: SSAValue, source: Any, target: Any, emitter: Emitter) -> SSAValue:
     """The new value of an operand, its elements of another type where that differs."""
     new = emitter.get(value)
     if source == target:
@@ -83,7 +83,7 @@ def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: boo
     sources = [element_of(value) for value in op.inputs]
     totals = [element_of(out) for out in op.outs]
     inputs = [
-        _converted(value, source, total, emitter)
+        converted(value, source, total, emitter)
         for value, source, total in zip(op.inputs, sources, totals, strict=True)
     ]
     inits = [
@@ -107,7 +107,7 @@ def _select_and_scatter(op: hlo.SelectAndScatterOp, emitter: Emitter) -> None:
     element, total = element_of(op.operand), element_of(op.result)
     init = convert(initial_value(op.init_value, emitter), element, total)
     filled = emitter.fill(init.value, signless(op.result.type))
-    source = _converted(op.source, element, total, emitter)
+    source = converted(op.source, element, total, emitter)
     regions = [
         scalar_region(op.select.block, [signless(element)] * 2),
         scalar_region(op.scatter.block, [signless(total)] * 2),

@@ -1,0 +1,214 @@
+"""Loops of scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ...dialects.linalg_ext_indexing import ScatterOp
+from ...dialects.linalg_ext_window import shape_of
+from ...hlo_dialect.index_dimensions import IndexDimensions, Place
+from ..convert_linalg_to_scf.cost import task_count, task_size
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
+from . import arithmetic
+from .scan import region_cost, task_range
+
+
+def _integers(attribute: object) -> tuple[int, ...]:
+    return cast(Any, attribute).get_values()
+
+
+@dataclass(frozen=True)
+class _Scatter:
+    """One scatter: its geometry, and the order of its loops."""
+
+    op: ScatterOp
+    builder: LoopBuilder
+    dims: IndexDimensions
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of the outputs."""
+        return shape_of(self.op.outputs[0])
+
+    @cached_property
+    def updates(self) -> tuple[int, ...]:
+        """The shape of the updates: the iteration space."""
+        return shape_of(self.op.inputs[1])
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        return self.dims.places(len(self.shape), len(self.updates))
+
+    @cached_property
+    def batch(self) -> tuple[int, ...]:
+        return self.dims.batch_dims(len(self.updates))
+
+    @cached_property
+    def free(self) -> tuple[int, ...]:
+        """Window dimensions whose offsets are places in the output themselves: no index is added to them."""
+        return tuple(p.offset for p in self.places if p.offset is not None and p.component is None)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """
+        The loops, outermost first.
+
+        Updates of one place agree in the free dimensions, so that those may go anywhere: they go inside, where they are
+        the elements of rows. The others stay in order.
+        """
+        return [dim for dim in range(len(self.updates)) if dim not in self.free] + list(self.free)
+
+    @cached_property
+    def cut(self) -> int | None:
+        """The longest dimension whose iterations never update one place, so that tasks may share them."""
+        batching = [place.batch for place in self.places if place.batch is not None]
+        unique = self.batch if bool(cast(Any, self.op.is_unique).value.data) else ()
+        found = dict.fromkeys((*batching, *unique, *self.free))
+        return max(found, key=lambda dim: self.updates[dim], default=None)
+
+    # Loops.
+
+    def visit(self, bounds: dict[int, tuple[Index, Index]]) -> None:
+        self._loop(bounds, 0, {}, None)
+
+    def _loop(
+        self,
+        bounds: dict[int, tuple[Index, Index]],
+        depth: int,
+        at: dict[int, Index],
+        starts: list[SSAValue] | None,
+    ) -> None:
+        """The loops from `depth` on. `at`: the indices so far; `starts`: the index vector, once it is known."""
+        if starts is None and all(dim in at for dim in self.batch):
+            self._with_starts(at, lambda found: self._loop(bounds, depth, at, found))
+            return
+        if depth == len(self.order):
+            assert starts is not None
+            self._update(at, starts)
+            return
+        dim = self.order[depth]
+
+        def step(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self._loop(bounds, depth + 1, {**at, dim: index}, starts)
+            return ()
+
+        lower, upper = self._bounds(dim, bounds[dim], starts)
+        innermost = depth == len(self.order) - 1 and dim in self.dims.window
+        self.builder.loop(lower, upper, step, attributes=PARALLEL if innermost else None)
+
+    def _with_starts(self, at: dict[int, Index], then: Callable[[list[SSAValue]], None]) -> None:
+        """Read the index vector; go on where it is inside in the dimensions in which windows do not extend."""
+        builder = self.builder
+        indices, unsigned = self.op.inputs[0], bool(cast(Any, self.op.is_unsigned).value.data)
+        where = [at[dim] for dim in self.batch]
+        starts: list[SSAValue] = []
+        for component in range(len(self.dims.index_map)):
+            place = list(where)
+            if self.dims.vector_dim < len(shape_of(indices)):
+                place.insert(self.dims.vector_dim, component)
+            starts.append(arithmetic.to_index(builder, builder.load(indices, place), unsigned))
+        conditions: list[SSAValue] = []
+        for size, place in zip(self.shape, self.places, strict=True):
+            if place.component is not None and place.offset is None:
+                # As an unsigned number, a negative one is beyond any size.
+                conditions.append(arithmetic.compare(builder, "ult", starts[place.component], builder.index(size)))
+        clamped = [self._clamped(starts, component) for component in range(len(starts))]
+        if not conditions:
+            then(clamped)
+            return
+        inside = reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
+        builder.when(inside, lambda: then(clamped))
+
+    def _clamped(self, starts: list[SSAValue], component: int) -> SSAValue:
+        """A start so near to the output that adding an offset does not overflow; windows outside stay outside."""
+        builder, dim = self.builder, self.dims.index_map[component]
+        place, start = self.places[dim], starts[component]
+        if place.offset is None:
+            return start
+        if bool(cast(Any, self.op.is_unsigned).value.data):
+            return arithmetic.binary(builder, arith.MinUIOp, start, builder.index(self.shape[dim]))
+        start = arithmetic.binary(builder, arith.MaxSIOp, start, builder.index(-self.updates[place.offset]))
+        return arithmetic.binary(builder, arith.MinSIOp, start, builder.index(self.shape[dim]))
+
+    def _bounds(self, dim: int, bounds: tuple[Index, Index], starts: list[SSAValue] | None) -> tuple[Index, Index]:
+        """Of a window dimension only the offsets that lie inside the output, once the start is known."""
+        builder = self.builder
+        for size, place in zip(self.shape, self.places, strict=True):
+            if place.offset == dim and place.component is not None and starts is not None:
+                start = starts[place.component]
+                before = builder.sub(0, start)
+                lower = arithmetic.binary(builder, arith.MaxSIOp, builder.index(bounds[0]), builder.index(before))
+                room = builder.index(builder.sub(size, start))
+                return lower, arithmetic.binary(builder, arith.MinSIOp, builder.index(bounds[1]), room)
+        return bounds
+
+    def _update(self, at: dict[int, Index], starts: list[SSAValue]) -> None:
+        builder = self.builder
+        where: list[Index] = []
+        conditions: list[SSAValue] = []
+        for size, place in zip(self.shape, self.places, strict=True):
+            index: Index = 0
+            for source in (place.batch, place.offset):
+                if source is not None:
+                    index = builder.add(index, at[source])
+            if place.component is not None:
+                index = builder.add(index, starts[place.component])
+                if place.offset is not None and self._is_outer(place.offset):
+                    conditions.append(arithmetic.compare(builder, "ult", builder.index(index), builder.index(size)))
+            where.append(index)
+
+        def combine() -> None:
+            element = [at[dim] for dim in range(len(self.updates))]
+            present = [builder.load(output, where) for output in self.op.outputs]
+            updates = [builder.load(update, element) for update in self.op.inputs[1:]]
+            fresh = builder.inline(self.op.regions[0].block, [*present, *updates])
+            for value, output in zip(fresh, self.op.outputs, strict=True):
+                builder.store(value, output, where)
+
+        if conditions:
+            inside = reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
+            builder.when(inside, combine)
+        else:
+            combine()
+
+    def _is_outer(self, dim: int) -> bool:
+        """Whether a loop begins before the index vector is known, so that its bounds do not follow from that."""
+        position = self.order.index(dim)
+        return any(self.order.index(other) > position for other in self.batch)
+
+
+def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
+    """
+    `linalg_ext.scatter` becomes loops over the updates that read an index vector for each of the batch.
+
+    Tasks are cut from a dimension whose iterations update different places; without one, one thread does all.
+    """
+    lists = (op.window, op.inserted, op.batching, op.index_batching, op.index_map)
+    dims = IndexDimensions(*map(_integers, lists), cast(Any, op.vector_dim).value.data)
+    scatter = _Scatter(op, builder, dims)
+    updates = scatter.updates
+    if 0 in updates or 0 in scatter.shape:
+        return
+    whole: dict[int, tuple[Index, Index]] = {dim: (0, size) for dim, size in enumerate(updates)}
+    work = math.prod(updates) * (4 * len(op.outputs) + region_cost(op.regions[0].block))
+    cut = scatter.cut
+    tasks = 1 if cut is None else task_count(work, work, updates[cut])
+    if cut is None or tasks == 1:
+        scatter.visit(whole)
+        return
+    size = task_size(updates[cut], tasks)
+
+    def task(index: SSAValue) -> None:
+        scatter.visit({**whole, cut: task_range(builder, index, size, updates[cut])})
+
+    builder.parallel(-(-updates[cut] // size), task)
+
+
+PATTERNS = ((ScatterOp, _scatter),)
