@@ -235,7 +235,7 @@ class DotGeneralOp(HloOp):
         numbers = self.dot_dimension_numbers
         result = numpy_dtype(element_of(self.results[0]))
         assert result is not None, "the element type was checked by the reader"
-        compute = _accumulator(lhs.dtype, result)
+        compute = accumulator_of(lhs.dtype, result)
         batch = tuple(lhs.shape[dim] for dim in numbers.lhs_batching)
         rows = tuple(lhs.shape[dim] for dim in self.lhs_free)
         columns = tuple(rhs.shape[dim] for dim in self.rhs_free)
@@ -263,7 +263,7 @@ def _matrix_products(left: Array, right: Array) -> Array:
     return total
 
 
-def _accumulator(operand: np.dtype[np.generic], result: np.dtype[np.generic]) -> np.dtype[np.generic]:
+def accumulator_of(operand: np.dtype[np.generic], result: np.dtype[np.generic]) -> np.dtype[np.generic]:
     """The type in which a dot's products are summed."""
     widened = [working(np.empty(0, dtype), wide=False).dtype for dtype in (operand, result)]
     if widened[0].kind in "iub" and widened[1].kind in "iub":
