@@ -30,7 +30,7 @@ from ...hlo_dialect.fourier import FftOp, FftType, half
 from ...hlo_dialect.movement import TransposeOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_complex, shape_of
-from .fourier_tables import TensorBuilder, chirp_of, mirrored_chirp, roots
+from .fourier_tables import TensorBuilder, chirp_of, mirrored, roots
 
 MAX_RADIX = 32
 """Elements of the largest DFT that several digits share."""
@@ -218,7 +218,7 @@ class _Transformer(TensorBuilder):
         x = self.scaled(x, *(self.along(x, table, time) for table in chirp))
         x = _Labelled(self.padded(x.value, x.dim(time), size), x.labels)
         x = self.merged(self.cooley_tukey(x, axis, factors, 1.0), axis)
-        x = self.scaled(x, *(self.along(x, table, time) for table in self.kernel(n, size, factors)))
+        x = self.scaled(x, *(self.along(x, table, time) for table in self.kernel(chirp, size, factors)))
         back = _Transformer(self.part, -self.sign, self.in_front)
         back.builder = self.builder
         x = self.merged(back.cooley_tukey(x, axis, factors, scale / size), axis)
@@ -226,20 +226,24 @@ class _Transformer(TensorBuilder):
         x = self.scaled(x, *(self.along(x, table, time) for table in chirp))
         return _Labelled(x.value, tuple((axis, 1) if label == time else label for label in x.labels))
 
-    def kernel(self, n: int, size: int, factors: Sequence[int]) -> tuple[Array | SSAValue, Array | SSAValue]:
-        """The transform of the chirp that Bluestein's convolution is with."""
-        if n <= MAX_CHIRP:
-            re, im = cast("tuple[Array, Array]", chirp_of(self, n, -self.sign, False))
-            chirp = np.zeros(size, np.complex128)
-            chirp[:n] = re + 1j * im
-            chirp[size - n + 1 :] = chirp[1:n][::-1]
-            spectrum = np.fft.fft(chirp) if self.sign < 0 else np.fft.ifft(chirp) * size
-            return spectrum.real, spectrum.imag
-        forward = _Transformer(self.part, self.sign, True)
-        forward.builder = self.builder
-        start = _Labelled(self.join(*mirrored_chirp(self, n, size, -self.sign)), (PART, (0, 0)))
-        found = forward.merged(forward.cooley_tukey(start, 0, factors, 1.0), 0)
-        return self.parted(found.value, 0, 0), self.parted(found.value, 0, 1)
+    def kernel(
+        self, chirp: tuple[Array | SSAValue, Array | SSAValue], size: int, factors: Sequence[int]
+    ) -> tuple[Array | SSAValue, Array | SSAValue]:
+        """The transform of the chirp that Bluestein's convolution is with: the conjugate of the factors."""
+        re, im = chirp
+        if isinstance(re, SSAValue) or isinstance(im, SSAValue):
+            forward = _Transformer(self.part, self.sign, True)
+            forward.builder = self.builder
+            parts = [mirrored(self, cast(SSAValue, re), size), mirrored(self, self.negate(cast(SSAValue, im)), size)]
+            start = _Labelled(self.join(*parts), (PART, (0, 0)))
+            found = forward.merged(forward.cooley_tukey(start, 0, factors, 1.0), 0)
+            return self.parted(found.value, 0, 0), self.parted(found.value, 0, 1)
+        n = len(re)
+        whole = np.zeros(size, np.complex128)
+        whole[:n] = re - 1j * im
+        whole[size - n + 1 :] = whole[1:n][::-1]
+        spectrum = np.fft.fft(whole) if self.sign < 0 else np.fft.ifft(whole) * size
+        return spectrum.real, spectrum.imag
 
     def hermitian(self, x: _Labelled, axis: int, n: int) -> _Labelled:
         """The whole spectrum of real numbers, in one dimension, of which the first half is given."""

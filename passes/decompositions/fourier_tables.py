@@ -9,9 +9,9 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.comparison import SelectOp
+from ...hlo_dialect.control_flow import OptimizationBarrierOp
 from ...hlo_dialect.creation import ConstantOp, IotaOp
-from ...hlo_dialect.elementwise_binary import AddOp, MinimumOp, MultiplyOp, SubtractOp
+from ...hlo_dialect.elementwise_binary import AddOp, MultiplyOp, SubtractOp
 from ...hlo_dialect.elementwise_unary import CosineOp, FloorOp, NegateOp, SineOp
 from ...hlo_dialect.expressions import Builder, Tensor
 from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp
@@ -116,24 +116,16 @@ def roots(numerators: Array, n: int, sign: int) -> tuple[Array, Array]:
 def chirp_of(builder: TensorBuilder, n: int, sign: int, computed: bool) -> tuple[Array | SSAValue, Array | SSAValue]:
     """cos and sin of `sign * pi * j * j / n` for j up to n, as arrays or `computed` by the program."""
     if computed:
-        return _chirp(builder, _indices(builder, n), n, sign)
+        return _computed_chirp(builder, n, sign)
     numbers = np.arange(n, dtype=np.int64)
     return roots(numbers * numbers, 2 * n, sign)
 
 
-def mirrored_chirp(builder: TensorBuilder, n: int, size: int, sign: int) -> tuple[SSAValue, SSAValue]:
-    """The chirp at j and at size - j, of `size` elements, zeros in the middle; computed by the program."""
-    places = _indices(builder, size)
-    nearest = places.apply(MinimumOp, size - places)
-    inside = nearest < float(n)
-    zero = Tensor(builder.builder, builder.zeros((size,)))
-    re, im = (Tensor(builder.builder, value) for value in _chirp(builder, nearest, n, sign))
-    return _selected(inside, re, zero), _selected(inside, im, zero)
-
-
-def _selected(condition: Tensor, first: Tensor, second: Tensor) -> SSAValue:
-    op = SelectOp.create(operands=[condition.value, first.value, second.value], result_types=[first.type])
-    return condition.builder.add(op).value
+def mirrored(builder: TensorBuilder, values: SSAValue, size: int) -> SSAValue:
+    """The values at j and at size - j, of `size` elements, zeros in the middle."""
+    n = shape_of(values)[0]
+    middle = builder.zeros((size - 2 * n + 1,))
+    return builder.concatenate([values, middle, builder.reverse(builder.slice(values, 0, 1, n), 0)], 0)
 
 
 def _indices(builder: TensorBuilder, n: int) -> Tensor:
@@ -141,10 +133,18 @@ def _indices(builder: TensorBuilder, n: int) -> Tensor:
     return builder.builder.add(IotaOp.create(result_types=[make_tensor((n,), f64)], properties=properties))
 
 
-def _chirp(builder: TensorBuilder, places: Tensor, n: int, sign: int) -> tuple[SSAValue, SSAValue]:
-    """Squares modulo 2 n are exact in f64 up to n = 2**26; what is one period off is as good."""
+def _computed_chirp(builder: TensorBuilder, n: int, sign: int) -> tuple[SSAValue, SSAValue]:
+    """
+    Squares modulo 2 n are exact in f64 up to n = 2**26; what is one period off is as good.
+
+    The barrier keeps fusion from computing the sines wherever they are read.
+    """
+    places = _indices(builder, n)
     square = places * places
     turns = (square * (0.5 / n)).apply(FloorOp)
     angle = (square - turns * (2.0 * n)) * (np.pi / n)
-    cos, sin = angle.apply(CosineOp).convert(builder.part), (angle.apply(SineOp) * float(sign)).convert(builder.part)
-    return cos.value, sin.value
+    parts = [angle.apply(CosineOp).convert(builder.part), (angle.apply(SineOp) * float(sign)).convert(builder.part)]
+    values = [part.value for part in parts]
+    barrier = OptimizationBarrierOp.create(operands=values, result_types=[value.type for value in values])
+    builder.builder.ops.append(barrier)
+    return barrier.results[0], barrier.results[1]
