@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import UnitAttr, f32, f64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, UnitAttr, f32, f64
+from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute
 
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import contraction as hlo
+from ...hlo_dialect.convolution import ConvolutionOp
 from ...hlo_dialect.types import element_of, is_boolean, is_float, make_tensor, shape_of
 from .element_types import convert
 from .emission import Emitter, dims_map, iterators, signless
@@ -44,12 +46,32 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
     ):
         lhs_loops[left] = rhs_loops[right] = loop
 
+    sum_of_products(
+        op,
+        emitter,
+        (
+            dims_map(rank, tuple(lhs_loops)),
+            dims_map(rank, tuple(rhs_loops)),
+            dims_map(rank, tuple(range(batch + m + n))),
+        ),
+        iterators(batch + m + n, k),
+        {"xhlo.contraction": UnitAttr()} if k else {},
+    )
+
+
+def sum_of_products(
+    op: hlo.DotGeneralOp | ConvolutionOp,
+    emitter: Emitter,
+    maps: tuple[AffineMapAttr, ...],
+    iterator_types: ArrayAttr[IteratorTypeAttr],
+    attributes: dict[str, Attribute],
+) -> None:
+    """Define the result as a generic that adds the products of lhs and rhs to a fill of zero."""
     result_type: Any = signless(op.result.type)
     element = element_of(op.result)
     accumulator = _accumulator(element_of(op.lhs), element)
     type_ = make_tensor(result_type.get_shape(), signless(accumulator))
-    anchor = Scalar(emitter.block, op.result)
-    zero = anchor.constant(0, signless(accumulator))
+    zero = Scalar(emitter.block, op.result).constant(0, signless(accumulator))
     lhs_element, rhs_element = element_of(op.lhs), element_of(op.rhs)
 
     def body(x: Scalar, y: Scalar, total: Scalar) -> Scalar:
@@ -60,18 +82,9 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
             return total + x * y
         return _flagged(arith.AddfOp, total, _flagged(arith.MulfOp, x, y))
 
-    results = emitter.generic(
-        [emitter.get(op.lhs), emitter.get(op.rhs)],
-        [emitter.fill(zero.value, type_)],
-        (
-            dims_map(rank, tuple(lhs_loops)),
-            dims_map(rank, tuple(rhs_loops)),
-            dims_map(rank, tuple(range(batch + m + n))),
-        ),
-        iterators(batch + m + n, k),
-        body,
-        {"xhlo.contraction": UnitAttr()} if k else None,
-    )
+    inputs = [emitter.get(op.lhs), emitter.get(op.rhs)]
+    outputs = [emitter.fill(zero.value, type_)]
+    results = emitter.generic(inputs, outputs, maps, iterator_types, body, attributes)
     emitter.define(op.result, results[0] if accumulator == element else narrowed(results[0], result_type, emitter))
 
 

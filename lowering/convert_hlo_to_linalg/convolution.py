@@ -1,0 +1,62 @@
+"""hlo.convolution: a generic over windows, their elements and features that multiplies and adds."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.buffers import i64_array
+from ...hlo_dialect import convolution as hlo
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import shape_of
+from .contraction import sum_of_products
+from .emission import Emitter, affine_map, iterators
+
+
+def _convolution(op: hlo.ConvolutionOp, emitter: Emitter) -> None:
+    """
+    `hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]}` becomes a generic
+    over (b, w, o, k, i) that reads %x at (b, w * 2 + k, i) and %w at (k, i, o), marked xhlo.contraction.
+
+    With groups there is a loop over them before o, and the index of a grouped dimension is `group * size + index`.
+    """
+    window = op.window
+    if window.is_padded or any(op.reversal):
+        fail(op, "has padding, dilation or reversal that decompose-hlo takes away; run that pass first")
+    numbers, lhs, rhs, out = op.dimension_numbers, shape_of(op.lhs), shape_of(op.rhs), shape_of(op.result)
+    rank, groups = len(window.dimensions), op.feature_groups * op.batch_groups
+    features, contracted = rhs[numbers.kernel.feature] // groups, rhs[numbers.kernel.batch]
+    spatial = [out[dim] for dim in numbers.output.spatial]
+    sizes = (out[numbers.output.batch], *spatial, groups, features, *window.dimensions, contracted)
+    batch, group, feature, *taps = (AffineExpr.dimension(dim) for dim in (0, rank + 1, *range(rank + 2, len(sizes))))
+    inner = taps.pop()
+
+    def of_group(index: AffineExpr, count: int) -> AffineExpr:
+        return index if groups == 1 else group * count + index
+
+    lhs_places, rhs_places, out_places = ([AffineExpr.constant(0)] * (rank + 2) for _ in range(3))
+    lhs_places[numbers.lhs.batch] = of_group(batch, sizes[0]) if op.batch_groups > 1 else batch
+    lhs_places[numbers.lhs.feature] = of_group(inner, contracted) if op.feature_groups > 1 else inner
+    rhs_places[numbers.kernel.batch] = inner
+    rhs_places[numbers.kernel.feature] = of_group(feature, features)
+    out_places[numbers.output.batch] = batch
+    out_places[numbers.output.feature] = of_group(feature, features)
+    for dim in range(rank):
+        place = AffineExpr.dimension(1 + dim)
+        tap = taps[dim] if window.dilations[dim] == 1 else taps[dim] * window.dilations[dim]
+        lhs_places[numbers.lhs.spatial[dim]] = (
+            place if window.strides[dim] == 1 else place * window.strides[dim]
+        ) + tap
+        rhs_places[numbers.kernel.spatial[dim]] = taps[dim]
+        out_places[numbers.output.spatial[dim]] = place
+    assert len(lhs) == len(lhs_places), "the ranks were verified"
+    sum_of_products(
+        op,
+        emitter,
+        tuple(affine_map(len(sizes), *places) for places in (lhs_places, rhs_places, out_places)),
+        iterators(rank + 3, rank + 1),
+        {"xhlo.contraction": UnitAttr(), "xhlo.loop_sizes": i64_array(sizes)},
+    )
+
+
+PATTERNS = ((hlo.ConvolutionOp, _convolution),)
