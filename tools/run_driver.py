@@ -29,7 +29,7 @@ from .hlo_run import REFERENCE, Settings
 from .streams import STDIN, StreamError, read_text, write_text
 
 if TYPE_CHECKING:
-    from ..targets.cpu.executable import Executable
+    from ..targets.cpu.executable import Executable, Kernel
 
 Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
 
@@ -192,16 +192,22 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
     return f"{count} {runs}: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
 
 
+def _profile_name(kernel: Kernel) -> str:
+    """A kernel's name, and behind that of a call what it calls: a library, or a function of the host program."""
+    return f"{kernel.name} [{kernel.library or 'callback'}]" if kernel.target else kernel.name
+
+
 def profile_table(executable: Executable) -> str:
     """One line a kernel, the costliest first."""
     rows = sorted(executable.kernels, key=lambda kernel: -kernel.nanoseconds)
     total = sum(kernel.nanoseconds for kernel in rows)
-    width = max([len("kernel"), *(len(kernel.name) for kernel in rows)])
+    names = {kernel.name: _profile_name(kernel) for kernel in rows}
+    width = max([len("kernel"), *map(len, names.values())])
     lines = [f"{'kernel':<{width}}{'calls':>8}{'ms':>11}{'%':>7}{'GB/s':>9}{'GFLOP/s':>9}"]
     for kernel in rows:
         ns = max(kernel.nanoseconds, 1)
         share = 100 * kernel.nanoseconds / total if total else 0.0
         rates = f"{kernel.bytes * kernel.calls / ns:>9.2f}{kernel.flops * kernel.calls / ns:>9.2f}"
-        lines.append(f"{kernel.name:<{width}}{kernel.calls:>8}{kernel.nanoseconds / 1e6:>11.3f}{share:>7.1f}{rates}")
+        lines.append(f"{names[kernel.name]:<{width}}{kernel.calls:>8}{kernel.nanoseconds / 1e6:>11.3f}{share:>7.1f}{rates}")
     lines.append(f"{'total':<{width}}{sum(kernel.calls for kernel in rows):>8}{total / 1e6:>11.3f}")
     return "\n".join(lines) + "\n"

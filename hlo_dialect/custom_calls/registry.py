@@ -140,7 +140,8 @@ def register_custom_call(
 
     `function(call, *operands)` gets a `CustomCall` and NumPy arrays, and returns the results: exactly the shapes and
     dtypes of `call.results`. `check(call)` returns what is wrong with a call's types and attributes, or None; it is
-    asked before anything runs. `decomposition(op)` puts other operations in the place of the call: then nothing is called back.
+    asked before anything runs. `decomposition(op)` puts other operations in the place of the call: then nothing is
+    called back.
     Raises ValueError where the name is taken, unless `replace`.
     """
     REGISTRY.add(CustomCallTarget(name, function, check, decomposition), replace)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..types import Array
 from .call import CustomCall
-from .lapack_library import LIBRARY, by_columns, call_without_info, prefix_of
+from .lapack_library import LIBRARY, call_without_info, prefix_of
 from .lapack_library import call as lapack
 from .registry import CustomCallTarget
 

@@ -1,0 +1,186 @@
+"""JAX's linear algebra, exported for CPUs: both targets against XLA:CPU, and factors against what they factor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xhlo
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+jax: Any = pytest.importorskip("jax")
+jnp: Any = pytest.importorskip("jax.numpy")
+jsl: Any = pytest.importorskip("jax.scipy.linalg")
+lax: Any = pytest.importorskip("jax.lax.linalg")
+
+
+@pytest.fixture(autouse=True)
+def wide_types() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def numbers(shape: tuple[int, ...], dtype: Any) -> Any:
+    rng = np.random.default_rng(len(shape))
+    values = rng.standard_normal(shape)
+    return (values + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else values).astype(dtype)
+
+
+def near(actual: Any, expected: Any) -> None:
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape
+    if expected.dtype.kind not in "fc":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    tolerance = 1e-4 if expected.dtype in (np.float32, np.complex64) else 1e-10
+    size = max(1.0, float(np.max(np.abs(expected), initial=0, where=np.isfinite(expected))))
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * size)
+
+
+def run(function: Callable[..., Any], *arrays: Any) -> tuple[list[Any], list[Any]]:
+    """The results of XLA:CPU, and ours of the target cpu, which are those of the reference."""
+    lowered = jax.jit(function).lower(*arrays)
+    text = lowered.as_text()
+    expected = [np.asarray(value) for value in jax.tree.leaves(lowered.compile()(*arrays))]
+    exe = xhlo.compile(text)
+    assert any(kernel.kind == "library" and kernel.target.startswith("lapack_") for kernel in exe.kernels)
+    compiled = exe(*arrays)
+    results = list(compiled) if isinstance(compiled, tuple) else [compiled]
+    for ours, meant in zip(results, evaluate(parse_module(text, "t", make_context()), arrays), strict=True):
+        near(ours, meant)
+    return expected, results
+
+
+DTYPES = [np.float32, np.complex128]
+SHAPES = [(4, 4), (2, 3, 3)]
+
+
+def positive(shape: tuple[int, ...], dtype: Any) -> Any:
+    a = numbers(shape, dtype)
+    return a @ np.conj(np.swapaxes(a, -1, -2)) + np.eye(shape[-1], dtype=dtype)
+
+
+EXACT: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]] = {
+    "cholesky": (lambda x: jnp.linalg.cholesky(x), lambda t: (positive((2, 4, 4), t),)),
+    "cholesky of none": (lambda x: jnp.linalg.cholesky(x), lambda t: (np.zeros((0, 3, 3), t),)),
+    "cholesky not positive": (lambda x: jnp.linalg.cholesky(x), lambda t: (-positive((3, 3), t),)),
+    "qr": (lambda x: jnp.linalg.qr(x), lambda t: (numbers((5, 3), t),)),
+    "qr complete": (lambda x: jnp.linalg.qr(x, mode="complete"), lambda t: (numbers((2, 3, 5), t),)),
+    "svd values": (lambda x: jnp.linalg.svd(x, compute_uv=False), lambda t: (numbers((2, 5, 3), t),)),
+    "svd of nan": (lambda x: jnp.linalg.svd(x), lambda t: (np.full((3, 3), np.nan, t),)),
+    "eigvalsh": (lambda x: jnp.linalg.eigvalsh(x), lambda t: (positive((4, 4), t),)),
+    "eigvals": (lambda x: jnp.linalg.eigvals(x), lambda t: (numbers((4, 4), t),)),
+    "pinv": (lambda x: jnp.linalg.pinv(x), lambda t: (numbers((5, 3), t),)),
+    "lstsq": (lambda x, y: jnp.linalg.lstsq(x, y), lambda t: (numbers((5, 3), t), numbers((5, 2), t))),
+    "triangular": (
+        lambda a, b: jsl.solve_triangular(a, b, trans=2),
+        lambda t: (positive((4, 4), t), numbers((4, 2), t)),
+    ),
+    "triangular from the right": (
+        lambda a, b: lax.triangular_solve(a, b, left_side=False, lower=True, transpose_a=True),
+        lambda t: (positive((2, 3, 3), t), numbers((2, 4, 3), t)),
+    ),
+    "hessenberg": (lambda x: jsl.hessenberg(x, calc_q=True), lambda t: (numbers((4, 4), t),)),
+    "tridiagonal": (lambda x: lax.tridiagonal(x), lambda t: (positive((4, 4), t),)),
+    "tridiagonal upper": (lambda x: lax.tridiagonal(x, lower=False), lambda t: (positive((2, 4, 4), t),)),
+    "tridiagonal solve": (
+        lambda dl, d, du, b: lax.tridiagonal_solve(dl, d, du, b),
+        lambda t: (
+            np.array([0, 1, 1], t),
+            np.array([4, 5, 6], t),
+            np.array([1, 2, 0], t),
+            numbers((3, 2), t),
+        ),
+    ),
+    "householder product": (lax.householder_product, lambda t: (numbers((5, 3), t), numbers((3,), t))),
+    "pivoted qr": (lambda x: jsl.qr(x, pivoting=True), lambda t: (numbers((5, 3), t),)),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", EXACT)
+def test_results_that_are_one(name: str, dtype: Any) -> None:
+    function, arguments = EXACT[name]
+    expected, results = run(function, *arguments(dtype))
+    for ours, theirs in zip(results, expected, strict=True):
+        near(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_multiplication_by_reflectors(dtype: Any) -> None:
+    vectors, tau = numbers((5, 3), dtype), numbers((3,), dtype)
+    for left, transpose, c in ((True, False, numbers((5, 2), dtype)), (False, True, numbers((2, 5), dtype))):
+        expected, results = run(
+            lambda v, t, c, left=left, tr=transpose: lax.ormqr(v, t, c, left=left, transpose=tr), vectors, tau, c
+        )
+        near(results[0], expected[0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(5, 3), (2, 3, 4)])
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("algorithm", ["DIVIDE_AND_CONQUER", "QR"])
+def test_singular_vectors(dtype: Any, shape: tuple[int, ...], full: bool, algorithm: str) -> None:
+    """Singular vectors are free in their phase: what they compose is not."""
+    if not hasattr(lax.SvdAlgorithm, algorithm):
+        algorithm = "DEFAULT"
+    chosen = lax.SvdAlgorithm[algorithm]
+    x = numbers(shape, dtype)
+    expected, (u, s, v) = run(lambda x: lax.svd(x, full_matrices=full, algorithm=chosen), x)
+    near(s, expected[1])
+    least = min(shape[-2:])
+    near((u[..., :least] * s[..., None, :]) @ v[..., :least, :], x)
+    near(
+        np.conj(np.swapaxes(u, -1, -2)) @ u,
+        np.broadcast_to(np.eye(u.shape[-1], dtype=dtype), (*shape[:-2], *u.shape[-1:] * 2)),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_eigenvectors(dtype: Any, shape: tuple[int, ...]) -> None:
+    h = positive(shape, dtype)
+    for triangle in ("L", "U"):
+        expected, (values, vectors) = run(lambda x, triangle=triangle: jnp.linalg.eigh(x, UPLO=triangle), h)
+        near(values, expected[0])
+        near(h @ vectors, vectors * values[..., None, :].astype(dtype))
+    x = numbers(shape, dtype)
+    expected, (values, left, right) = run(lambda x: lax.eig(x), x)
+    near(values, expected[0])
+    near(x.astype(values.dtype) @ right, right * values[..., None, :])
+    near(np.conj(np.swapaxes(left, -1, -2)) @ x, values[..., :, None] * np.conj(np.swapaxes(left, -1, -2)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_schur(dtype: Any) -> None:
+    x = numbers((4, 4), dtype)
+    _, (t, z) = run(lambda x: jsl.schur(x, output="complex" if np.dtype(dtype).kind == "c" else "real"), x)
+    near(z @ t @ np.conj(z.T), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [lax.lu, jnp.linalg.inv, jnp.linalg.det, jnp.linalg.slogdet, jsl.expm, jnp.linalg.solve],
+    ids=lambda f: f.__name__,
+)
+def test_lu_and_what_it_solves(dtype: Any, function: Any) -> None:
+    x = numbers((4, 4), dtype)
+    arguments = (x, numbers((4, 2), dtype)) if function is jnp.linalg.solve else (x,)
+    expected, results = run(function, *arguments)
+    for ours, theirs in zip(results, expected, strict=True):
+        near(ours, theirs)
+
+
+def test_every_routine_has_a_check_that_agrees_with_its_function() -> None:
+    from xhlo.hlo_dialect.custom_calls.lapack import TARGETS
+
+    assert len({target.name for target in TARGETS}) == len(TARGETS) == 60
+    for target in TARGETS:
+        assert target.check is not None and target.library
