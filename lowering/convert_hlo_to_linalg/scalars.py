@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -34,13 +35,24 @@ def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> li
 
     `arguments` stand for the region's block arguments. Raises DiagnosticError for what has no scalar form.
     """
-    table = scalar_patterns()
     values: dict[SSAValue, SSAValue] = dict(zip(source.args, arguments, strict=True))
-    for op in source.ops:
-        if op is source.last_op:
-            break
+    inline_operations([op for op in source.ops if op is not source.last_op], values, target)
+    terminator = source.last_op
+    assert terminator is not None, "a region without a terminator passes no verifier"
+    return [Scalar(target, values[operand]) for operand in terminator.operands]
+
+
+def inline_operations(operations: Sequence[Operation], values: dict[SSAValue, SSAValue], target: Block) -> None:
+    """
+    Operations on tensors of rank 0 as scalar operations at the end of `target`.
+
+    `values` maps what they read to scalars, and gets their results. Raises DiagnosticError for what has no scalar form.
+    """
+    table = scalar_patterns()
+    anchor = Scalar.__new__(Scalar)
+    anchor.block = target
+    for op in operations:
         if isinstance(op, ConstantOp):
-            anchor = Scalar(target, arguments[0])
             values[op.result] = scalar_constant(anchor, op.value).value
         elif isinstance(op, (BroadcastInDimOp, ReshapeOp, TransposeOp)) and shape_of(op.result) == ():
             values[op.result] = values[op.operand]
@@ -49,6 +61,3 @@ def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> li
             values[op.results[0]] = pattern(op, *operands).value
         else:
             fail(op, "is not supported inside a reducer by convert-hlo-to-linalg")
-    terminator = source.last_op
-    assert terminator is not None, "a region without a terminator passes no verifier"
-    return [Scalar(target, values[operand]) for operand in terminator.operands]

@@ -1,0 +1,67 @@
+"""hlo.sort: linalg_ext.sort, or linalg_ext.sort_by_key where the comparator compares one key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, f32, i64
+from xdsl.dialects.linalg.ops import YieldOp
+from xdsl.ir import Block, Region, SSAValue
+
+from ...dialects import linalg_ext_sort as linalg_ext
+from ...dialects.scalar import Scalar, width_of
+from ...hlo_dialect import sort as hlo
+from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
+from .element_types import convert
+from .emission import Emitter, signless
+from .scalars import inline_operations
+from .window import scalar_region
+
+
+def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
+    """
+    `hlo.sort %x ({ compare LT, f(%a), f(%b) })` becomes `linalg_ext.sort_by_key outs(%x)` with a region that computes
+    f(%a) as an unsigned integer of the same order; with any other comparator, `linalg_ext.sort` with that.
+    """
+    elements = [signless(element_of(value)) for value in op.inputs]
+    key = hlo.sort_key(op.comparator)
+    if key is None:
+        cls, region = linalg_ext.SortOp, scalar_region(op.comparator.block, [e for e in elements for _ in range(2)])
+    else:
+        cls, region = linalg_ext.SortByKeyOp, _key_region(key, op.comparator.block, elements)
+    properties: dict[str, Any] = {"dimension": IntegerAttr(op.dim, i64)}
+    results = emitter.structured(cls, [], [emitter.get(value) for value in op.inputs], [region], properties)
+    for old, new in zip(op.outs, results, strict=True):
+        emitter.define(old, new)
+
+
+def _key_region(key: hlo.SortKey, comparator: Block, elements: list[Any]) -> Region:
+    block = Block(arg_types=elements)
+    values: dict[SSAValue, SSAValue] = {
+        argument: block.args[argument.index // 2] for argument in comparator.args if argument.index % 2 == 0
+    }
+    inline_operations(key.operations, values, block)
+    block.add_op(YieldOp(_ordered(key, Scalar(block, values[key.value])).value))
+    return Region(block)
+
+
+def _ordered(key: hlo.SortKey, x: Scalar) -> Scalar:
+    """A key as an integer whose unsigned order is the key's, ascending."""
+    element = element_of(key.value)
+    if is_narrow_float(element):
+        x = convert(x, element, f32)
+    if is_float(element):
+        bits = x.bits()
+        if not key.total_order:
+            bits = (bits << 1).compare("eq", 0).select(0, bits)
+        width = width_of(bits.type)
+        # Of negative floats all bits change, of others the sign.
+        x = bits ^ ((bits >> (width - 1)) | (-1 << (width - 1)))
+    elif is_boolean(element):
+        x = convert(x, element, IntegerType(8))
+    elif not is_unsigned(element):
+        x = x ^ (-1 << (width_of(x.type) - 1))
+    return x ^ -1 if key.descending else x
+
+
+PATTERNS = ((hlo.SortOp, _sort),)
