@@ -94,9 +94,43 @@ class Tensor:
     def __or__(self, other: Tensor | int) -> Tensor:
         return self._with(binary.OrOp, other)
 
+    def __xor__(self, other: Tensor | int) -> Tensor:
+        return self._with(binary.XorOp, other)
+
+    def __invert__(self) -> Tensor:
+        return self._apply(unary.NotOp, self.value)
+
+    def __radd__(self, other: float) -> Tensor:
+        return self._with(binary.AddOp, other, reverse=True)
+
+    def __rmul__(self, other: float) -> Tensor:
+        return self._with(binary.MultiplyOp, other, reverse=True)
+
+    def __rtruediv__(self, other: float) -> Tensor:
+        return self._with(binary.DivideOp, other, reverse=True)
+
+    def __pow__(self, other: Tensor | float) -> Tensor:
+        return self._with(binary.PowerOp, other)
+
     def __lt__(self, other: Tensor | float) -> Tensor:
         """i1 tensor; false where either is NaN."""
         return self.compare("LT", other)
+
+    def __le__(self, other: Tensor | float) -> Tensor:
+        return self.compare("LE", other)
+
+    def __gt__(self, other: Tensor | float) -> Tensor:
+        return self.compare("GT", other)
+
+    def __ge__(self, other: Tensor | float) -> Tensor:
+        return self.compare("GE", other)
+
+    def equals(self, other: Tensor | float) -> Tensor:
+        """i1 tensor (`==` compares the notation's own objects)."""
+        return self.compare("EQ", other)
+
+    def is_nan(self) -> Tensor:
+        return self.compare("NE", self)
 
     def compare(self, direction: str, other: Tensor | float) -> Tensor:
         """i1 tensor of the relation EQ, NE, LT, LE, GT or GE; where either is NaN only NE holds."""
@@ -124,9 +158,47 @@ class Tensor:
     def exponential(self) -> Tensor:
         return self._apply(unary.ExponentialOp, self.value)
 
-    def select(self, on_true: Tensor, on_false: Tensor) -> Tensor:
-        """By this i1 tensor."""
-        return on_true._apply(SelectOp, self.value, on_true.value, on_false.value)
+    def exponential_minus_one(self) -> Tensor:
+        return self._apply(unary.ExponentialMinusOneOp, self.value)
+
+    def log(self) -> Tensor:
+        return self._apply(unary.LogOp, self.value)
+
+    def log_plus_one(self) -> Tensor:
+        return self._apply(unary.LogPlusOneOp, self.value)
+
+    def sqrt(self) -> Tensor:
+        return self._apply(unary.SqrtOp, self.value)
+
+    def floor(self) -> Tensor:
+        return self._apply(unary.FloorOp, self.value)
+
+    def round(self) -> Tensor:
+        """To the nearest whole number, halves to the even one."""
+        return self._apply(unary.RoundNearestEvenOp, self.value)
+
+    def sine(self) -> Tensor:
+        return self._apply(unary.SineOp, self.value)
+
+    def cosine(self) -> Tensor:
+        return self._apply(unary.CosineOp, self.value)
+
+    def atan2(self, x: Tensor | float) -> Tensor:
+        """The angle of the point (x, self)."""
+        return self._with(binary.Atan2Op, x)
+
+    def select(self, on_true: Tensor | float, on_false: Tensor | float) -> Tensor:
+        """By this i1 tensor; one of the two may be a number."""
+        model = on_true if isinstance(on_true, Tensor) else on_false
+        assert isinstance(model, Tensor), "select of two numbers has no type"
+        chosen = [one if isinstance(one, Tensor) else model.like(one) for one in (on_true, on_false)]
+        return model._apply(SelectOp, self.value, chosen[0].value, chosen[1].value)
+
+    def copysign(self, sign: Tensor) -> Tensor:
+        """The size of this value, the sign of the other (of zeros too; a NaN counts as positive)."""
+        size = abs(self)
+        negative = (sign < 0.0) | (sign.equals(0.0) & ((1.0 / sign) < 0.0))
+        return negative.select(-size, size)
 
     def convert(self, element_type: Attribute) -> Tensor:
         if element_of(self.value) == element_type:

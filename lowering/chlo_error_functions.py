@@ -27,10 +27,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import Attribute
 
+from ..hlo_dialect.chlo_special import ErfcOp, ErfOp
 from ..hlo_dialect.expressions import Tensor
 from ..hlo_dialect.types import f32, f64, i64
+from .chlo_conversion import of_floats
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ def _tail_in_double(a: Tensor, first: float, change: Tensor) -> Tensor:
     return (scaled + scaled * correction) * (-(half * half)).exponential() / divisor
 
 
-def computing_type(element_type: Attribute) -> Attribute:
-    """The element type to compute in: f32 for itself and narrower floats, f64 for itself."""
-    return element_type if isinstance(element_type, Float64Type) else f32
+CONVERSIONS = (
+    (ErfOp, of_floats(erf)),
+    (ErfcOp, of_floats(erfc)),
+)

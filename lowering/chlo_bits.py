@@ -1,0 +1,109 @@
+"""Operations of chlo that bits, signs and comparisons define, as hlo: exact."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute, Operation
+
+from ..hlo_dialect import chlo
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.elementwise_binary import MultiplyOp, ShiftRightArithmeticOp, ShiftRightLogicalOp
+from ..hlo_dialect.expressions import Builder, Tensor
+from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.types import bit_width, element_of, f32, is_complex, is_narrow_float, is_unsigned, numpy_dtype
+from .chlo_conversion import complex_of, of_floats, parts, require_static
+
+
+def _square(op: Operation) -> None:
+    """`chlo.square %x` becomes `hlo.multiply %x, %x`."""
+    multiply = MultiplyOp.create(operands=[op.operands[0]] * 2, result_types=[op.results[0].type])
+    replace_op(op, [multiply], multiply.results)
+
+
+def _conj(op: Operation) -> None:
+    if not is_complex(element_of(op.operands[0])):
+        replace_op(op, [], op.operands)
+        return
+    builder = Builder()
+    re, im = parts(Tensor(builder, op.operands[0]))
+    result = complex_of((re, -im))
+    replace_op(op, builder.ops, [result.value])
+
+
+def _is_inf(x: Tensor) -> Tensor:
+    return abs(x).equals(math.inf)
+
+
+def _is_neg_inf(x: Tensor) -> Tensor:
+    return x.equals(-math.inf)
+
+
+def _is_pos_inf(x: Tensor) -> Tensor:
+    return x.equals(math.inf)
+
+
+def _next_after(op: Operation) -> None:
+    """
+    Steps of the bits as integers: away from zero where y is farther than x on x's side, else toward it.
+
+    From a zero, to the smallest number with y's sign.
+    """
+    require_static(op)
+    element_type = element_of(op.operands[0])
+    dtype, width = numpy_dtype(element_type), bit_width(element_type)
+    if dtype is None or width < 8 or str(element_type).endswith(("uz", "fnu")):
+        fail(op, f"cannot be decomposed: the bits of {element_type} are not a sign and a size")
+    builder = Builder()
+    x, y = (Tensor(builder, value) for value in op.operands)
+    wide_x, wide_y = (value.convert(_compared(element_type)) for value in (x, y))
+    bits = x.bits_as(IntegerType(width))
+    sign_bit = -(1 << (width - 1))
+    away = ((wide_x < wide_y) & (wide_x > 0.0)) | ((wide_y < wide_x) & (wide_x < 0.0))
+    stepped = bits + away.select(bits.like(1), bits.like(-1))
+    smallest = (y.bits_as(IntegerType(width)) & sign_bit) | 1
+    moved = wide_x.equals(0.0).select(smallest, stepped).bits_as(element_type)
+    # y where both are equal: it may be the other zero.
+    result = wide_x.equals(wide_y).select(y, moved)
+    result = wide_x.is_nan().select(x, wide_y.is_nan().select(y, result))
+    replace_op(op, builder.ops, [result.value])
+
+
+def _compared(element_type: Attribute) -> Attribute:
+    """The type to compare narrow floats in: f32 has all their values."""
+    return f32 if is_narrow_float(element_type) else element_type
+
+
+def _mulhi(op: Operation) -> None:
+    """The product in twice the width; of 64 bits from four products of halves."""
+    require_static(op)
+    element_type = element_of(op.operands[0])
+    width, unsigned = bit_width(element_type), is_unsigned(element_type)
+    builder = Builder()
+    x, y = (Tensor(builder, value) for value in op.operands)
+    shift = ShiftRightLogicalOp if unsigned else ShiftRightArithmeticOp
+    if width < 64:
+        twice = IntegerType(64, Signedness.UNSIGNED if unsigned else Signedness.SIGNLESS)
+        product = x.convert(twice) * y.convert(twice)
+        result = product.apply(shift, width).convert(element_type)
+    else:
+        low_mask = (1 << 32) - 1
+        x_low, y_low = x & low_mask, y & low_mask
+        x_high, y_high = x.apply(shift, 32), y.apply(shift, 32)
+        low = (x_low * y_low).apply(ShiftRightLogicalOp, 32)
+        middle = x_high * y_low + low
+        other = x_low * y_high + (middle & low_mask)
+        result = x_high * y_high + middle.apply(shift, 32) + other.apply(shift, 32)
+    replace_op(op, builder.ops, [result.value])
+
+
+CONVERSIONS = (
+    (chlo.SquareOp, _square),
+    (chlo.ConjOp, _conj),
+    (chlo.IsInfOp, of_floats(_is_inf)),
+    (chlo.IsNegInfOp, of_floats(_is_neg_inf)),
+    (chlo.IsPosInfOp, of_floats(_is_pos_inf)),
+    (chlo.NextAfterOp, _next_after),
+    (chlo.MulhiOp, _mulhi),
+)

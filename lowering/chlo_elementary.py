@@ -1,0 +1,218 @@
+"""
+Circular and hyperbolic functions and their inverses as hlo arithmetic.
+
+Error bounds in ulp, where hlo's own functions are exact to 1 ulp (measured on the CPU over all magnitudes):
+
+| operation   | as                                              | f32 | f64 |
+| tan         | hlo.tan                                         | 1   | 2   |
+| asin        | atan2(x, sqrt((1 - x) (1 + x)))                 | 3   | 3   |
+| acos        | atan2(sqrt((1 - x) (1 + x)), x)                 | 3   | 3   |
+| atan        | atan2(x, 1)                                     | 1   | 1   |
+| sinh        | (e + e / (e + 1)) / 2, e = e^|x| - 1            | 4   | 4   |
+| cosh        | (e + 1 / e) / 2, e = e^|x|                      | 3   | 3   |
+| asinh       | log1p(a + a^2 / (1 + sqrt(1 + a^2))), a = |x|   | 4   | 4   |
+| acosh       | log1p(t + sqrt(t (t + 2))), t = x - 1           | 4   | 4   |
+| atanh       | log1p(2 a / (1 - a)) / 2, a = |x|               | 3   | 3   |
+
+f16, bf16 and narrower floats are computed in f32 and rounded once. Complex inverse functions are Kahan's (Branch Cuts
+for Complex Elementary Functions, 1987), in f64: their square roots keep the signs of zeros, so that both sides of
+each cut are told apart, and none of their sums cancels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import Float64Type
+
+from ..hlo_dialect import chlo_elementary as chlo
+from ..hlo_dialect import elementwise_unary as unary
+from ..hlo_dialect.expressions import Tensor
+from .chlo_conversion import Complex, by_kind, complex_of, of_complex, of_floats, parts
+
+LARGE = 1e18
+"""From here on 1 + z z is z z in f64."""
+
+_LOG_2 = math.log(2.0)
+
+
+def _is_double(x: Tensor) -> bool:
+    return isinstance(x.type.element_type, Float64Type)
+
+
+def tan(x: Tensor) -> Tensor:
+    return x.apply(unary.TanOp)
+
+
+def asin(x: Tensor) -> Tensor:
+    return x.atan2(_cosine_of_asin(x))
+
+
+def acos(x: Tensor) -> Tensor:
+    return _cosine_of_asin(x).atan2(x)
+
+
+def _cosine_of_asin(x: Tensor) -> Tensor:
+    return ((1.0 - x) * (1.0 + x)).sqrt()
+
+
+def atan(x: Tensor) -> Tensor:
+    return x.atan2(1.0)
+
+
+def sinh(x: Tensor) -> Tensor:
+    size = abs(x)
+    grown = size.exponential_minus_one()
+    near = (grown + grown / (grown + 1.0)) * 0.5
+    return (size < _exponential_end(x)).select(near, _half_exponential(size)).copysign(x)
+
+
+def cosh(x: Tensor) -> Tensor:
+    size = abs(x)
+    grown = size.exponential()
+    near = (grown + 1.0 / grown) * 0.5
+    return (size < _exponential_end(x)).select(near, _half_exponential(size))
+
+
+def _exponential_end(x: Tensor) -> float:
+    """Below the point where e^x overflows, above the one from which on e^-x is nothing beside it."""
+    return 700.0 if _is_double(x) else 88.0
+
+
+def _half_exponential(size: Tensor) -> Tensor:
+    """e^x / 2 where e^x alone might overflow."""
+    root = (size * 0.5).exponential()
+    return (root * 0.5) * root
+
+
+def asinh(x: Tensor) -> Tensor:
+    """a a overflows long before the result does: above LARGE it is log(2 a)."""
+    size = abs(x)
+    square = size * size
+    near = (size + square / ((square + 1.0).sqrt() + 1.0)).log_plus_one()
+    return (size < LARGE).select(near, size.log() + _LOG_2).copysign(x)
+
+
+def acosh(x: Tensor) -> Tensor:
+    above = x - 1.0
+    near = (above + (above * (above + 2.0)).sqrt()).log_plus_one()
+    result = (x < LARGE).select(near, x.log() + _LOG_2)
+    return (x < 1.0).select(math.nan, result)
+
+
+def atanh(x: Tensor) -> Tensor:
+    size = abs(x)
+    return ((size + size) / (1.0 - size)).log_plus_one().copysign(x) * 0.5
+
+
+def complex_sqrt(z: Complex) -> Complex:
+    return parts(complex_of(z).apply(unary.SqrtOp))
+
+
+def _is_large(z: Complex) -> Tensor:
+    """Whether a part is large or infinite."""
+    return (abs(z[0]) > LARGE) | (abs(z[1]) > LARGE)
+
+
+def _log_of_twice(z: Complex) -> Tensor:
+    """log(2 |z|) of large numbers; infinite where either part is."""
+    a, b = abs(z[0]), abs(z[1])
+    first = a > b
+    larger, smaller = first.select(a, b), first.select(b, a)
+    ratio = smaller / larger
+    found = larger.log() + (ratio * ratio).log_plus_one() * 0.5 + _LOG_2
+    return (a.equals(math.inf) | b.equals(math.inf)).select(math.inf, found)
+
+
+def complex_asin(z: Complex) -> Complex:
+    x, y = z
+    below, above = complex_sqrt((1.0 - x, -y)), complex_sqrt((1.0 + x, y))
+    re = x.atan2(below[0] * above[0] - below[1] * above[1])
+    im = abs(asinh(below[0] * above[1] - below[1] * above[0])).copysign(y)
+    large = _is_large(z)
+    return large.select(x.atan2(abs(y)), re), large.select(_log_of_twice(z).copysign(y), im)
+
+
+def complex_acos(z: Complex) -> Complex:
+    x, y = z
+    below, above = complex_sqrt((1.0 - x, -y)), complex_sqrt((1.0 + x, y))
+    re = below[0].atan2(above[0]) * 2.0
+    im = abs(asinh(above[0] * below[1] - above[1] * below[0])).copysign(-y)
+    large = _is_large(z)
+    return large.select(abs(y).atan2(x), re), large.select(_log_of_twice(z).copysign(-y), im)
+
+
+def complex_acosh(z: Complex) -> Complex:
+    x, y = z
+    below, above = complex_sqrt((x - 1.0, y)), complex_sqrt((x + 1.0, y))
+    re = asinh(below[0] * above[0] + below[1] * above[1])
+    im = below[1].atan2(above[0]) * 2.0
+    large = _is_large(z)
+    return large.select(_log_of_twice(z), re), large.select(y.atan2(x), im)
+
+
+def complex_atanh(z: Complex) -> Complex:
+    """
+    log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 with the sign of x; atan2(2 y, (1 - x) (1 + x) - y^2) / 2.
+
+    Beside the poles y y may underflow; far away the real part is x / |z|^2, computed of z over its larger part.
+    """
+    x, y = z
+    size, height = abs(x), abs(y)
+    distance = 1.0 - size
+    near = (size * 4.0 / (distance * distance + y * y)).log_plus_one() * 0.25
+    beside = (_LOG_2 - height.log()) * 0.5
+    re = (distance.equals(0.0) & (height < 1e-100)).select(beside, near)
+    im = (y * 2.0).atan2((1.0 - x) * (1.0 + x) - y * y) * 0.5
+    larger = (size > height).select(size, height)
+    u, v = size / larger, y / larger
+    far = u / (u * u + v * v) / larger
+    far = (size.equals(math.inf) | height.equals(math.inf)).select(0.0, far)
+    large = _is_large(z)
+    quarter_turn = y.like(math.pi / 2).copysign(y)
+    return large.select(far, re).copysign(x), large.select(y.is_nan().select(y, quarter_turn), im)
+
+
+def _turned(z: Complex) -> Complex:
+    """i z"""
+    return -z[1], z[0]
+
+
+def _turned_back(z: Complex) -> Complex:
+    """-i z"""
+    return z[1], -z[0]
+
+
+def complex_asinh(z: Complex) -> Complex:
+    return _turned_back(complex_asin(_turned(z)))
+
+
+def complex_atan(z: Complex) -> Complex:
+    return _turned_back(complex_atanh(_turned(z)))
+
+
+def complex_sinh(z: Complex) -> Complex:
+    """-i sin(i z)"""
+    return _turned_back(parts(complex_of(_turned(z)).apply(unary.SineOp)))
+
+
+def complex_cosh(z: Complex) -> Complex:
+    """cos(i z)"""
+    return parts(complex_of(_turned(z)).apply(unary.CosineOp))
+
+
+def complex_tan(z: Complex) -> Complex:
+    return parts(complex_of(z).apply(unary.TanOp))
+
+
+CONVERSIONS = (
+    (chlo.AcosOp, by_kind(of_floats(acos), of_complex(complex_acos))),
+    (chlo.AcoshOp, by_kind(of_floats(acosh), of_complex(complex_acosh))),
+    (chlo.AsinOp, by_kind(of_floats(asin), of_complex(complex_asin))),
+    (chlo.AsinhOp, by_kind(of_floats(asinh), of_complex(complex_asinh))),
+    (chlo.AtanOp, by_kind(of_floats(atan), of_complex(complex_atan))),
+    (chlo.AtanhOp, by_kind(of_floats(atanh), of_complex(complex_atanh))),
+    (chlo.CoshOp, by_kind(of_floats(cosh), of_complex(complex_cosh, wide=False))),
+    (chlo.SinhOp, by_kind(of_floats(sinh), of_complex(complex_sinh, wide=False))),
+    (chlo.TanOp, by_kind(of_floats(tan), of_complex(complex_tan, wide=False))),
+)
