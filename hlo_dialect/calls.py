@@ -166,7 +166,7 @@ class CustomCallOp(HloOp):
             ("operand", operands, tuple(self.operand_types)),
             ("result", results, self._result_parts()),
         ):
-            each = cast("ArrayAttr[Attribute]", layouts).data
+            each = layouts.data
             check(
                 len(each) == len(types),
                 lambda name=name, each=each, types=types: (
@@ -183,7 +183,8 @@ class CustomCallOp(HloOp):
 
     def _verify_aliases(self) -> None:
         """Each alias names a part of an operand and a part of the results, of one type."""
-        results: Attribute = self.results[0].type if len(self.results) == 1 else TupleType(list(self.result_types))
+        types: list[Any] = list(self.result_types)
+        results: Attribute = types[0] if len(types) == 1 else TupleType(tuple(types))
         for alias in () if self.output_operand_aliases is None else self.output_operand_aliases.data:
             index = alias.operand_index.value.data
             check(
@@ -226,7 +227,7 @@ def _verify_layout(layout: Attribute, type_: Attribute, name: str) -> None:
     known = dense is not None and isinstance(dense.get_element_type(), IndexType) and len(dense.get_shape()) == 1
     check(known, lambda: f"custom_call_layouts: {name} layout {layout} is no vector of index")
     assert dense is not None
-    rank = len(tensor_type(type_).get_shape()) if isinstance(type_, TensorType) else 0
+    rank = len(tensor_type(cast(Attribute, type_)).get_shape()) if isinstance(type_, TensorType) else 0
     check(
         dense.get_shape() == (rank,) and sorted(_index_values(dense)) == list(range(rank)),
         lambda: f"custom_call_layouts: {name} layout {layout} is no permutation of the {rank} dimensions of {type_}",

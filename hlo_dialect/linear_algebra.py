@@ -54,7 +54,7 @@ def _check_numbers(name: str, type_: HloTensor, what: str) -> None:
 
 def _working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """What elements are computed in: narrow floats in f32."""
-    return dtype if dtype.kind == "c" or dtype in (np.float32, np.float64) else np.dtype(np.float32)
+    return dtype if dtype.str[1:] in ("f4", "f8", "c8", "c16") else np.dtype(np.float32)
 
 
 @irdl_op_definition
@@ -110,7 +110,8 @@ class CholeskyOp(HloOp):
         _check_numbers("cholesky_i1", cast(HloTensor, self.a.type), "a")
         verify_results_agree(self, "cholesky_c1")
 
-    def reference(self, a: Array) -> Array:
+    def reference(self, *operands: Array) -> Array:
+        (a,) = operands
         return factorize(a, self.is_lower)
 
 
@@ -136,9 +137,10 @@ def factorize(a: Array, lower: bool) -> Array:
     with np.errstate(all="ignore"):
         for column in range(a.shape[-1]):
             row = factor[..., column, :column]
-            pivot = matrices[..., column, column].real - np.sum((row * np.conj(row)).real, axis=-1)
+            squares: Array = np.real(row * np.conj(row))
+            pivot: Array = np.real(matrices[..., column, column]) - np.sum(squares, axis=-1)
             failed |= ~(pivot > 0)
-            diagonal = np.sqrt(pivot)
+            diagonal: Array = np.sqrt(pivot)
             factor[..., column, column] = diagonal
             below = factor[..., column + 1 :, :column] @ np.conj(row)[..., None]
             rest = matrices[..., column + 1 :, column] - below[..., 0]
@@ -222,7 +224,8 @@ class TriangularSolveOp(HloOp):
         )
         verify_results_agree(self, "triangular_solve_c4")
 
-    def reference(self, a: Array, b: Array) -> Array:
+    def reference(self, *operands: Array) -> Array:
+        a, b = operands
         return solve(a, b, self.is_left, self.is_lower, self.is_unit, self.transpose)
 
 

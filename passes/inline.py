@@ -14,7 +14,6 @@ from ..hlo_dialect.calls import CompositeOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 
-
 Call: TypeAlias = func.CallOp | CompositeOp
 """A call of a function; a composite is one of its decomposition."""
 
@@ -45,7 +44,7 @@ def inline_call(call: Call, callee: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class InlinePass(HloPass):
     """
-    Calls of functions with a body, and composites, become that body; private functions that nothing calls any more are removed.
+    Calls of functions with a body, and composites, become that body; private functions that nothing calls are removed.
 
     Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
     After:  the operations of @relu

@@ -208,6 +208,7 @@ def profile_table(executable: Executable) -> str:
         ns = max(kernel.nanoseconds, 1)
         share = 100 * kernel.nanoseconds / total if total else 0.0
         rates = f"{kernel.bytes * kernel.calls / ns:>9.2f}{kernel.flops * kernel.calls / ns:>9.2f}"
-        lines.append(f"{names[kernel.name]:<{width}}{kernel.calls:>8}{kernel.nanoseconds / 1e6:>11.3f}{share:>7.1f}{rates}")
+        name = f"{names[kernel.name]:<{width}}"
+        lines.append(f"{name}{kernel.calls:>8}{kernel.nanoseconds / 1e6:>11.3f}{share:>7.1f}{rates}")
     lines.append(f"{'total':<{width}}{sum(kernel.calls for kernel in rows):>8}{total / 1e6:>11.3f}")
     return "\n".join(lines) + "\n"

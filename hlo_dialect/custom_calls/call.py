@@ -68,7 +68,7 @@ def python_value(attribute: Attribute) -> Any:
         case DictionaryAttr():
             return {name: python_value(value) for name, value in attribute.data.items()}
         case ArrayAttr():
-            return tuple(python_value(value) for value in cast("ArrayAttr[Attribute]", attribute).data)
+            return tuple(python_value(value) for value in attribute.data)
         case DenseArrayBase():
             return tuple(cast("DenseArrayBase[Any]", attribute).get_values())
         case DenseIntOrFPElementsAttr():

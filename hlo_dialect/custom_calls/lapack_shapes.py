@@ -69,7 +69,7 @@ Arrays = list[tuple[Shape, np.dtype[Any]]]
 
 def _signature(name: str, dtype: np.dtype[Any], core: Shape, call: CustomCall) -> tuple[Arrays, Arrays] | str:
     """The operands and results that a routine takes and gives for the first operand's matrices; or what is wrong."""
-    real = np.zeros(0, dtype).real.dtype
+    real = np.dtype(np.float32 if dtype.itemsize // (1 + (dtype.kind == "c")) == 4 else np.float64)
     info: tuple[Shape, np.dtype[Any]] = ((), _INTEGER)
     if name == "gtsv":
         if len(call.operands) != 4 or len(call.operands[3].shape) < 2:

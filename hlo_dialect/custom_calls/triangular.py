@@ -41,7 +41,7 @@ def _cholesky(call: CustomCall, a: Array) -> Array:
 
 
 def _solve(call: CustomCall, a: Array, b: Array) -> Array:
-    """hlo.triangular_solve: see `TriangularSolveOp`. Rows are the BLAS's columns: the system is transposed, no copy is."""
+    """hlo.triangular_solve: see `TriangularSolveOp`. Rows are the BLAS's columns: the system is transposed."""
     dtype, given = _working(b.dtype), call.attributes
     left, lower, unit, transpose = (given[name] for name in ("left_side", "lower", "unit_diagonal", "transpose_a"))
     matrices, x = np.array(a, dtype, order="C"), np.array(b, dtype, order="C")

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.cpu import HostCallOp
 from ...hlo_dialect.custom_calls.call import CustomCall, call_of
@@ -57,7 +56,7 @@ class Callbacks:
         return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in self._functions.items()}
 
     @contextmanager
-    def run(self) -> Iterator[None]:
+    def run(self) -> Generator[None]:
         """Around a run of the program: raises afterwards what one of its functions raised."""
         failures: list[BaseException] = []
         _runs.failures.append(failures)
@@ -72,13 +71,13 @@ class Callbacks:
                 failures.clear()
 
 
-def _entry(op: HostCallOp) -> Any:
+def _entry(op: HostCallOp) -> Callable[[int | None], None]:
     """The Python function behind a call: it takes the address of the array of buffers, and never raises."""
     target = REGISTRY.find(op.target.data)
     if target is None:
         fail(op, f"calls the target '{op.target.data}', which is not registered")
-    types = [cast("ArrayAttr[Attribute]", each).data for each in (op.operands_as, op.results_as)]
-    call = call_of(op.target.data, dict(cast(DictionaryAttr, op.call).data), *types, op.location)
+    operand_types, result_types = (each.data for each in (op.operands_as, op.results_as))
+    call = call_of(op.target.data, op.call.data, operand_types, result_types, op.location)
     count = len(call.operands) + len(call.results)
     pointers = ctypes.c_void_p * count
     split = len(call.operands)
@@ -112,8 +111,9 @@ def _array(address: int | None, type_: ArrayType) -> Array:
     """The array at an address."""
     if not type_.nbytes or not address:
         return np.empty(type_.shape, type_.dtype)
-    memory = (ctypes.c_char * type_.nbytes).from_address(address)
-    return np.frombuffer(memory, np.uint8).view(type_.dtype).reshape(type_.shape)
+    memory: Any = (ctypes.c_char * type_.nbytes).from_address(address)
+    bytes_: Array = np.frombuffer(memory, np.uint8)
+    return bytes_.view(type_.dtype).reshape(type_.shape)
 
 
 def _spoil(results: Sequence[Array]) -> None:

@@ -293,3 +293,29 @@ def test_composites_run_their_decomposition() -> None:
         + program('%r = stablehlo.composite "my.twice" %x {decomposition = @f} : (tensor<4xf32>) -> tensor<4xf32>')
     )
     np.testing.assert_array_equal(both(text, X), 2 * X)
+
+
+@pytest.mark.parametrize("name", ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf", "sinh", "tan"])
+def test_functions_of_mhlo_are_those_of_chlo(name: str) -> None:
+    x = np.array([0.25, 0.5, -0.75, 1.5], np.float32)
+    text = call(f"mhlo.{name}", "mhlo.attributes = {}, mhlo.version = 1 : i64")
+    exe = xhlo.compile(text)
+    assert all(not kernel.target for kernel in exe.kernels)
+    np.testing.assert_allclose(exe(x), reference(text, x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_top_k_of_mhlo(largest: bool) -> None:
+    x = np.array([[3, np.nan, -0.0, 0.0, 3, -np.inf], [1, 2, 3, 4, 5, 6]], np.float32)
+    text = (
+        program(
+            f"%r, %i = stablehlo.custom_call @mhlo.topk(%x) {{mhlo.attributes = {{k = 3 : i64, largest = {str(largest).lower()}}}, mhlo.version = 1 : i64}} : (tensor<2x6xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)",
+            "%x: tensor<2x6xf32>",
+            "tensor<2x3xf32>",
+        )
+        .replace("return %r : tensor<2x3xf32>", "return %r, %i : tensor<2x3xf32>, tensor<2x3xi32>")
+        .replace("-> tensor<2x3xf32> {", "-> (tensor<2x3xf32>, tensor<2x3xi32>) {")
+    )
+    values, indices = xhlo.compile(text)(x)
+    assert indices.tolist() == ([[1, 0, 4], [5, 4, 3]] if largest else [[5, 2, 3], [0, 1, 2]])
+    np.testing.assert_array_equal(values, np.take_along_axis(x, indices, -1))
