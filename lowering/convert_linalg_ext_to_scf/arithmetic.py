@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.buffers import INDEX
 from ..convert_linalg_to_scf.loop_builder import LoopBuilder
 
-_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6}
+_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7}
 
 
 def emit(builder: LoopBuilder, cls: type[Operation], operands: list[SSAValue], type_: Attribute) -> SSAValue:

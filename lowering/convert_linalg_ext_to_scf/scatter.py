@@ -19,6 +19,9 @@ from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
 from . import arithmetic
 from .scan import region_cost, task_range
 
+ROW = 32
+"""Elements of a window's dimension that one task takes at least: the index vectors are read again by each task."""
+
 
 def _integers(attribute: object) -> tuple[int, ...]:
     return cast(Any, attribute).get_values()
@@ -199,11 +202,12 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     whole: dict[int, tuple[Index, Index]] = {dim: (0, size) for dim, size in enumerate(updates)}
     work = math.prod(updates) * (4 * len(op.outputs) + region_cost(op.regions[0].block))
     cut = scatter.cut
-    tasks = 1 if cut is None else task_count(work, work, updates[cut])
+    least = ROW if cut in dims.window else 1
+    tasks = 1 if cut is None else task_count(work, work, -(-updates[cut] // least))
     if cut is None or tasks == 1:
         scatter.visit(whole)
         return
-    size = task_size(updates[cut], tasks)
+    size = task_size(updates[cut], tasks, least)
 
     def task(index: SSAValue) -> None:
         scatter.visit({**whole, cut: task_range(builder, index, size, updates[cut])})

@@ -1,5 +1,5 @@
 """
-Loops of sort and sort_by_key: merge sort from sorted runs up, and radix sort of long rows by integer keys.
+Loops of sort and sort_by_key: merge sort by a comparator; by integer keys radix sort, of short rows by ranks.
 
 A row is what is sorted together; rows are spread over tasks. Each task has rows of scratch, between which the passes
 move the elements; the last pass writes the row itself.
@@ -28,8 +28,8 @@ from .scan import region_cost, task_range
 RUN = 8
 """Elements that are sorted by insertion, before runs are merged."""
 
-RADIX_LENGTH = 512
-"""Rows of at least so many elements are sorted by the digits of their keys."""
+RADIX_LENGTH = 128
+"""Rows of at least so many elements are sorted by the digits of their keys, shorter ones by ranks."""
 
 Precedes: TypeAlias = Callable[[Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
 
@@ -49,24 +49,29 @@ class Line:
         for value, buffer in zip(values, self.buffers, strict=True):
             self.builder.store(value, buffer, self.place(index))
 
+    def copy_to(self, target: Line, lower: int, upper: int) -> None:
+        """The elements of a range to the same places of another line."""
+
+        def one(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            target.store(self.load(index), index)
+            return ()
+
+        self.builder.loop(lower, upper, one, attributes=PARALLEL)
+
 
 @dataclass(frozen=True)
-class Sorting:
-    """One sort: the length of its rows, and what comes first."""
+class Merging:
+    """Merge sort of rows of one length, by any comparator."""
 
     builder: LoopBuilder
     length: int
     precedes: Precedes
-    is_strict: bool
-    """Whether `precedes` is known to be an order, so that merging may begin from both ends."""
-
-    # Merge sort.
 
     @property
     def passes(self) -> int:
         return max(0, math.ceil(math.log2(self.length / RUN))) if self.length > RUN else 0
 
-    def merge_sort(self, home: Line, lines: Sequence[Line]) -> None:
+    def sort(self, home: Line, lines: Sequence[Line]) -> None:
         """`lines`: where the passes begin and what they go through; the last of them is `home`."""
         self.sort_runs(home, lines[0])
         width = RUN
@@ -114,10 +119,7 @@ class Sorting:
         rest = self.length - whole
 
         def pair(begin: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            if self.is_strict:
-                self._merge_from_both_ends(source, target, begin, width)
-            else:
-                self._merge(source, target, (begin, builder.add(begin, width), builder.add(begin, 2 * width)))
+            self._merge(source, target, (begin, builder.add(begin, width), builder.add(begin, 2 * width)))
             return ()
 
         if whole:
@@ -125,14 +127,7 @@ class Sorting:
         if rest > width:
             self._merge(source, target, (whole, whole + width, self.length))
         elif rest:
-            self.copy(source, target, whole)
-
-    def copy(self, source: Line, target: Line, begin: int = 0) -> None:
-        def one(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            target.store(source.load(index), index)
-            return ()
-
-        self.builder.loop(begin, self.length, one, attributes=PARALLEL)
+            source.copy_to(target, whole, self.length)
 
     def _merge(self, source: Line, target: Line, bounds: tuple[Index, Index, Index]) -> None:
         """Merge [begin, middle) with [middle, end): every element goes to one place, whatever the comparator says."""
@@ -160,40 +155,6 @@ class Sorting:
 
     def _as_number(self, condition: SSAValue) -> SSAValue:
         return arithmetic.emit(self.builder, arith.ExtUIOp, [condition], i64)
-
-    def _merge_from_both_ends(self, source: Line, target: Line, begin: SSAValue, width: int) -> None:
-        """
-        Merge two runs of one length: the lower half from the front, the upper one from the back, neither of which can
-        leave its run. Two chains of steps that do not wait for each other, and no bounds to check.
-        """
-        builder = self.builder
-        middle, last = builder.add(begin, width), builder.add(begin, 2 * width - 1)
-
-        def one(step: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
-            left, right, left_end, right_end = state
-            first, second = source.load(left), source.load(right)
-            takes = self.precedes(second, first)
-            target.store(
-                [arithmetic.choose(builder, takes, b, a) for a, b in zip(first, second, strict=True)],
-                builder.add(begin, step),
-            )
-            moved = arithmetic.emit(builder, arith.IndexCastOp, [self._as_number(takes)], INDEX)
-            first, second = source.load(left_end), source.load(right_end)
-            keeps = self.precedes(second, first)
-            target.store(
-                [arithmetic.choose(builder, keeps, a, b) for a, b in zip(first, second, strict=True)],
-                builder.sub(last, step),
-            )
-            back = arithmetic.emit(builder, arith.IndexCastOp, [self._as_number(keeps)], INDEX)
-            return [
-                builder.index(builder.sub(builder.add(left, 1), moved)),
-                builder.index(builder.add(right, moved)),
-                builder.index(builder.sub(left_end, back)),
-                builder.index(builder.add(builder.sub(right_end, 1), back)),
-            ]
-
-        inits = [begin, builder.index(middle), builder.index(builder.sub(middle, 1)), builder.index(last)]
-        builder.loop(0, width, one, inits=inits)
 
 
 @dataclass(frozen=True)
@@ -275,102 +236,153 @@ class Radix:
         return builder.index(builder.add(place, digit << self.bits))
 
 
-def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
-    """
-    Rows in tasks. Where the dimension is not the last, rows are read from and written to columns, and sorted in
-    scratch.
-    """
-    shape = shape_of(op.outputs[0])
-    dim = cast(Any, op.dimension).value.data
-    outer, length, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-    if length <= 1 or outer == 0 or inner == 0:
-        return
-    flat = (outer, length, inner)
-    homes = [builder.strided_view(value, 0, flat, row_major(flat)) for value in op.outputs]
-    rows = outer * inner
-    block = op.regions[0].block
-    cost = max(2, length.bit_length()) * (region_cost(block) + 4 * len(homes))
-    tasks = task_count(rows * length, rows * length * cost, rows)
-    size = task_size(rows, tasks)
-    tasks = -(-rows // size)
-    sorter = _plan(op, builder, length)
+@dataclass(frozen=True)
+class Ranking:
+    """Sort of short rows by the number of elements that come before each: comparisons of all pairs, in vectors."""
 
-    def scratch() -> list[SSAValue]:
-        return [builder.alloc(memref_type((tasks, length), buffer_of(home).element_type)) for home in homes]
+    builder: LoopBuilder
+    length: int
+    key: Callable[[Sequence[SSAValue]], SSAValue]
 
-    first, second = scratch(), scratch() if inner > 1 else []
-    counts = None
-    if isinstance(sorter, Radix):
-        counts = builder.alloc(memref_type((tasks, sorter.digits << sorter.bits), i32))
+    def sort(self, home: Line, scratch: Line, keys: SSAValue, task: Index) -> None:
+        """`keys`: (tasks, length) integers."""
+        builder = self.builder
+        zero = builder.scalar(IntegerAttr(0, buffer_of(keys).element_type))
 
-    def row(task: Index, index: Index) -> None:
-        home = _home_line(builder, homes, index, inner)
-        others = [Line(builder, buffers, lambda k: (task, k)) for buffers in (first, second) if buffers]
-        if isinstance(sorter, Radix):
-            assert counts is not None
-            _radix(sorter, home, others, counts, task)
-        else:
-            sorter.merge_sort(home, _lines(home, others, sorter.passes))
-
-    def task(index: SSAValue) -> None:
-        def one(place: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            row(index, place)
+        def prepare(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            values = home.load(index)
+            scratch.store(values, index)
+            builder.store(self.key(values), keys, (task, index))
             return ()
 
-        builder.loop(*task_range(builder, index, size, rows), one)
+        def move(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            own = builder.load(keys, (task, index))
 
-    builder.parallel(tasks, task)
+            def count(predicate: str) -> Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]]:
+                def one(other: SSAValue, total: list[SSAValue]) -> Sequence[SSAValue]:
+                    before = arithmetic.compare(builder, predicate, builder.load(keys, (task, other)), own)
+                    # As wide as the keys, so that vectors of comparisons are added as they are.
+                    number = arithmetic.emit(builder, arith.ExtUIOp, [before], own.type)
+                    return [arithmetic.binary(builder, arith.AddiOp, total[0], number)]
+
+                return one
+
+            rank = builder.loop(0, index, count("ule"), inits=[zero])
+            rank = builder.loop(builder.add(index, 1), self.length, count("ult"), inits=rank)
+            home.store(scratch.load(index), arithmetic.to_index(builder, rank[0], unsigned=True))
+            return ()
+
+        builder.loop(0, self.length, prepare, attributes=PARALLEL)
+        builder.loop(0, self.length, move)
 
 
-def _home_line(builder: LoopBuilder, homes: Sequence[SSAValue], row: Index, inner: int) -> Line:
-    """The row of the outputs with this number."""
-    outer, column = builder.div(row, inner), builder.rem(row, inner)
-    return Line(builder, homes, lambda k: (outer, k, column))
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of one sort, and the buffers that tasks sort them with."""
+
+    builder: LoopBuilder
+    homes: Sequence[SSAValue]
+    shape: tuple[int, int, int]
+    """Dimensions before the sorted one, its length, those behind."""
+    tasks: int
+
+    def home(self, row: Index) -> Line:
+        """The row of the outputs with this number."""
+        inner = self.shape[2]
+        outer, column = self.builder.div(row, inner), self.builder.rem(row, inner)
+        return Line(self.builder, self.homes, lambda k: (outer, k, column))
+
+    def scratch(self) -> Callable[[Index], Line]:
+        """A row of each task's own."""
+        buffers = [self.integers(self.shape[1], buffer_of(home).element_type) for home in self.homes]
+        return lambda task: Line(self.builder, buffers, lambda k: (task, k))
+
+    def integers(self, count: int, type_: Any) -> SSAValue:
+        """A buffer of `count` elements for each task."""
+        return self.builder.alloc(memref_type((self.tasks, count), type_))
 
 
-def _plan(op: SortOp | SortByKeyOp, builder: LoopBuilder, length: int) -> Sorting | Radix:
+Sorter: TypeAlias = Callable[[Index, Index], None]
+"""Sorts the row of the second number, in the task of the first."""
+
+
+def _merge_sorter(op: SortOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     block = op.regions[0].block
-    if isinstance(op, SortOp):
 
-        def asked(first: Sequence[SSAValue], second: Sequence[SSAValue]) -> SSAValue:
-            pairs = [value for pair in zip(first, second, strict=True) for value in pair]
-            return builder.inline(block, pairs)[0]
+    def precedes(first: Sequence[SSAValue], second: Sequence[SSAValue]) -> SSAValue:
+        pairs = [value for pair in zip(first, second, strict=True) for value in pair]
+        return builder.inline(block, pairs)[0]
 
-        return Sorting(builder, length, asked, is_strict=False)
+    merging = Merging(builder, rows.shape[1], precedes)
+    scratch = [rows.scratch() for _ in range(1 if rows.shape[2] == 1 else 2)]
+
+    def row(task: Index, index: Index) -> None:
+        home = rows.home(index)
+        # Columns are visited by the first pass and the last only.
+        turn = [line(task) for line in scratch] if len(scratch) == 2 else [scratch[0](task), home]
+        lines = [turn[number % 2] for number in range(merging.passes)][::-1]
+        merging.sort(home, [*lines, home])
+
+    return row
+
+
+def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
+    block, length = op.regions[0].block, rows.shape[1]
+    assert block.last_op is not None
+    type_ = cast(Any, block.last_op.operands[0].type)
 
     def key(values: Sequence[SSAValue]) -> SSAValue:
         return builder.inline(block, values)[0]
 
-    def below(first: Sequence[SSAValue], second: Sequence[SSAValue]) -> SSAValue:
-        return arithmetic.compare(builder, "ult", key(first), key(second))
+    scratch = rows.scratch()
+    # Ranks are numbers of the keys' type.
+    if length < min(RADIX_LENGTH, 1 << type_.width.data):
+        ranking, keys = Ranking(builder, length, key), rows.integers(length, type_)
+        return lambda task, index: ranking.sort(rows.home(index), scratch(task), keys, task)
+    radix = Radix(builder, length, key, type_.width.data)
+    counts = rows.integers(radix.digits << radix.bits, i32)
+    second = rows.scratch() if rows.shape[2] > 1 else None
 
-    assert block.last_op is not None
-    width = cast(Any, block.last_op.operands[0].type).width.data
-    if length >= RADIX_LENGTH:
-        return Radix(builder, length, key, width)
-    return Sorting(builder, length, below, is_strict=True)
+    def row(task: Index, index: Index) -> None:
+        home = rows.home(index)
+        away, back = scratch(task), home if second is None else second(task)
+        if second is not None:  # columns: copied into scratch and back
+            home.copy_to(back, 0, length)
+        lines = [(back, away)[number % 2] for number in range(radix.digits + 1)]
+        radix.sort(lines, counts, task)
+        if lines[-1] is not home:
+            lines[-1].copy_to(home, 0, length)
+
+    return row
 
 
-def _lines(home: Line, others: Sequence[Line], passes: int) -> list[Line]:
-    """The line that each pass of a merge sort reads, and `home`, which the last one writes; none follows itself."""
-    if passes == 0:
-        return [home]
-    turn = [*others, home] if len(others) == 1 else others
-    lines = [turn[number % 2] for number in range(passes)][::-1]
-    return [*lines, home]
+def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
+    """
+    `linalg_ext.sort` becomes a merge sort of each row, `linalg_ext.sort_by_key` a ranking of short ones and a radix
+    sort of long ones. Tasks take rows; each has scratch of its own.
+    """
+    shape = shape_of(op.outputs[0])
+    dim = cast(Any, op.dimension).value.data
+    flat = (math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]))
+    count, length = flat[0] * flat[2], flat[1]
+    if length <= 1 or count == 0:
+        return
+    cost = length.bit_length() * (region_cost(op.regions[0].block) + 4 * len(op.outputs))
+    tasks = task_count(count * length, count * length * cost, count)
+    size = task_size(count, tasks)
+    tasks = -(-count // size)
+    homes = [builder.strided_view(value, 0, flat, row_major(flat)) for value in op.outputs]
+    rows = _Rows(builder, homes, flat, tasks)
+    sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
 
+    def task(index: SSAValue) -> None:
+        def one(row: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            sorter(index, row)
+            return ()
 
-def _radix(radix: Radix, home: Line, others: Sequence[Line], counts: SSAValue, task: Index) -> None:
-    """Rows in memory go to and fro between themselves and scratch; columns are copied into scratch first."""
-    copier = Sorting(radix.builder, radix.length, lambda a, b: a[0], is_strict=False)
-    away, back = others[0], home
-    if len(others) == 2:
-        back = others[1]
-        copier.copy(home, back)
-    turn = [(back, away)[number % 2] for number in range(radix.digits + 1)]
-    radix.sort(turn, counts, task)
-    if turn[-1] is not home:
-        copier.copy(turn[-1], home)
+        builder.loop(*task_range(builder, index, size, count), one)
+
+    builder.parallel(tasks, task)
 
 
 PATTERNS = ((SortOp, _sort), (SortByKeyOp, _sort))
