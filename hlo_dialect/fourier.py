@@ -136,7 +136,7 @@ class FftOp(HloOp):
         part = cast(Any, element).element_type if is_complex(element) else element
         known = numpy_dtype(part)
         check(
-            known is not None and known in (np.float32, np.float64),
+            known is not None and known.kind == "f" and known.itemsize in (4, 8),
             lambda: f"fft_i1: operand has element type {element}, expected f32, f64 or complex numbers of these",
         )
         inferred = self.infer_types()[0]

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import linalg_ext_window as linalg_ext
 from ...dialects.buffers import i64_array
+from ...dialects.scalar import Scalar
 from ...hlo_dialect import window as hlo
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
@@ -73,9 +74,11 @@ def converted(value: SSAValue, source: Any, target: Any, emitter: Emitter) -> SS
     rank = len(shape_of(value))
     type_ = make_tensor(shape_of(value), signless(target))
     maps = (identity_map(rank),) * 2
-    return emitter.generic(
-        [new], [emitter.empty(type_)], maps, iterators(rank), lambda x, _: convert(x, source, target)
-    )[0]
+
+    def body(x: Scalar, _: Scalar) -> Scalar:
+        return convert(x, source, target)
+
+    return emitter.generic([new], [emitter.empty(type_)], maps, iterators(rank), body)[0]
 
 
 def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: bool) -> None:

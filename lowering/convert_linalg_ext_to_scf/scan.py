@@ -132,8 +132,8 @@ def _scan(op: ScanOp, builder: LoopBuilder) -> None:
     what comes before them. The cuts follow from the shape alone.
     """
     count = len(op.outputs)
-    dim = cast(Any, op.dimension).value.data
-    shape = cast("tuple[int, ...]", buffer_of(op.outputs[0]).get_shape())
+    dim: int = cast(Any, op.dimension).value.data
+    shape = buffer_of(op.outputs[0]).get_shape()
     outer, length, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
     if 0 in (outer, length, inner):
         return

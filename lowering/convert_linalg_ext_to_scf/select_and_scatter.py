@@ -39,11 +39,11 @@ class _Selection:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return cast("tuple[int, ...]", buffer_of(self.operand).get_shape())
+        return buffer_of(self.operand).get_shape()
 
     @property
     def counts(self) -> tuple[int, ...]:
-        return cast("tuple[int, ...]", buffer_of(self.source).get_shape())
+        return buffer_of(self.source).get_shape()
 
     @property
     def takes_columns(self) -> bool:

@@ -25,11 +25,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_array
 from ...hlo_dialect.contraction import DotGeneralOp
 from ...hlo_dialect.conversion import ComplexOp, ImagOp, RealOp
-from ...hlo_dialect.expressions import Tensor, decomposed
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.expressions import Builder, Tensor, decomposed
 from ...hlo_dialect.fourier import FftOp, FftType, half
 from ...hlo_dialect.movement import TransposeOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import Array, element_of, is_complex, shape_of
+from ...hlo_dialect.types import Array, element_of, is_complex, numpy_dtype, shape_of, tensor_type
 from .fourier_tables import TensorBuilder, chirp_of, mirrored, roots
 
 MAX_RADIX = 32
@@ -263,8 +264,12 @@ def _fft(op: FftOp) -> Sequence[Operation]:
     After:  reshape to (8, 8), dot_general, multiplication by constants, dot_general on the real and imaginary parts
     """
     shape = shape_of(op.operand)
-    if not is_static(shape) or 0 in shape or 0 in shape_of(op.result):
+    if not is_static(shape):
         return ()
+    if 0 in shape:
+        builder = Builder()
+        zero: Any = np.zeros(1, numpy_dtype(element_of(op.result)))
+        return decomposed(op, builder, builder.add(ConstantOp.of(zero, tensor_type(op.result))))
     element = element_of(op.operand)
     part: Attribute = cast(Any, element).element_type if is_complex(element) else element
     rank, count = len(shape), len(op.lengths)

@@ -312,13 +312,13 @@ def test_select_and_scatter(
     rng = np.random.default_rng(4)
     x = rng.integers(-3, 3, shape, np.int32)
     s = rng.integers(-9, 9, window.counts(shape), np.int32)
-    keep = {"GE": lambda a, b: a >= b, "LT": lambda a, b: a < b, "GT": lambda a, b: a > b}[direction]
-    fold = {"add": lambda a, b: a + b, "multiply": lambda a, b: a * b, "subtract": lambda a, b: a - b}[scatter]
+    keeps: dict[str, Any] = {"GE": lambda a, b: a >= b, "LT": lambda a, b: a < b, "GT": lambda a, b: a > b}
+    folds: dict[str, Any] = {"add": lambda a, b: a + b, "multiply": lambda a, b: a * b, "subtract": lambda a, b: a - b}
     text = scatter_program(x, s, window, direction, scatter, str(init))
     targets = ["reference", "cpu"]
     results = [run(text, [x, s], target)[0] for target in targets]
     if x.size < 10_000:
-        np.testing.assert_array_equal(results[0], plain_scatter(x, s, window, keep, fold, init))
+        np.testing.assert_array_equal(results[0], plain_scatter(x, s, window, keeps[direction], folds[scatter], init))
     np.testing.assert_array_equal(results[1], results[0])
 
 
@@ -343,7 +343,7 @@ def test_xla_agrees() -> None:
     def pool(x: Any) -> Any:
         return jax.lax.reduce_window(x, -np.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
 
-    programs = [
+    programs: list[Any] = [
         pool,
         jax.grad(lambda x: (pool(x) ** 2).sum()),
         lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 2, 3, 1), (1, 1, 2, 1), "SAME", (1, 2, 1, 1)),

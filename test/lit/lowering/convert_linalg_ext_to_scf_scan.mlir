@@ -1,0 +1,38 @@
+// RUN: hlo-opt %s --convert-linalg-ext-to-scf | filecheck %s
+
+// Columns are scanned together: rows read the row before, as vectors.
+// CHECK-LABEL: @columns
+// CHECK:         scf.for
+// CHECK:           arith.addf %c,
+// CHECK:         } {xhlo.parallel}
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK:           %[[BEFORE:.*]] = arith.subi %[[I]],
+// CHECK:           scf.for %[[C:.*]] =
+// CHECK:             %[[OLD:.*]] = memref.load %{{.*}}[%{{.*}}, %[[BEFORE]], %[[C]]]
+// CHECK:             %[[X:.*]] = memref.load %{{.*}}[%{{.*}}, %[[I]], %[[C]]]
+// CHECK:             arith.addf %[[OLD]], %[[X]]
+// CHECK:           } {xhlo.parallel}
+func.func private @columns(%x: memref<8x9xf32>, %c: f32, %y: memref<8x9xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%x, %c : memref<8x9xf32>, f32) outs(%y : memref<8x9xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+
+// A line carries the fold; from the end with reverse, where the element stands on the left.
+// CHECK-LABEL: @line
+// CHECK:         scf.for %[[S:.*]] = {{.*}} iter_args(%[[ACC:.*]] = %c) -> (i32) {
+// CHECK:           %[[P:.*]] = arith.subi %{{.*}}, %[[S]] : index
+// CHECK:           %[[E:.*]] = memref.load %{{.*}}[%{{.*}}, %[[P]], %{{.*}}]
+// CHECK:           %[[M:.*]] = arith.muli %[[E]], %[[ACC]]
+// CHECK:           scf.yield
+func.func private @line(%x: memref<5xi32>, %c: i32, %y: memref<5xi32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scan {dimension = 0 : i64, reverse = true} ins(%x, %c : memref<5xi32>, i32) outs(%y : memref<5xi32>) ({
+  ^bb0(%a: i32, %b: i32):
+    %m = arith.muli %a, %b : i32
+    linalg.yield %m : i32
+  })
+  return
+}
