@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
     TensorType,
@@ -44,13 +43,14 @@ from xdsl.utils.str_enum import StrEnum
 
 from .attributes import OutputOperandAliasAttr, ints
 from .check_calls import check_name
-from .custom_calls.call import complex_view, describe_call, stored_view
+from .custom_calls.call import complex_view, describe_call, is_token, stored_view
 from .custom_calls.markers import IDENTITIES
 from .custom_calls.registry import run_target, target_of
 from .op import HloOp, check
 from .shapes import types_agree
 from .structural_syntax import finish_functional, print_attributes, print_functional, print_values
-from .types import Array, element_of, i32, numpy_dtype, tensor_type
+from .tokens import TOKEN
+from .types import Array, element_of, i1, i32, numpy_dtype, tensor_type
 
 _EFFECTS = frozenset((EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)))
 
@@ -97,10 +97,10 @@ class CustomCallOp(HloOp):
     name = "hlo.custom_call"
     inputs = var_operand_def()
     call_target_name = prop_def(StringAttr)
-    has_side_effect = opt_prop_def(IntegerAttr[IntegerType])
+    has_side_effect = opt_prop_def()
     backend_config = opt_prop_def()
-    api_version = opt_prop_def(IntegerAttr[IntegerType])
-    called_computations = opt_prop_def(ArrayAttr[SymbolRefAttr])
+    api_version = opt_prop_def()
+    called_computations = opt_prop_def()
     operand_layouts = opt_prop_def(ArrayAttr)
     result_layouts = opt_prop_def(ArrayAttr)
     output_operand_aliases = opt_prop_def(ArrayAttr[OutputOperandAliasAttr])
@@ -131,8 +131,14 @@ class CustomCallOp(HloOp):
         return tuple(self.result_types)
 
     def verify_(self) -> None:
-        version = 1 if self.api_version is None else self.api_version.value.data
-        check(0 <= version <= 4, lambda: f"custom_call_i5: api_version {version} is not one of 0, 1, 2, 3, 4")
+        effect = self.has_side_effect
+        check(
+            effect is None or (isinstance(effect, IntegerAttr) and cast(Any, effect).type == i1),
+            lambda: f"custom_call_i3: has_side_effect is {effect}, expected true or false",
+        )
+        stated = self.api_version
+        version = 1 if stated is None else cast(Any, stated).value.data if isinstance(stated, IntegerAttr) else -1
+        check(0 <= version <= 4, lambda: f"custom_call_i5: api_version {stated} is not one of 0, 1, 2, 3, 4")
         check(bool(self.target), "custom_call_i2: call_target_name is empty")
         config = self.backend_config
         if version == 4:
@@ -145,11 +151,12 @@ class CustomCallOp(HloOp):
                 config is None or isinstance(config, StringAttr),
                 lambda: f"custom_call_i4: backend_config is not a string, which api_version {version} takes",
             )
-        for name in () if self.called_computations is None else self.called_computations.data:
-            check(
-                isinstance(cast(Attribute, name), SymbolRefAttr),
-                lambda name=name: f"custom_call_i6: {name} in called_computations is no function's name",
-            )
+        called = self.called_computations
+        names = cast("ArrayAttr[Attribute]", called).data if isinstance(called, ArrayAttr) else None
+        check(
+            called is None or (names is not None and all(isinstance(name, SymbolRefAttr) for name in names)),
+            lambda: f"custom_call_i6: called_computations is {called}, expected names of functions",
+        )
         self._verify_layouts()
         self._verify_aliases()
 
@@ -213,11 +220,12 @@ class CustomCallOp(HloOp):
         if target.is_identity:
             return operands
         call = describe_call(self)
-        arrays = [complex_view(array, seen) for array, seen in zip(operands, call.operands, strict=True)]
-        results = run_target(target, call, arrays)
+        given = [array for array, value in zip(operands, self.operands, strict=True) if not is_token(value.type)]
+        arrays = [complex_view(array, seen) for array, seen in zip(given, call.operands, strict=True)]
+        results = iter(run_target(target, call, arrays))
         return tuple(
-            stored_view(array, numpy_dtype(element_of(result)))
-            for array, result in zip(results, self.results, strict=True)
+            TOKEN if is_token(result.type) else stored_view(next(results), numpy_dtype(element_of(result)))
+            for result in self.results
         )
 
 

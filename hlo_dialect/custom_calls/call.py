@@ -80,12 +80,12 @@ def python_value(attribute: Attribute) -> Any:
 
 def describe_call(op: Operation) -> CustomCall:
     """
-    The call that an `hlo.custom_call` makes, before or after split-complex.
+    The call that an `hlo.custom_call` makes, before or after split-complex. Tokens are not part of it.
 
     Raises DiagnosticError for operands and results that are no arrays of a known shape.
     """
-    operands = [_seen(op, "operand", index) for index in range(len(op.operands))]
-    results = [_seen(op, "result", index) for index in range(len(op.results))]
+    operands = [_seen(op, "operand", index) for index, type_ in enumerate(op.operand_types) if not is_token(type_)]
+    results = [_seen(op, "result", index) for index, type_ in enumerate(op.result_types) if not is_token(type_)]
     name = cast(StringAttr, op.properties["call_target_name"]).data
     return call_of(name, {**op.properties, **op.attributes}, operands, results, op.location)
 
@@ -135,9 +135,21 @@ def _seen(op: Operation, what: str, index: int) -> Attribute:
     if numpy_dtype(tensor.element_type) is None or not is_static(tensor.get_shape()):
         fail(op, f"has {what} {index} of type {type_}; a target takes and gives arrays of a known shape and dtype")
     marks = op.attributes.get(_COMPLEX[what])
-    if not isinstance(marks, ArrayAttr) or not cast("ArrayAttr[IntegerAttr]", marks).data[index].value.data:
+    if marks is None:
         return tensor
+    given = python_value(marks)
+    shape, dtype = tensor.get_shape(), numpy_dtype(tensor.element_type)
+    if not isinstance(given, tuple) or len(cast("tuple[Any, ...]", given)) <= index:
+        fail(op, f"has no mark for {what} {index} in {_COMPLEX[what]}")
+    if given[index] is not True:
+        return tensor
+    if shape[-1:] != (2,) or (dtype is None or dtype.str[1:] not in ("f4", "f8")):
+        fail(op, f"has {what} {index} of type {type_}, which is marked as complex and holds no pairs of f32 or f64")
     return make_tensor(tensor.get_shape()[:-1], ComplexType(cast(Any, tensor.element_type)))
+
+
+def is_token(type_: Attribute) -> bool:
+    return type_.name == "hlo.token"
 
 
 def complex_view(array: Array, seen: ArrayType) -> Array:

@@ -10,6 +10,7 @@ from .call import CustomCall
 
 Shape = tuple[int, ...]
 
+MOST = 1 << 31
 _INTEGER = np.dtype(np.int32)
 
 _LETTERS = {
@@ -37,6 +38,8 @@ def problem_of(name: str, dtype: np.dtype[Any], results: int, call: CustomCall) 
     rank = 1 if name in _VECTORS else 2
     if not call.operands or len(call.operands[0].shape) < rank:
         return f"its first operand must have at least {rank} dimensions"
+    if any(size >= MOST for array in (*call.operands, *call.results) for size in array.shape):
+        return f"a dimension is larger than LAPACK's integers, {MOST - 1}"
     shape = call.operands[0].shape
     batch, core = shape[: len(shape) - rank], shape[len(shape) - rank :]
     expected = _signature(name, dtype, core, call)

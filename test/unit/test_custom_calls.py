@@ -319,3 +319,12 @@ def test_top_k_of_mhlo(largest: bool) -> None:
     values, indices = xhlo.compile(text)(x)
     assert indices.tolist() == ([[1, 0, 4], [5, 4, 3]] if largest else [[5, 2, 3], [0, 1, 2]])
     np.testing.assert_array_equal(values, np.take_along_axis(x, indices, -1))
+
+
+def test_tokens_order_calls(register: Any) -> None:
+    register("after", lambda call, x: x + 1)
+    text = program(
+        "%t = stablehlo.create_token : !stablehlo.token\n"
+        "%r, %u = stablehlo.custom_call @after(%x, %t) : (tensor<4xf32>, !stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)"
+    )
+    np.testing.assert_array_equal(both(text, X), X + 1)

@@ -18,6 +18,7 @@ from xhlo.hlo_dialect.attributes import DotDimensionNumbersAttr, Precision, Prec
 from xhlo.hlo_dialect.calls import CustomCallOp
 from xhlo.hlo_dialect.contraction import DotGeneralOp
 from xhlo.hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from xhlo.hlo_dialect.elementwise_binary import AddOp, MaximumOp, SubtractOp
 from xhlo.hlo_dialect.fusion import FusionOp
@@ -355,7 +356,7 @@ class TestTuplesAndCalls:
         )
         op.verify()
         assert op.fold() == tuple(op.operands)
-        with pytest.raises(NotImplementedError, match="'foo'"):
+        with pytest.raises(DiagnosticError, match="'foo', which is not registered"):
             CustomCallOp.create(properties={"call_target_name": StringAttr("foo")}).reference()
 
     def test_barrier(self) -> None:

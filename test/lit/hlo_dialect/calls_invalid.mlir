@@ -9,7 +9,7 @@ func.func @dictionary_for_an_old_version(%x: tensor<4xf32>) {
 // -----
 
 func.func @unknown_version(%x: tensor<4xf32>) {
-  // expected-error@+1 {{custom_call_i5: api_version 7 is not one of 0, 1, 2, 3, 4}}
+  // expected-error@+1 {{custom_call_i5: api_version 7 : i32 is not one of 0, 1, 2, 3, 4}}
   %0 = hlo.custom_call @f(%x) {api_version = 7 : i32} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -139,4 +139,16 @@ func.func private @f(%x: tensor<f32>) -> tensor<f32> {
   // expected-error@+1 {{recursive call: @f -> @f}}
   %0 = hlo.composite "my.relu" %x {decomposition = @f} : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @effect_that_is_a_number(%x: tensor<4xf32>) {
+  // expected-error@+1 {{custom_call_i3: has_side_effect is 1 : i32, expected true or false}}
+  %0 = hlo.custom_call @f(%x) {has_side_effect = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{custom_call_i5: api_version "x" is not one of 0, 1, 2, 3, 4}}
+  %1 = hlo.custom_call @f(%x) {api_version = "x"} : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{custom_call_i6: called_computations is [1 : i32], expected names of functions}}
+  %2 = hlo.custom_call @f(%x) {called_computations = [1 : i32]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
 }
