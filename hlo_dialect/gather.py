@@ -122,14 +122,14 @@ def gathered(operand: Array, indices: Array, dims: IndexDimensions, sizes: Shape
     """What gather computes, in one step of NumPy's indexing."""
     batch = dims.batch_shape(indices.shape)
     shape = dims.combine(batch, [sizes[dim] for dim in dims.offset_dims(operand.ndim)])
-    if 0 in shape:
-        return np.empty(shape, operand.dtype)
+    if 0 in shape or 0 in operand.shape:  # collapsed slices may have no elements where the result has some
+        return np.zeros(shape, operand.dtype)
     components = index_components(indices, dims)
     where: list[Any] = []
     for dim, place in enumerate(dims.places(operand.ndim, len(shape))):
         index: Any = np.zeros((1,) * len(shape), np.int64)
         if place.component is not None:
-            start = components[place.component].clip(0, operand.shape[dim] - sizes[dim])
+            start = components[place.component].clip(0, operand.shape[dim] - max(sizes[dim], 1))
             index = index + spread_batch(start, dims, len(shape))
         for source in (place.batch, place.offset):
             if source is not None:
