@@ -1,7 +1,8 @@
 # NumPy's stubs give Unknown for arrays of element types that only the program knows:
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 """
-Elementary functions of the chlo dialect: circular and hyperbolic ones and their inverses, of floats and complex numbers.
+Elementary functions of the chlo dialect: circular and hyperbolic ones and their inverses, of floats and complex
+numbers.
 
 References compute in extended precision where the machine has it, so that f64 is rounded nearly correctly.
 """

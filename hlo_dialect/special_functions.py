@@ -4,7 +4,7 @@
 Special functions in NumPy, for references: real arrays in, extended precision inside where the machine has it.
 
 The inner precision (`np.longdouble`, 64 digits of mantissa on x86-64) makes results in f64 correct to about 0.51 ulp
-where the functions are not near zeros of theirs; near those the error is absolute, about 1e-19 of the terms that cancel.
+where the functions are not near zeros of theirs; near those the error is absolute, about 1e-19 of what cancels.
 Callers silence NumPy's floating-point warnings.
 """
 

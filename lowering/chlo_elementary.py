@@ -191,14 +191,51 @@ def complex_atan(z: Complex) -> Complex:
     return _turned_back(complex_atanh(_turned(z)))
 
 
+def _hyperbolic(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """
+    sinh |x| cos y, sinh |x| sin y, cosh |x| cos y and cosh |x| sin y.
+
+    Where cosh |x| overflows alone, the factor of y comes between the halves of e^|x|.
+    """
+    size = abs(x)
+    cosine, sine = y.cosine(), y.sine()
+    root = (size * 0.5).exponential()
+    large = size >= _exponential_end(x)
+    far_cosine, far_sine = (root * (root * 0.5 * factor) for factor in (cosine, sine))
+    small, great = sinh(size), cosh(size)
+    return (
+        large.select(far_cosine, small * cosine),
+        large.select(far_sine, small * sine),
+        large.select(far_cosine, great * cosine),
+        large.select(far_sine, great * sine),
+    )
+
+
 def complex_sinh(z: Complex) -> Complex:
-    """-i sin(i z)"""
-    return _turned_back(parts(complex_of(_turned(z)).apply(unary.SineOp)))
+    """sinh x cos y + i cosh x sin y, without the NaN of 0 times infinity where C has none."""
+    x, y = z
+    re, _, _, im = _hyperbolic(x, y)
+    plain = x.equals(0.0) | abs(x).equals(math.inf)
+    re = (_not_finite(y) & plain).select(x, _with_sign_of(re, x))
+    return re, y.equals(0.0).select(y, im)
 
 
 def complex_cosh(z: Complex) -> Complex:
-    """cos(i z)"""
-    return parts(complex_of(_turned(z)).apply(unary.CosineOp))
+    """cosh x cos y + i sinh x sin y, without the NaN of 0 times infinity where C has none."""
+    x, y = z
+    _, im, re, _ = _hyperbolic(x, y)
+    re = (_not_finite(y) & abs(x).equals(math.inf)).select(math.inf, re)
+    im = (_not_finite(y) & x.equals(0.0)).select(x, _with_sign_of(im, x))
+    return re, y.equals(0.0).select(_with_sign_of(y, x), im)
+
+
+def _not_finite(x: Tensor) -> Tensor:
+    return (x - x).is_nan()
+
+
+def _with_sign_of(value: Tensor, x: Tensor) -> Tensor:
+    """`value` times the sign of x, a zero's too."""
+    return x.like(1.0).copysign(x) * value
 
 
 def complex_tan(z: Complex) -> Complex:
@@ -212,7 +249,7 @@ CONVERSIONS = (
     (chlo.AsinhOp, by_kind(of_floats(asinh), of_complex(complex_asinh))),
     (chlo.AtanOp, by_kind(of_floats(atan), of_complex(complex_atan))),
     (chlo.AtanhOp, by_kind(of_floats(atanh), of_complex(complex_atanh))),
-    (chlo.CoshOp, by_kind(of_floats(cosh), of_complex(complex_cosh, wide=False))),
-    (chlo.SinhOp, by_kind(of_floats(sinh), of_complex(complex_sinh, wide=False))),
+    (chlo.CoshOp, by_kind(of_floats(cosh), of_complex(complex_cosh))),
+    (chlo.SinhOp, by_kind(of_floats(sinh), of_complex(complex_sinh))),
     (chlo.TanOp, by_kind(of_floats(tan), of_complex(complex_tan, wide=False))),
 )

@@ -133,28 +133,28 @@ def erf(x: Tensor) -> Tensor:
     magnitude = abs(x)
     bounded = magnitude.minimum(tables.erf_end)
     far = 1.0 - (bounded * bounded.polynomial(tables.log_complement)).exponential()
-    return (magnitude < 1.0).select(_near(x, tables), (x < 0.0).select(-far, far))
+    return (magnitude < 1.0).select(near_zero(x, tables), (x < 0.0).select(-far, far))
 
 
 def erfc(x: Tensor) -> Tensor:
     """1 - erf(x) of f32 or f64, relatively precise down to the smallest denormal number; NaN stays."""
     tables = _tables(x)
     magnitude = abs(x)
-    tail = _tail(magnitude.minimum(tables.tail_end), tables)
-    far = (x < 0.0).select(2.0 - tail, tail)
-    return (magnitude < 0.5).select(1.0 - _near(x, tables), far)
+    beyond = tail(magnitude.minimum(tables.tail_end), tables)
+    far = (x < 0.0).select(2.0 - beyond, beyond)
+    return (magnitude < 0.5).select(1.0 - near_zero(x, tables), far)
 
 
 def _tables(x: Tensor) -> ErrorFunctionTables:
     return DOUBLE if isinstance(x.type.element_type, Float64Type) else SINGLE
 
 
-def _near(x: Tensor, tables: ErrorFunctionTables) -> Tensor:
+def near_zero(x: Tensor, tables: ErrorFunctionTables) -> Tensor:
     """erf(x) for |x| <= 1."""
     return x + x * (x * x).polynomial(tables.near)
 
 
-def _tail(a: Tensor, tables: ErrorFunctionTables) -> Tensor:
+def tail(a: Tensor, tables: ErrorFunctionTables) -> Tensor:
     """erfc(a) for 1/2 <= a <= tail_end."""
     q = (a - 3.0) / (a + 3.0)
     first, *others = tables.tail
