@@ -163,7 +163,8 @@ class FusionOp(RegionOp):
             root = _ROOTS[kind]
             check(names.count(root) == 1, lambda: f"fusion_c5: a {kind} fusion holds exactly one {root}")
         if kind == "custom":
-            check(len(names) == 2, "fusion_c5: a custom fusion holds one operation and hlo.return")
+            computed = [name for name in names if name != "hlo.constant"]
+            check(len(computed) == 2, "fusion_c5: a custom fusion holds one operation, constants and hlo.return")
         if kind == "loop":
             check("hlo.reduce" not in names, "fusion_c5: a loop fusion holds no hlo.reduce")
         if kind == "reduce":

@@ -177,6 +177,11 @@ def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
 
 def _generic(self: KernelBufferizer, op: GenericOp) -> None:
     outputs = self.written(list(op.outputs), list(op.results), op)
+    for value in op.inputs:
+        if isinstance(value.owner, tensor.EmptyOp) and value not in self.buffers:
+            unread = alloc(buffer_type(value.type))
+            self.block.insert_op_before(unread, op)
+            self.buffers[value] = unread.memref
     inputs = [self.buffers.get(value, value) for value in op.inputs]
     region = op.detach_region(op.body)
     _extracts_to_loads(self, region.block)

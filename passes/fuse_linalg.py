@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, StringAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
@@ -82,6 +82,9 @@ class KernelFuser:
                 taken = len(yielded)
                 yielded += body.combine(generic, body.outputs[taken : taken + len(generic.outputs)])
         body.block.add_op(YieldOp.create(operands=yielded))
+        if not parallel:
+            for shape_only, attr in _shapes_only(last):
+                body.keep(shape_only, attr.data.results)
         sizes = extents(last)
         inputs = [value for value, _ in body.operands]
         attributes = dict(last.attributes)
@@ -109,6 +112,12 @@ class KernelFuser:
         for before, after in zip(old, new.results, strict=True):
             after.name_hint = before.name_hint
             before.replace_all_uses_with(after)
+
+
+def _shapes_only(generic: GenericOp) -> list[tuple[SSAValue, AffineMapAttr]]:
+    """The inputs that nothing reads, which give the sizes of loops, and their maps."""
+    pairs = zip(generic.inputs, generic.indexing_maps.data, strict=False)
+    return [(value, attr) for value, attr in pairs if isinstance(value.owner, tensor.EmptyOp)]
 
 
 def _places(value: SSAValue, access: Sequence[AffineExpr], sizes: Sequence[int]) -> list[AffineExpr]:

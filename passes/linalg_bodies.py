@@ -124,6 +124,11 @@ class FusedBody:
         places = [self.index(place) for place in access]
         return self._emit(tensor.ExtractOp, (value, *places), (element,), {})
 
+    def keep(self, value: SSAValue, affine: tuple[AffineExpr, ...]) -> None:
+        """An operand that nothing reads."""
+        self.operands.append((value, affine))
+        self.block.insert_arg(cast(Any, value.type).element_type, len(self.operands) - 1)
+
     def compute(self, generic: GenericOp, access: Access) -> list[SSAValue]:
         """
         What a parallel generic yields at the point `access` of its loops.

@@ -242,7 +242,9 @@ class KernelPlan:
                     pending.append((operand, tuple(substitute(expr, access) for expr in attr.data.results)))
 
         read(generic, own)
-        for attr in generic.indexing_maps.data[len(generic.inputs) :]:
+        for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
+            if value in generic.inputs and not isinstance(value.owner, tensor.EmptyOp):
+                continue
             given |= {expr.position for expr in attr.data.results if isinstance(expr, AffineDimExpr)}
         while pending:
             value, access = pending.pop()

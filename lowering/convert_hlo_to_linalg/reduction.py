@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith
@@ -58,7 +58,8 @@ class Loops:
     input_map: AffineMapAttr
     output_map: AffineMapAttr
     kinds: ArrayAttr[IteratorTypeAttr]
-    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    window: tuple[SSAValue, AffineMapAttr] | None = None
+    """An operand that nothing reads: it gives the sizes of loops that no other does, as in linalg.pooling_*."""
 
 
 def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
@@ -97,16 +98,14 @@ def emit_fold(op: hlo.ReduceOp | ReduceWindowOp, emitter: Emitter, loops: Loops)
 
     def body(*scalars: Scalar) -> list[Scalar]:
         elements = tuple(map(convert, scalars[:count], sources, totals))
-        return _combine(op, single, scalars[count:], elements)
+        return _combine(op, single, scalars[-count:], elements)
 
-    results = emitter.generic(
-        [emitter.get(value) for value in op.inputs],
-        filled,
-        (loops.input_map,) * count + (loops.output_map,) * count,
-        loops.kinds,
-        body,
-        loops.attributes,
-    )
+    inputs = [emitter.get(value) for value in op.inputs]
+    maps = [loops.input_map] * count
+    if loops.window is not None:
+        inputs.append(loops.window[0])
+        maps.append(loops.window[1])
+    results = emitter.generic(inputs, filled, (*maps, *[loops.output_map] * count), loops.kinds, body)
     for old, new, type_ in zip(op.outs, results, result_types, strict=True):
         emitter.define(old, narrowed(new, type_, emitter) if wide else new)
 

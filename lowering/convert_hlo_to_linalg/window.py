@@ -14,7 +14,7 @@ from ...dialects.buffers import i64_array
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import window as hlo
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from ...hlo_dialect.types import element_of, i1, make_tensor, shape_of
 from .element_types import convert
 from .emission import PARALLEL, REDUCTION, Emitter, affine_map, identity_map, iterators, signless
 from .reduction import Loops, emit_fold, initial_value
@@ -24,7 +24,8 @@ from .scalars import inline_region
 def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
     """
     `hlo.reduce_window(%x, %i) <{window_dimensions = [1, 3], window_strides = [1, 2]}>` becomes a fill with %i and a
-    generic over (d0, d1, d2) that reads %x at (d0, d1 * 2 + d2) and reduces d2; a cumulative one linalg_ext.scan.
+    generic over (d0, d1, d2) that reads %x at (d0, d1 * 2 + d2) and reduces d2; a cumulative one linalg_ext.scan. A
+    tensor of the window's shape, which nothing reads, says how long d2 is.
     """
     along = op.scan
     if along is not None:
@@ -45,7 +46,7 @@ def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
             place = place + (inner if window.dilations[dim] == 1 else inner * window.dilations[dim])
         places.append(place)
     loops = rank + len(wide)
-    sizes = (*shape, *(window.dimensions[dim] for dim in wide))
+    shape_only = emitter.empty(make_tensor(tuple(window.dimensions[dim] for dim in wide), i1))
     emit_fold(
         op,
         emitter,
@@ -53,7 +54,7 @@ def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
             affine_map(loops, *places),
             affine_map(loops, *(AffineExpr.dimension(dim) for dim in range(rank))),
             ArrayAttr([PARALLEL] * rank + [REDUCTION] * len(wide)),
-            {"xhlo.loop_sizes": i64_array(sizes)},
+            (shape_only, affine_map(loops, *(AffineExpr.dimension(rank + place) for place in range(len(wide))))),
         ),
     )
 

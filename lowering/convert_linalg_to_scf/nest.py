@@ -253,9 +253,10 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
 def nest_of_generic(op: GenericOp) -> Nest:
     maps = [attr.data for attr in op.indexing_maps.data]
     count = len(op.inputs)
+    read = [argument.first_use is not None for argument in op.body.block.args[:count]]
     inputs = [
-        access_of(x, m, op) if isinstance(x.type, MemRefType) else x
-        for x, m in zip(op.inputs, maps[:count], strict=True)
+        access_of(x, m, op) if isinstance(x.type, MemRefType) and used else x
+        for x, m, used in zip(op.inputs, maps[:count], read, strict=True)
     ]
     outputs = [access_of(x, m, op) for x, m in zip(op.outputs, maps[count:], strict=True)]
     block = op.body.block
