@@ -513,7 +513,7 @@ INVALID: list[tuple[str, Any]] = [
         lambda: GetTupleElementOp.infer(TupleOp.infer(values(t(2))).results, {"index": int_attr(1, i32)}),
     ),
     (
-        "custom_call_api_version",
+        "custom_call_i5",
         lambda: CustomCallOp.create(
             properties={"call_target_name": StringAttr("f"), "api_version": IntegerAttr(9, 32)}
         ),
