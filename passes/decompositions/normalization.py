@@ -1,0 +1,109 @@
+"""Batch normalization becomes sums over each feature and elementwise arithmetic, which fuse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.array_expressions import broadcast, total
+from ...hlo_dialect.expressions import Builder, Tensor, decomposed
+from ...hlo_dialect.normalization import (
+    BatchNormGradOp,
+    BatchNormInferenceOp,
+    BatchNormOp,
+    BatchNormTrainingOp,
+    count_of,
+)
+from ...hlo_dialect.number_semantics import is_short_float
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import element_of, f32, numpy_dtype, shape_of
+
+
+@dataclass
+class _Terms:
+    """The operands of one operation in the type to compute in, and what all three compute of them."""
+
+    op: BatchNormOp
+    builder: Builder
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.op.operands[0])
+
+    @property
+    def others(self) -> list[int]:
+        return [dim for dim in range(len(self.shape)) if dim != self.op.feature]
+
+    @property
+    def count(self) -> float:
+        """Elements that each feature has."""
+        return float(count_of(self.shape, self.op.feature))
+
+    def tensor(self, value: SSAValue) -> Tensor:
+        dtype = numpy_dtype(element_of(value))
+        found = Tensor(self.builder, value)
+        return found.convert(f32) if dtype is not None and is_short_float(dtype) else found
+
+    def operands(self) -> list[Tensor]:
+        return [self.tensor(value) for value in self.op.operands]
+
+    def spread(self, x: Tensor) -> Tensor:
+        """A vector of features over the operand's shape."""
+        return broadcast(x, [self.op.feature], self.shape)
+
+    def widened(self, variance: Tensor) -> Tensor:
+        return variance + float(self.op.epsilon.value.data)
+
+    def normalized(self, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+        factor = scale / self.widened(variance).sqrt()
+        return (x - self.spread(mean)) * self.spread(factor) + self.spread(offset)
+
+    def finish(self, *results: Tensor) -> Sequence[Operation]:
+        element = element_of(self.op.operands[0])
+        return decomposed(self.op, self.builder, *(result.convert(element) for result in results))
+
+
+def _inference(op: BatchNormInferenceOp) -> Sequence[Operation]:
+    """`(x - mean) * (scale / sqrt(variance + epsilon)) + offset`, the vectors broadcast."""
+    if not is_static(shape_of(op.operand)):
+        return ()
+    terms = _Terms(op, Builder())
+    x, scale, offset, mean, variance = terms.operands()
+    return terms.finish(terms.normalized(x, scale, offset, mean, variance))
+
+
+def _training(op: BatchNormTrainingOp) -> Sequence[Operation]:
+    """The mean is a sum, the variance the sum of squares of what is left without the mean; then as in inference."""
+    if not is_static(shape_of(op.operand)):
+        return ()
+    terms = _Terms(op, Builder())
+    x, scale, offset = terms.operands()
+    mean = total(x, terms.others) / terms.count
+    centered = x - terms.spread(mean)
+    variance = total(centered * centered, terms.others) / terms.count
+    return terms.finish(terms.normalized(x, scale, offset, mean, variance), mean, variance)
+
+
+def _grad(op: BatchNormGradOp) -> Sequence[Operation]:
+    """Two sums over each feature, and elementwise arithmetic with them broadcast."""
+    if not is_static(shape_of(op.operand)):
+        return ()
+    terms = _Terms(op, Builder())
+    x, scale, mean, variance, grad = terms.operands()
+    widened = terms.widened(variance)
+    deviation = widened.sqrt()
+    centered = x - terms.spread(mean)
+    grad_sum = total(grad, terms.others)
+    product_sum = total(grad * centered, terms.others)
+    inner = grad * terms.count - terms.spread(grad_sum) - centered * terms.spread(product_sum / widened)
+    grad_operand = inner * terms.spread(scale / deviation / terms.count)
+    return terms.finish(grad_operand, product_sum / deviation, grad_sum)
+
+
+DECOMPOSITIONS = (
+    (BatchNormInferenceOp, _inference),
+    (BatchNormTrainingOp, _training),
+    (BatchNormGradOp, _grad),
+)
