@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ComplexType, Float64Type
@@ -15,8 +15,8 @@ from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.shapes import is_static
 from ..hlo_dialect.types import element_of, f32, f64, make_tensor, shape_of
 
-Conversion: TypeAlias = Callable[[Operation], None]
-"""Replaces a chlo operation where it stands."""
+Conversion: TypeAlias = Callable[[Operation], Sequence[Operation] | None]
+"""Replaces a chlo operation where it stands; returns the chlo operations among the new ones, if there may be any."""
 
 Complex: TypeAlias = tuple[Tensor, Tensor]
 """The real and the imaginary part."""

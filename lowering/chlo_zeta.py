@@ -8,8 +8,8 @@ Results in f32 and narrower are computed in f64 and rounded once. Error bounds i
 | polygamma | 0.6            | 8 + 2 log(n!)                 |
 
 Euler and Maclaurin: the first terms of the sum, and a series for the rest. Negative q, for whole x, moves to positive
-ones: with f = q - floor(q), the terms at negative numbers are those of zeta(x, 1 - f) less those of zeta(x, 1 - q), with
-the sign (-1)**x. There the error is absolute, as much of the largest of these.
+ones: with f = q - floor(q), the terms at negative numbers are those of zeta(x, 1 - f) less those of zeta(x, 1 - q),
+with the sign (-1)**x. There the error is absolute, as much of the largest of these.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ class ConvertChloToHloPass(HloPass):
     illegal = ("chlo.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for op in [op for op in module.walk() if op.name.startswith("chlo.")]:
-            convert = conversions().get(type(op))
+        waiting = [op for op in module.walk() if op.name.startswith("chlo.")]
+        while waiting:
+            convert = conversions().get(type(op := waiting.pop()))
             if convert is not None:
-                convert(op)
+                # What is left of chlo among the new operations (broadcast_zeta's zeta) is converted in its turn.
+                waiting += convert(op) or ()
