@@ -49,7 +49,7 @@ from .structural_syntax import (
     print_values,
 )
 from .types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
-from .window import Window, padding_array
+from .window_geometry import Window, padding_array
 
 _COUNT = IntegerAttr[IntegerType]
 
@@ -339,7 +339,7 @@ def _convolve(op: ConvolutionBase, lhs: Array, rhs: Array, window: Window) -> Ar
     left, right = (working(operand, wide=False) for operand in (lhs, rhs))
     result = numpy_dtype(element_of(op.results[0]))
     assert result is not None, "the element type was checked by the reader"
-    total = accumulator_of(left.dtype, result)
+    total = accumulator_of((left.dtype, right.dtype), result)
     left, right = _grouped(op, left.astype(total), right.astype(total))
     right = np.flip(right, [dim + 1 for dim, reverse in enumerate(op.reversal) if reverse])
     window = replace(window, dimensions=right.shape[1:-2])

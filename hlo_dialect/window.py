@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -31,17 +29,15 @@ from xdsl.irdl import (
 )
 from xdsl.traits import RecursiveMemoryEffect
 
-from .attributes import IntArray, ints
+from .attributes import IntArray
 from .control_flow import all_agree, region_block, returned_types, types_text
 from .creation import splat_of
-from .op import HloOp, RegionOp, RegionRunner, check
+from .op import RegionOp, RegionRunner, check
 from .reduction import fold_last, is_elementwise_region, is_promotable, single_combiner
-from .shapes import DYNAMIC, shape_text, shapes_agree, types_agree, verify_results_agree
+from .shapes import shape_text, shapes_agree, types_agree, verify_results_agree
 from .slicing import padded
 from .types import (
     Array,
-    constant_array,
-    dense_constant,
     element_of,
     i1,
     is_float_dtype,
@@ -49,110 +45,13 @@ from .types import (
     numpy_dtype,
     shape_of,
 )
+from .window_geometry import Window, per_dimension, verified_padding
 
 _IN_ORDER = 64
 """Elements of a window up to which the reference folds them one after the other."""
 
 _GATHERED = 1 << 22
 """Elements of all windows together up to which the reference lays them out in one array."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """The geometry of a windowed operation: one entry for each dimension."""
-
-    dimensions: tuple[int, ...]
-    strides: tuple[int, ...]
-    base_dilations: tuple[int, ...]
-    dilations: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether windows are taken of anything but the input as it is."""
-        return any(self.low) or any(self.high) or any(step != 1 for step in self.base_dilations)
-
-    @property
-    def size(self) -> int:
-        """Elements of one window."""
-        return math.prod(self.dimensions)
-
-    @property
-    def interior(self) -> tuple[int, ...]:
-        """Elements that base dilation puts between neighbours."""
-        return tuple(step - 1 for step in self.base_dilations)
-
-    def padded_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """What the windows slide over, of static dimensions; negative where more is removed than there is."""
-        return tuple(
-            max((size - 1) * step + 1, 0) + low + high
-            for size, step, low, high in zip(shape, self.base_dilations, self.low, self.high, strict=True)
-        )
-
-    def counts(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The number of windows along each dimension of an input of this shape (num_windows in the spec)."""
-        sizes: list[int] = []
-        for dim, (size, whole) in enumerate(zip(shape, self.padded_shape(shape), strict=True)):
-            extent = (self.dimensions[dim] - 1) * self.dilations[dim] + 1
-            count = 0 if extent > whole else (whole - extent) // self.strides[dim] + 1
-            sizes.append(DYNAMIC if size == DYNAMIC else count)
-        return tuple(sizes)
-
-    def offsets(self) -> Iterator[tuple[int, ...]]:
-        """The places of a window's elements relative to its first one, in row-major order."""
-        return product(
-            *(range(0, size * step, step) for size, step in zip(self.dimensions, self.dilations, strict=True))
-        )
-
-    def scan_dimension(self, shape: Sequence[int]) -> tuple[int, bool] | None:
-        """
-        (dimension, reverse) where each window is all elements up to its own, or with `reverse` from it on.
-
-        That is how cumulative sums and the like are written: a window as long as the dimension, padded on one side.
-        """
-        wide = [dim for dim, size in enumerate(self.dimensions) if size != 1]
-        plain = all(step == 1 for step in (*self.strides, *self.base_dilations))
-        if len(wide) != 1 or not plain:
-            return None
-        dim = wide[0]
-        more = self.dimensions[dim] - 1
-        pads = {(index, side): pad for side, pads in enumerate((self.low, self.high)) for index, pad in enumerate(pads)}
-        before, after = pads.pop((dim, 0)), pads.pop((dim, 1))
-        if any(pads.values()) or shape[dim] != more + 1 or self.dilations[dim] != 1:
-            return None
-        return (dim, after == more) if (before, after) in ((more, 0), (0, more)) else None
-
-
-def padding_array(padding: Attribute | None, rank: int) -> Array:
-    """The (rank, 2) integers of a `padding` property, zeros without one. Assumes that it was verified."""
-    if padding is None:
-        return np.zeros((rank, 2), np.int64)
-    return constant_array(cast("DenseIntOrFPElementsAttr[Any]", padding))
-
-
-def padding_attribute(low: Sequence[int], high: Sequence[int]) -> DenseIntOrFPElementsAttr[Any]:
-    """The `padding` property of these amounts."""
-    return dense_constant(np.array(list(zip(low, high, strict=True)), np.int64).reshape(-1, 2))
-
-
-def _per_dimension(op: HloOp, values: IntArray | None, name: str, rank: int, size: str, least: str) -> tuple[int, ...]:
-    """A property of one positive integer per dimension; `size` and `least` name the constraints."""
-    found = (1,) * rank if values is None else ints(values)
-    check(
-        len(found) == rank,
-        lambda: f"{size}: {name} has {len(found)} entries for {rank} dimensions of the input",
-    )
-    check(all(value > 0 for value in found), lambda: f"{least}: {name} {found} are not all positive")
-    return found
-
-
-def _padding(padding: Attribute | None, rank: int, constraint: str) -> Array:
-    """The verified amounts of a `padding` property."""
-    if padding is not None:
-        shape = shape_of(cast("DenseIntOrFPElementsAttr[Any]", padding).type)
-        check(shape == (rank, 2), lambda: f"{constraint}: padding has shape {shape_text(shape)}, expected ({rank}, 2)")
-    return padding_array(padding, rank)
 
 
 _NEUTRAL: dict[str, Callable[[Any], Any]] = {
@@ -219,11 +118,11 @@ class ReduceWindowOp(RegionOp):
     def window(self) -> Window:
         """The verified geometry. Raises VerifyException naming reduce_window_c4..c12."""
         rank = len(shape_of(self.operands[0]))
-        padding = _padding(self.padding, rank, "reduce_window_c12")
+        padding = verified_padding(self.padding, rank, "reduce_window_c12")
 
         def values(attribute: IntArray | None, name: str, first: int) -> tuple[int, ...]:
             size, least = f"reduce_window_c{first}", f"reduce_window_c{first + 1}"
-            return _per_dimension(self, attribute, name, rank, size, least)
+            return per_dimension(self, attribute, name, rank, size, least)
 
         return Window(
             values(self.window_dimensions, "window_dimensions", 4),
@@ -425,11 +324,11 @@ class SelectAndScatterOp(RegionOp):
     def window(self) -> Window:
         """The verified geometry. Raises VerifyException naming select_and_scatter_c4..c8."""
         rank = len(shape_of(self.operands[0]))
-        padding = _padding(self.padding, rank, "select_and_scatter_c8")
-        dimensions = _per_dimension(
+        padding = verified_padding(self.padding, rank, "select_and_scatter_c8")
+        dimensions = per_dimension(
             self, self.window_dimensions, "window_dimensions", rank, "select_and_scatter_c4", "select_and_scatter_c5"
         )
-        strides = _per_dimension(
+        strides = per_dimension(
             self, self.window_strides, "window_strides", rank, "select_and_scatter_c6", "select_and_scatter_c7"
         )
         low, high = (tuple(int(pad) for pad in padding[:, side]) for side in (0, 1))
