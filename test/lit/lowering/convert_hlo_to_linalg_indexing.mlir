@@ -1,0 +1,54 @@
+// RUN: hlo-opt %s --convert-hlo-to-linalg | filecheck %s
+
+// Rows at clamped places: the index is an operand, so that what computes it fuses.
+// CHECK-LABEL: @gather
+// CHECK:         linalg.generic {{.*}} ins(%i : tensor<7x1xi32>)
+// CHECK:           %[[WIDE:.*]] = arith.extsi
+// CHECK:           %[[LOW:.*]] = arith.maxsi %[[WIDE]],
+// CHECK:           %[[START:.*]] = arith.minsi %[[LOW]],
+// CHECK:           %[[ROW:.*]] = arith.index_cast %[[START]]
+// CHECK:           tensor.extract %x[%[[ROW]], %{{.*}}]
+func.func private @gather(%x: tensor<5x3xf32>, %i: tensor<7x1xi32>) -> tensor<7x3xf32> attributes {hlo.kernel = "loop"} {
+  %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<7x1xi32>) -> tensor<7x3xf32>
+  return %0 : tensor<7x3xf32>
+}
+
+// CHECK-LABEL: @scatter
+// CHECK:         linalg_ext.scatter {window = array<i64: 1>, inserted = array<i64: 0>, batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, vector_dim = 1 : i64, is_unsigned = true, is_unique = false} ins(%i, %u : tensor<7x1xi8>, tensor<7x3xf32>) outs(%x : tensor<5x3xf32>) ({
+// CHECK:           arith.addf
+func.func private @scatter(%x: tensor<5x3xf32>, %i: tensor<7x1xui8>, %u: tensor<7x3xf32>) -> tensor<5x3xf32> attributes {hlo.kernel = "custom"} {
+  %0 = "hlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = hlo.add %a, %b : tensor<f32>
+    hlo.return %m : tensor<f32>
+  }) : (tensor<5x3xf32>, tensor<7x1xui8>, tensor<7x3xf32>) -> tensor<5x3xf32>
+  return %0 : tensor<5x3xf32>
+}
+
+// One key: an integer of its order. A signed one has its sign turned, for GT all bits.
+// CHECK-LABEL: @by_key
+// CHECK:         linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x, %y : tensor<9xi32>, tensor<9xf32>) ({
+// CHECK:           %[[SIGN:.*]] = arith.constant -2147483648 : i32
+// CHECK:           %[[KEY:.*]] = arith.xori %{{.*}}, %[[SIGN]]
+// CHECK:           arith.constant -1 : i32
+// CHECK:           arith.xori %[[KEY]],
+func.func private @by_key(%x: tensor<9xi32>, %y: tensor<9xf32>) -> (tensor<9xi32>, tensor<9xf32>) attributes {hlo.kernel = "custom"} {
+  %0:2 = "hlo.sort"(%x, %y) <{dimension = -1 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<f32>):
+    %p = hlo.compare GT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<9xi32>, tensor<9xf32>) -> (tensor<9xi32>, tensor<9xf32>)
+  return %0#0, %0#1 : tensor<9xi32>, tensor<9xf32>
+}
+
+// CHECK-LABEL: @by_comparator
+// CHECK:         linalg_ext.sort {dimension = 0 : i64} outs(%x : tensor<9xf32>) ({
+// CHECK:           arith.cmpf ole
+func.func private @by_comparator(%x: tensor<9xf32>) -> tensor<9xf32> attributes {hlo.kernel = "custom"} {
+  %0 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = hlo.compare LE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<9xf32>) -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}

@@ -1,0 +1,71 @@
+// RUN: hlo-opt %s --convert-linalg-ext-to-scf | filecheck %s
+
+// Rows whose index lies outside are left out; the elements of a row are independent.
+// CHECK-LABEL: @scatter
+// CHECK:         scf.for %[[B:.*]] =
+// CHECK:           %[[I:.*]] = memref.load %i[%[[B]], %{{.*}}]
+// CHECK:           %[[INSIDE:.*]] = arith.cmpi ult, %[[ROW:.*]], %{{.*}} : index
+// CHECK:           scf.if %[[INSIDE]] {
+// CHECK:             scf.for %[[C:.*]] =
+// CHECK:               memref.load %x[%[[ROW]], %[[C]]]
+// CHECK:               memref.load %u[%[[B]], %[[C]]]
+// CHECK:               arith.addf
+// CHECK:               memref.store %{{.*}}, %x[%[[ROW]], %[[C]]]
+// CHECK:             } {xhlo.parallel}
+func.func private @scatter(%x: memref<5x3xf32>, %i: memref<7x1xi32>, %u: memref<7x3xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.scatter {batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, inserted = array<i64: 0>, is_unique = false, is_unsigned = false, vector_dim = 1 : i64, window = array<i64: 1>} ins(%i, %u : memref<7x1xi32>, memref<7x3xf32>) outs(%x : memref<5x3xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    linalg.yield %m : f32
+  })
+  return
+}
+
+// Runs of 8 by insertion, then one pass that merges two of them.
+// CHECK-LABEL: @merge
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             scf.while
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}}, %{{.*}}) -> (index, index) {
+// CHECK:           arith.cmpf olt
+// CHECK:           arith.select
+func.func private @merge(%x: memref<16xf32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.sort {dimension = 0 : i64} outs(%x : memref<16xf32>) ({
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.cmpf olt, %a, %b : f32
+    linalg.yield %p : i1
+  })
+  return
+}
+
+// Short rows: the rank of each element is counted.
+// CHECK-LABEL: @rank
+// CHECK:         scf.for
+// CHECK:         } {xhlo.parallel}
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             arith.cmpi ule
+// CHECK:           scf.for
+// CHECK:             arith.cmpi ult
+// CHECK:           memref.store
+func.func private @rank(%x: memref<20xi32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : memref<20xi32>) ({
+  ^bb0(%a: i32):
+    linalg.yield %a : i32
+  })
+  return
+}
+
+// Long rows: counts of four digits of 8 bits, then a pass for each.
+// CHECK-LABEL: @radix
+// CHECK:         memref.alloc() : memref<1x1000xi32>
+// CHECK:         %[[COUNTS:.*]] = memref.alloc() : memref<1x1024xi32>
+// CHECK:         scf.for
+// CHECK-COUNT-3:   arith.shrui
+func.func private @radix(%x: memref<1000xi32>) attributes {hlo.kernel = "custom"} {
+  linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : memref<1000xi32>) ({
+  ^bb0(%a: i32):
+    linalg.yield %a : i32
+  })
+  return
+}
