@@ -17,6 +17,8 @@ from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.fusion import FusionOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.scatter import ScatterOp
+from ..hlo_dialect.sort import SortOp
 
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
 
@@ -106,6 +108,20 @@ def _function(name: str, op: FusionOp) -> func.FuncOp:
     function.attributes["hlo.kernel"] = op.kind
     if op.row_dims is not None:
         function.attributes["hlo.row_dims"] = IntegerAttr(op.row_count, i64)
-    if op.kind.data == "update":
-        function.attributes["hlo.tied"] = DenseArrayBase.from_list(i64, [0])
+    tied = (0,) if op.kind.data == "update" else _updated_arguments(block, returned)
+    if tied:
+        function.attributes["hlo.tied"] = DenseArrayBase.from_list(i64, tied)
     return function
+
+
+def _updated_arguments(block: Block, returned: func.ReturnOp) -> tuple[int, ...]:
+    """The arguments in whose buffers a scatter or sort may leave its results: those that nothing else reads."""
+    root = block.first_op
+    if not isinstance(root, (ScatterOp, SortOp)) or tuple(returned.operands) != tuple(root.results):
+        return ()
+    values = root.operands[: len(root.results)]
+    plain = all(
+        value.owner is block and value.has_one_use() and value.type == result.type
+        for value, result in zip(values, root.results, strict=True)
+    )
+    return tuple(block.args.index(value) for value in values) if plain else ()  # pyright: ignore[reportArgumentType]
