@@ -184,7 +184,7 @@ class HloPrinter(Printer):
             known = self._types[id(type_)] = (type_, stream.getvalue())
         text = known[1]
         if self.spelling != "hlo":
-            text = text.replace("!hlo.", "!stablehlo.")
+            text = text.replace("!hlo.", "!stablehlo.").replace("#hlo.", "#stablehlo.")
         self.print_string(text)
 
     def _print_dense(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:

@@ -28,7 +28,7 @@ from .control_flow import ReturnOp
 from .custom_calls.registry import target_of
 from .diagnostics import Diagnostic, DiagnosticError, fail
 from .op import HloOp, RegionOp
-from .shapes import is_static
+from .shapes import is_static, shapes_agree
 from .tokens import TOKEN, TokenType
 from .types import Array, numpy_dtype, tensor_type
 
@@ -214,6 +214,11 @@ class Interpreter:
             outputs = compute()
         except NotImplementedError as error:
             refuse(op, str(error))
+        except ValueError:
+            unknown = [str(type_) for type_ in op.result_types if not _is_known(type_)]
+            if not unknown:
+                raise
+            refuse(op, f"its result has the type {', '.join(unknown)}, and its operands do not give the shape")
         except MemoryError:
             fail(op, f"needs more memory than there is: results {', '.join(map(str, op.result_types))}")
         return outputs if isinstance(outputs, tuple) else (outputs,)
@@ -279,6 +284,10 @@ def refuse(op: Operation, why: str) -> NoReturn:
     raise DiagnosticError(Diagnostic("error", message, op.location))
 
 
+def _is_known(type_: Attribute) -> bool:
+    return not isinstance(type_, TensorType) or is_static(tensor_type(cast(Attribute, type_)).get_shape())
+
+
 @cache
 def unsupported_type(type_: Attribute) -> str | None:
     """Why values of the type cannot be computed; None where they can."""
@@ -293,7 +302,7 @@ def unsupported_type(type_: Attribute) -> str | None:
     tensor = tensor_type(cast(Attribute, type_))
     if numpy_dtype(tensor.element_type) is None:
         return f"elements of type {tensor.element_type} are not supported"
-    return None if is_static(tensor.get_shape()) else f"the shape of {tensor} is unknown"
+    return None
 
 
 def check_inputs(function: FuncOp, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -323,6 +332,6 @@ def _check_input(name: str, index: int, type_: Attribute, value: Any) -> Array:
     array = np.asarray(value)
     if array.dtype != dtype:
         raise TypeError(f"input {index} of @{name} has dtype {array.dtype}, expected {dtype} ({type_})")
-    if array.shape != shape:
+    if not shapes_agree(array.shape, shape):
         raise TypeError(f"input {index} of @{name} has shape {array.shape}, expected {shape} ({type_})")
     return array

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FRONT = (
     "inline",
+    "resolve-dynamic-shapes",
     "flatten-tuples",
     "resolve-custom-calls",
     "extract-checks",

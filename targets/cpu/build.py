@@ -136,7 +136,6 @@ def build(
     def run(*specs: str) -> None:
         run_passes(ctx, module, specs, timing, verify_each)
 
-    entry_types(module)
     run(*pipelines.FRONT)
     inputs, outputs = entry_types(module)
     check, count = checker_of(module), result_count(module, len(outputs))

@@ -1,0 +1,204 @@
+"""Unknown dimensions become known ones, as far as constants and the types of the arguments say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ..hlo_dialect.attributes import int_array
+from ..hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
+from ..hlo_dialect.creation import ConstantOp, IotaOp
+from ..hlo_dialect.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
+from ..hlo_dialect.dynamic_shapes import (
+    DynamicBroadcastInDimOp,
+    DynamicIotaOp,
+    DynamicPadOp,
+    DynamicReshapeOp,
+    RealDynamicSliceOp,
+    known_shape,
+)
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
+from ..hlo_dialect.op import HloOp, replace_op
+from ..hlo_dialect.shapes import is_static, types_agree
+from ..hlo_dialect.slicing import PadOp, SliceOp
+from ..hlo_dialect.types import shape_of
+from .simplify_constants import evaluate
+
+
+def _is_dynamic(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType) and not is_static(shape_of(cast(Attribute, type_)))
+
+
+@dataclass(frozen=True)
+class ResolveDynamicShapesPass(HloPass):
+    """
+    Operations that take shapes as operands become those that state them, where these operands are constants.
+
+    Before: `%s = hlo.constant dense<[2, 3]> : tensor<2xi64>`
+            `%1 = hlo.dynamic_reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>`
+    After:  `%1 = hlo.reshape %x : (tensor<6xf32>) -> tensor<2x3xf32>`
+    The types of what uses them follow, through control flow, to the results of the function. Operations on constant
+    integers that shapes are computed with are evaluated on the way.
+    Assumes: the level after inline.
+    Leaves: dynamic shapes only where they depend on values or on arguments of unknown shape.
+    """
+
+    name = "resolve-dynamic-shapes"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp) and not function.is_declaration and _needs_it(function):
+                _block(function.body.block)
+                last = function.body.block.last_op
+                inputs = [argument.type for argument in function.body.block.args]
+                outputs = [] if last is None else [operand.type for operand in last.operands]
+                function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+
+
+def _needs_it(function: func.FuncOp) -> bool:
+    return any(
+        type(op) in _STATIC or isinstance(op, GetDimensionSizeOp) or any(map(_is_dynamic, op.result_types))
+        for op in function.walk()
+    )
+
+
+def _block(block: Block) -> None:
+    for op in list(block.ops):
+        if isinstance(op, WhileOp):
+            _while(op)
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                _block(inner)
+        if isinstance(op, (IfOp, CaseOp)):
+            _take_types(op, _returned(op.regions[0].block))
+        elif isinstance(op, HloOp):
+            _operation(op)
+
+
+def _operation(op: HloOp) -> None:
+    if isinstance(op, GetDimensionSizeOp):
+        folded = op.fold()
+        if folded is not None:
+            _constants(op, [cast(Attribute, folded[0])])
+        return
+    if not any(map(_is_dynamic, op.result_types)) or type(op) in _STATIC:
+        values = evaluate(op) if all(isinstance(value.owner, ConstantOp) for value in op.operands) else None
+        if values is not None:
+            _constants(op, values)
+            return
+    if any(map(_is_dynamic, op.result_types)):
+        try:
+            _take_types(op, op.infer_types())
+        except (VerifyException, NotImplementedError):
+            return  # Its types are free: they stay.
+    make = _STATIC.get(type(op))
+    if make is not None and (isinstance(op, SetDimensionSizeOp) or not _is_dynamic(op.result_types[0])):
+        new = make(op)
+        if new is not None:
+            replace_op(op, [new], list(new.results))
+
+
+def _constants(op: HloOp, values: Sequence[Attribute]) -> None:
+    constants = [ConstantOp.create(properties={"value": v}, result_types=[cast(Any, v).type]) for v in values]
+    replace_op(op, constants, [constant.result for constant in constants])
+
+
+def _take_types(op: Operation, types: Sequence[Attribute]) -> None:
+    """Give results the types found where they say more than those they have."""
+    for result, type_ in zip(op.results, types, strict=False):
+        if _is_dynamic(result.type) and result.type != type_ and types_agree(result.type, type_):
+            _set_type(result, type_)
+
+
+def _set_type(value: SSAValue, type_: Attribute) -> None:
+    value._type = type_  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def _returned(block: Block) -> list[Attribute]:
+    last = block.last_op
+    return [] if last is None else [operand.type for operand in last.operands]
+
+
+def _while(op: WhileOp) -> None:
+    """The state has the types of what it starts from, if an iteration leaves them; else those that it had."""
+    blocks = [region.block for region in op.regions]
+    stated = [[argument.type for argument in block.args] for block in blocks]
+    for block in blocks:
+        for argument, operand in zip(block.args, op.operands, strict=True):
+            if _is_dynamic(argument.type) and types_agree(argument.type, operand.type):
+                _set_type(argument, operand.type)
+    _block(blocks[1])
+    if _returned(blocks[1]) != [argument.type for argument in blocks[1].args]:
+        for block, types in zip(blocks, stated, strict=True):
+            for argument, type_ in zip(block.args, types, strict=True):
+                _set_type(argument, type_)
+    _block(blocks[0])
+    _take_types(op, [argument.type for argument in blocks[1].args])
+
+
+def _broadcast(op: DynamicBroadcastInDimOp) -> Operation:
+    properties = {"broadcast_dimensions": op.broadcast_dimensions}
+    return BroadcastInDimOp.create(operands=[op.operand], result_types=op.result_types, properties=properties)
+
+
+def _iota(op: DynamicIotaOp) -> Operation:
+    return IotaOp.create(result_types=op.result_types, properties={"iota_dimension": op.iota_dimension})
+
+
+def _reshape(op: DynamicReshapeOp) -> Operation:
+    return ReshapeOp.create(operands=[op.operand], result_types=op.result_types)
+
+
+def _pad(op: DynamicPadOp) -> Operation | None:
+    low, high, interior = (known_shape(value) for value in op.operands[2:])
+    if low is None or high is None or interior is None:
+        return None
+    properties = {
+        "edge_padding_low": int_array(low),
+        "edge_padding_high": int_array(high),
+        "interior_padding": int_array(interior),
+    }
+    return PadOp.create(operands=op.operands[:2], result_types=op.result_types, properties=properties)
+
+
+def _slice(op: RealDynamicSliceOp) -> Operation | None:
+    starts, limits, strides = (known_shape(value) for value in op.operands[1:])
+    if starts is None or limits is None or strides is None:
+        return None
+    properties = {
+        "start_indices": int_array(starts),
+        "limit_indices": int_array(limits),
+        "strides": int_array(strides),
+    }
+    return SliceOp.create(operands=op.operands[:1], result_types=op.result_types, properties=properties)
+
+
+def _set_size(op: SetDimensionSizeOp) -> Operation | None:
+    """A size that is the dimension's own changes nothing; a smaller one cuts."""
+    size = known_shape(op.size)
+    shape = shape_of(op.operand)
+    if size is None or not is_static(shape) or not 0 <= size[0] <= shape[op.place]:
+        return None
+    limits = (*shape[: op.place], size[0], *shape[op.place + 1 :])
+    zeros, ones = (0,) * len(shape), (1,) * len(shape)
+    properties = {"start_indices": int_array(zeros), "limit_indices": int_array(limits), "strides": int_array(ones)}
+    return SliceOp.infer(op.operands[:1], properties)
+
+
+_STATIC: dict[type[Operation], Callable[[Any], Operation | None]] = {
+    DynamicBroadcastInDimOp: _broadcast,
+    DynamicIotaOp: _iota,
+    DynamicReshapeOp: _reshape,
+    DynamicPadOp: _pad,
+    RealDynamicSliceOp: _slice,
+    SetDimensionSizeOp: _set_size,
+}
