@@ -5,6 +5,8 @@ dot_general: products of slices summed over contracted dimensions.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, TensorType
@@ -32,7 +34,7 @@ from .structural_syntax import (
     print_functional,
     print_values,
 )
-from .types import Array, element_of, make_tensor, numpy_dtype, shape_of
+from .types import Array, element_of, is_float, make_tensor, numpy_dtype, shape_of
 
 _IN_ORDER = 1 << 20
 """Multiplications up to which the reference sums a dot in index order."""
@@ -46,12 +48,28 @@ def _parse_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return lhs, parse_int_list(parser)
 
 
+def parse_precision(parser: Parser) -> ArrayAttr[PrecisionAttr]:
+    """`[DEFAULT, HIGHEST]`"""
+    levels = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_str_enum(Precision))
+    return ArrayAttr([PrecisionAttr(level) for level in levels])
+
+
+def precision_text(config: ArrayAttr[PrecisionAttr]) -> str:
+    return f"[{', '.join(level.data.value for level in config.data)}]"
+
+
+def summable(*elements: Attribute) -> bool:
+    """Whether elements of these types are multiplied with each other: those of one type, and floats of any."""
+    return all(map(is_float, elements)) or all(element == elements[0] for element in elements)
+
+
 @irdl_op_definition
 class DotGeneralOp(HloOp):
     """
     Products of lhs and rhs summed over the contracting dimensions, for each index of the batching dimensions.
 
-    `precision_config` and `algorithm` ask for accuracy on machines that have a choice; both are kept.
+    `precision_config` and `algorithm` ask for accuracy on machines that have a choice; both are kept. Operands of
+    different float types are taken too, as JAX writes them.
 
     Shapes: result is batching dimensions, then the rest of lhs, then the rest of rhs, in their orders.
     Raises: VerifyException naming dot_general_c1..c13 and c22..c24.
@@ -98,10 +116,7 @@ class DotGeneralOp(HloOp):
             keyword = parser.parse_keyword_in(("precision", "algorithm"))
             parser.parse_punctuation("=")
             if keyword == "precision":
-                levels = parser.parse_comma_separated_list(
-                    parser.Delimiter.SQUARE, lambda: parser.parse_str_enum(Precision)
-                )
-                parsed["precision_config"] = ArrayAttr([PrecisionAttr(level) for level in levels])
+                parsed["precision_config"] = parse_precision(parser)
             else:
                 parsed["algorithm"] = DotAlgorithmAttr.new(DotAlgorithmAttr.parse_parameters(parser))
         return finish_functional(cls, parser, [lhs, rhs], parsed)
@@ -118,8 +133,7 @@ class DotGeneralOp(HloOp):
             f", contracting_dims = {int_list_text(numbers.lhs_contracting)} x {int_list_text(numbers.rhs_contracting)}"
         )
         if self.precision_config is not None:
-            levels = ", ".join(level.data.value for level in self.precision_config.data)
-            printer.print_string(f", precision = [{levels}]")
+            printer.print_string(f", precision = {precision_text(self.precision_config)}")
         if self.algorithm is not None:
             printer.print_string(", algorithm = ")
             self.algorithm.print_parameters(printer)
@@ -191,7 +205,7 @@ class DotGeneralOp(HloOp):
 
     def verify_(self) -> None:
         check(
-            element_of(self.operands[0]) == element_of(self.operands[1]),
+            summable(*map(element_of, self.operands)),
             lambda: (
                 "dot_general_c13: lhs and rhs have different element types "
                 f"{element_of(self.operands[0])} and {element_of(self.operands[1])}"
@@ -235,7 +249,7 @@ class DotGeneralOp(HloOp):
         numbers = self.dot_dimension_numbers
         result = numpy_dtype(element_of(self.results[0]))
         assert result is not None, "the element type was checked by the reader"
-        compute = accumulator_of(lhs.dtype, result)
+        compute = accumulator_of((lhs.dtype, rhs.dtype), result)
         batch = tuple(lhs.shape[dim] for dim in numbers.lhs_batching)
         rows = tuple(lhs.shape[dim] for dim in self.lhs_free)
         columns = tuple(rhs.shape[dim] for dim in self.rhs_free)
@@ -263,13 +277,13 @@ def _matrix_products(left: Array, right: Array) -> Array:
     return total
 
 
-def accumulator_of(operand: np.dtype[np.generic], result: np.dtype[np.generic]) -> np.dtype[np.generic]:
-    """The type in which a dot's products are summed."""
-    widened = [working(np.empty(0, dtype), wide=False).dtype for dtype in (operand, result)]
-    if widened[0].kind in "iub" and widened[1].kind in "iub":
+def accumulator_of(operands: Sequence[np.dtype[Any]], result: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which products of elements of these types are summed."""
+    widened = [working(np.empty(0, dtype), wide=False).dtype for dtype in (*operands, result)]
+    if all(dtype.kind in "iub" for dtype in widened):
         # Integers wrap around, and wrapping commutes with narrowing: the wider one, by the result's signedness.
-        return widened[0] if widened[0].itemsize > widened[1].itemsize else widened[1]
-    return np.promote_types(widened[0], widened[1])
+        return widened[0] if widened[0].itemsize > widened[-1].itemsize else widened[-1]
+    return np.result_type(*widened)
 
 
 OPS = (DotGeneralOp,)

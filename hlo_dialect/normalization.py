@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -50,6 +50,10 @@ class BatchNormOp(HloOp):
         check(
             0 <= self.feature < rank,
             lambda: f"{self.label}_c1: feature_index {self.feature} is not in [0, {rank})",
+        )
+        check(
+            isinstance(self.epsilon.type, Float32Type),
+            lambda: f"{self.label}_i{len(self.operands) + 1}: epsilon has type {self.epsilon.type}, expected f32",
         )
         for number, value in enumerate(self.operands[1:5], 2):
             if number == 5 and self.label == "batch_norm_grad":

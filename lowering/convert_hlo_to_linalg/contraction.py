@@ -69,7 +69,7 @@ def sum_of_products(
     """Define the result as a generic that adds the products of lhs and rhs to a fill of zero."""
     result_type: Any = signless(op.result.type)
     element = element_of(op.result)
-    accumulator = _accumulator(element_of(op.lhs), element)
+    accumulator = _accumulator((element_of(op.lhs), element_of(op.rhs)), element)
     type_ = make_tensor(result_type.get_shape(), signless(accumulator))
     zero = Scalar(emitter.block, op.result).constant(0, signless(accumulator))
     lhs_element, rhs_element = element_of(op.lhs), element_of(op.rhs)
@@ -88,11 +88,11 @@ def sum_of_products(
     emitter.define(op.result, results[0] if accumulator == element else narrowed(results[0], result_type, emitter))
 
 
-def _accumulator(operand: Attribute, result: Attribute) -> Attribute:
+def _accumulator(operands: tuple[Attribute, Attribute], result: Attribute) -> Attribute:
     """The type of products and sums: the result's, f32 for f16 and bf16, f64 for operands of f64."""
     if not is_float(result):
         return result
-    if operand == f64:
+    if f64 in operands:
         return f64
     return f32 if isinstance(result, NARROW) else result
 

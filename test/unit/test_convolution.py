@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import random
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-import xhlo
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, run

@@ -474,7 +474,7 @@ INVALID: list[tuple[str, Any]] = [
         ),
     ),
     ("dot_general_c12", lambda: dot(t(3), t(3), unit_dot, t(1))),
-    ("dot_general_c13", lambda: dot(t(3), t(3, of=f64), unit_dot)),
+    ("dot_general_c13", lambda: dot(t(3), t(3, of=i32), unit_dot)),
     ("reduce_c4", lambda: reduce_op(t(3), (1,), AddOp)),
     ("reduce_c5", lambda: reduce_op(t(3), (0, 0), AddOp)),
     (

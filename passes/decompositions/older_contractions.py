@@ -1,0 +1,111 @@
+"""dot and the einsums become dot_general, sums and transposes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ...hlo_dialect.array_expressions import broadcast, total, transposed
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_attr
+from ...hlo_dialect.contraction import DotGeneralOp
+from ...hlo_dialect.creation import IotaOp
+from ...hlo_dialect.expressions import Builder, Tensor, decomposed
+from ...hlo_dialect.older_contractions import DotOp, EinsumOp, Labels, UnaryEinsumOp
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.types import element_of, i32, make_tensor, shape_of
+
+
+def _dot(op: DotOp) -> Sequence[Operation]:
+    """
+    Before: `dot %a, %b`
+    After:  `dot_general %a, %b, contracting_dims = [1] x [0]`
+    """
+    numbers = DotDimensionNumbersAttr.of(lhs_contracting=[len(shape_of(op.lhs)) - 1], rhs_contracting=[0])
+    new = DotGeneralOp.create(
+        operands=op.operands,
+        result_types=op.result_types,
+        properties={**op.properties, "dot_dimension_numbers": numbers},
+        attributes=op.attributes,
+    )
+    replace_op(op, [new], new.results)
+    return [new]
+
+
+def _einsum(op: EinsumOp) -> Sequence[Operation]:
+    """
+    Before: `einsum %a, %b, config = "abx,cb->ca"`
+    After:  `%0 = reduce %a by add over [2]`, `%1 = dot_general %0, %b, contracting_dims = [1] x [1]`, `transpose %1`
+
+    First what only one operand has is summed, then the product is summed over what the result has not.
+    """
+    if not all(is_static(shape_of(operand)) for operand in op.operands):
+        return ()
+    equation, builder = op.equation, Builder()
+    output = equation.output
+    (lhs, lhs_labels), (rhs, rhs_labels) = (
+        _alone(Tensor(builder, operand), labels, {*others, *output})
+        for operand, labels, others in zip(op.operands, equation.inputs, reversed(equation.inputs), strict=True)
+    )
+    shared = [label for label in lhs_labels if label in rhs_labels]
+    batching = [label for label in shared if label in output]
+    contracting = [label for label in shared if label not in output]
+    numbers = DotDimensionNumbersAttr.of(
+        *([labels.index(label) for label in batching] for labels in (lhs_labels, rhs_labels)),
+        *([labels.index(label) for label in contracting] for labels in (lhs_labels, rhs_labels)),
+    )
+    free = [label for label in (*lhs_labels, *rhs_labels) if label not in shared]
+    product_labels = [*batching, *free]
+    sizes = dict(zip(output, shape_of(op.result), strict=True))
+    dot = DotGeneralOp.create(
+        operands=[lhs.value, rhs.value],
+        result_types=[make_tensor(tuple(sizes[label] for label in product_labels), element_of(op.result))],
+        properties={"dot_dimension_numbers": numbers},
+    )
+    product = builder.add(dot)
+    return decomposed(op, builder, transposed(product, [product_labels.index(label) for label in output]))
+
+
+def _unary_einsum(op: UnaryEinsumOp) -> Sequence[Operation]:
+    """
+    Before: `unary_einsum %a, config = "abc->ca"`
+    After:  `%0 = reduce %a by add over [1]`, `transpose %0, dims = [1, 0]`
+    """
+    if not is_static(shape_of(op.operand)):
+        return ()
+    equation, builder = op.equation, Builder()
+    source = Tensor(builder, op.operand).convert(element_of(op.result))
+    summed, labels = _alone(source, equation.inputs[0], set(equation.output))
+    result = transposed(summed, [labels.index(label) for label in equation.output])
+    if not builder.ops:
+        replace_op(op, [], [op.operand])
+        return ()
+    return decomposed(op, builder, result)
+
+
+def _alone(x: Tensor, labels: Labels, wanted: set[str]) -> tuple[Tensor, Labels]:
+    """What can be done to one operand: diagonals of repeated labels, sums over labels that are not wanted."""
+    off_diagonal: list[int] = []
+    for dim, label in enumerate(labels):
+        first = labels.index(label)
+        if first != dim:
+            x = _only_where_equal(x, first, dim)
+            off_diagonal.append(dim)
+    summed = [dim for dim, label in enumerate(labels) if dim in off_diagonal or label not in wanted]
+    return total(x, summed), tuple(label for dim, label in enumerate(labels) if dim not in summed)
+
+
+def _only_where_equal(x: Tensor, first: int, second: int) -> Tensor:
+    """Zero where the indices of two dimensions differ."""
+    shape, builder = shape_of(x.value), x.builder
+
+    def index(dim: int) -> Tensor:
+        type_ = make_tensor((shape[dim],), i32)
+        return builder.add(IotaOp.create(result_types=[type_], properties={"iota_dimension": int_attr(0)}))
+
+    equal = broadcast(index(first), [first], shape).compare("EQ", broadcast(index(second), [second], shape))
+    return equal.select(x, x.like(0))
+
+
+DECOMPOSITIONS = ((DotOp, _dot), (EinsumOp, _einsum), (UnaryEinsumOp, _unary_einsum))
