@@ -6,7 +6,7 @@ Starts are clamped so that windows lie inside the operand.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, TensorType
@@ -100,10 +100,10 @@ def index_components(indices: Array, dims: IndexDimensions) -> list[Array]:
     """The components of the index vectors as int64 arrays of the batch shape; values beyond int64 are its greatest."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
-    wide = indices.astype(np.int64)
+    wide: Array = indices.astype(np.int64)
     if dims.vector_dim == wide.ndim:
         return [wide]
-    return [wide.take(component, axis=dims.vector_dim) for component in range(wide.shape[dims.vector_dim])]
+    return list(np.moveaxis(wide, dims.vector_dim, 0))
 
 
 def along(count: int, dim: int, rank: int) -> Array:
@@ -160,7 +160,7 @@ class GatherOp(HloOp):
 
     @property
     def dims(self) -> IndexDimensions:
-        return cast(GatherDimensionNumbersAttr, self.dimension_numbers).dimensions
+        return self.dimension_numbers.dimensions
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -201,7 +201,7 @@ class DynamicGatherOp(HloOp):
 
     @property
     def dims(self) -> IndexDimensions:
-        return cast(GatherDimensionNumbersAttr, self.dimension_numbers).dimensions
+        return self.dimension_numbers.dimensions
 
     @property
     def known_sizes(self) -> tuple[int, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, TensorType
@@ -102,7 +102,7 @@ class ScatterOp(RegionOp):
 
     @property
     def dims(self) -> IndexDimensions:
-        return cast(ScatterDimensionNumbersAttr, self.scatter_dimension_numbers).dimensions
+        return self.scatter_dimension_numbers.dimensions
 
     @property
     def input_count(self) -> int:

@@ -77,13 +77,13 @@ def _is_mirrored(block: Block, first: SSAValue, second: SSAValue) -> bool:
             continue
         seen.add(pair)
         left, right = pair
-        if isinstance(left, BlockArgument) or isinstance(right, BlockArgument):
-            both = isinstance(left, BlockArgument) and isinstance(right, BlockArgument)
-            if not both or left.block is not block or right.block is not block:
-                return False
-            if left.index % 2 or right.index != left.index + 1:
+        if isinstance(left, BlockArgument) and isinstance(right, BlockArgument):
+            inside = left.block is block and right.block is block
+            if not inside or left.index % 2 or right.index != left.index + 1:
                 return False
             continue
+        if isinstance(left, BlockArgument) or isinstance(right, BlockArgument):
+            return False
         mine, other = cast(Operation, left.owner), cast(Operation, right.owner)
         if mine.parent is not block or not _same_function(mine, other):
             return False
@@ -201,15 +201,16 @@ def _merged_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) 
 
     None where the comparator contradicts itself, so that two elements would have one place.
     """
-    count, length = rows[0].shape
+    length = rows[0].shape[1]
     flat = [row.reshape(-1) for row in rows]
-    base = np.arange(count)[:, None] * length
-    column = np.broadcast_to(np.arange(length), (count, length))
+    row, column = cast("tuple[Array, Array]", np.indices(rows[0].shape))
+    base = row * length
     order = base + column
     width = 1
     while width < length:
         begin = column - column % (2 * width)
-        middle, end = np.minimum(begin + width, length), np.minimum(begin + 2 * width, length)
+        middle = np.minimum(begin + width, length)
+        end = np.minimum(begin + 2 * width, length)
         left = column < middle
         low, high = np.where(left, middle, begin), np.where(left, end, middle)
         first = low
@@ -244,7 +245,7 @@ def _pairwise_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]
         def compare(first: int, second: int) -> int:
             return -1 if precedes(first, second) else int(precedes(second, first))
 
-        order[row] = sorted(range(order.shape[1]), key=cmp_to_key(compare))
+        order[row] = sorted(range(order[row].size), key=cmp_to_key(compare))
     return order
 
 

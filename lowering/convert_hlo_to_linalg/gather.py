@@ -18,6 +18,10 @@ from .element_types import convert
 from .emission import Emitter, affine_map, identity_map, iterators, loop_index, signless
 
 
+def _zero(out: Scalar) -> Scalar:
+    return out.constant(0)
+
+
 def _gather(op: hlo.GatherOp, emitter: Emitter) -> None:
     """
     `hlo.gather %x, %i` of rows becomes a generic over (d0, d1) that reads component 0 of %i at (d0, 0), clamps it, and
@@ -26,20 +30,19 @@ def _gather(op: hlo.GatherOp, emitter: Emitter) -> None:
     type_: Any = signless(op.result.type)
     rank, shape = len(type_.get_shape()), shape_of(op.operand)
     if 0 in shape:
-        nothing = emitter.generic(
-            [], [emitter.empty(type_)], (identity_map(rank),), iterators(rank), lambda out: out.constant(0)
-        )
+        maps, loops = (identity_map(rank),), iterators(rank)
+        nothing = emitter.generic([], [emitter.empty(type_)], maps, loops, _zero)
         emitter.define(op.result, nothing[0])
         return
     dims, indices = op.dims, shape_of(op.start_indices)
     source, starts = emitter.get(op.operand), emitter.get(op.start_indices)
     batch = [AffineExpr.dimension(dim) for dim in dims.batch_dims(rank)]
-    maps: list[AffineMapAttr] = []
+    index_maps: list[AffineMapAttr] = []
     for component in range(len(dims.index_map)):
         where = list(batch)
         if dims.vector_dim < len(indices):
             where.insert(dims.vector_dim, AffineExpr.constant(component))
-        maps.append(affine_map(rank, *where))
+        index_maps.append(affine_map(rank, *where))
     places = dims.places(len(shape), rank)
     sizes = op.sizes
 
@@ -58,7 +61,7 @@ def _gather(op: hlo.GatherOp, emitter: Emitter) -> None:
         return Scalar(out.block, read.results[0])
 
     results = emitter.generic(
-        [starts] * len(maps), [emitter.empty(type_)], (*maps, identity_map(rank)), iterators(rank), body
+        [starts] * len(index_maps), [emitter.empty(type_)], (*index_maps, identity_map(rank)), iterators(rank), body
     )
     emitter.define(op.result, results[0])
 

@@ -193,8 +193,9 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
 
     Tasks are cut from a dimension whose iterations update different places; without one, one thread does all.
     """
-    lists = (op.window, op.inserted, op.batching, op.index_batching, op.index_map)
-    dims = IndexDimensions(*map(_integers, lists), cast(Any, op.vector_dim).value.data)
+    window, inserted, batching = _integers(op.window), _integers(op.inserted), _integers(op.batching)
+    along, index_map = _integers(op.index_batching), _integers(op.index_map)
+    dims = IndexDimensions(window, inserted, batching, along, index_map, cast(Any, op.vector_dim).value.data)
     scatter = _Scatter(op, builder, dims)
     updates = scatter.updates
     if 0 in updates or 0 in scatter.shape:

@@ -362,7 +362,7 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     sort of long ones. Tasks take rows; each has scratch of its own.
     """
     shape = shape_of(op.outputs[0])
-    dim = cast(Any, op.dimension).value.data
+    dim: int = cast(Any, op.dimension).value.data
     flat = (math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]))
     count, length = flat[0] * flat[2], flat[1]
     if length <= 1 or count == 0:

@@ -42,7 +42,7 @@ def random_geometry(rng: np.random.Generator) -> tuple[Shape, Shape, IndexDimens
     others = [d for d in range(rank) if d not in batching]
     index_map = tuple(int(d) for d in rng.permutation(others)[: rng.integers(0, len(others) + 1)])
     extra = [int(n) for n in rng.integers(1, 4, rng.integers(0, 3))]
-    batch: list[tuple[int, int | None]] = [(size, None) for size in extra] + [(operand[d], d) for d in batching]
+    batch: list[tuple[int, int | None]] = [*((size, None) for size in extra), *((operand[d], d) for d in batching)]
     rng.shuffle(batch)
     vector_dim = int(rng.integers(0, len(batch) + 1))
     sizes = [size for size, _ in batch]
@@ -97,7 +97,8 @@ def gather_text(operand: Any, indices: Any, dims: IndexDimensions, slices: Shape
 def test_gather_by_the_formula(target: str) -> None:
     """Any dimension numbers; indices that must be clamped on both sides."""
     rng = np.random.default_rng(1)
-    batch, wanted = Batch(), []
+    batch = Batch()
+    wanted: list[Any] = []
     for _ in range(60):
         shape, indices_shape, dims, slices = random_geometry(rng)
         operand = rng.integers(-100, 100, shape).astype(np.int32)
@@ -224,7 +225,8 @@ def scatter_text(kind: str, operand: Any, indices: Any, updates: Any, dims: Inde
 def test_scatter_by_the_formula(target: str) -> None:
     """Any dimension numbers and windows; places updated repeatedly, in order, and places outside."""
     rng = np.random.default_rng(2)
-    batch, wanted = Batch(), []
+    batch = Batch()
+    wanted: list[Any] = []
     for number in range(64):
         shape, indices_shape, dims, slices = random_geometry(rng)
         operand = rng.integers(-9, 9, shape).astype(np.int32)
