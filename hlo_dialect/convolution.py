@@ -341,7 +341,7 @@ def _convolve(op: ConvolutionBase, lhs: Array, rhs: Array, window: Window) -> Ar
     assert result is not None, "the element type was checked by the reader"
     total = accumulator_of((left.dtype, right.dtype), result)
     left, right = _grouped(op, left.astype(total), right.astype(total))
-    right = np.flip(right, [dim + 1 for dim, reverse in enumerate(op.reversal) if reverse])
+    right = np.flip(right, tuple(dim + 1 for dim, reverse in enumerate(op.reversal) if reverse))
     window = replace(window, dimensions=right.shape[1:-2])
     counts = window_counts(window, left.shape[2:-1])
     products = np.zeros((*left.shape[:2], *counts, right.shape[-1]), total)

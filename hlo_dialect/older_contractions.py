@@ -7,8 +7,10 @@ The specification names them without a section; what is said here is what Stable
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
@@ -94,7 +96,7 @@ class DotOp(HloOp):
         verify_results_agree(self, "dot_result")
 
     def reference(self, *operands: Array) -> Array:
-        return _summed(self, operands, lambda lhs, rhs: np.dot(lhs, rhs))
+        return _summed(self, operands, np.dot)
 
 
 def _check_element_types(op: HloOp, constraint: str) -> None:
@@ -105,10 +107,10 @@ def _check_element_types(op: HloOp, constraint: str) -> None:
     )
 
 
-def _summed(op: HloOp, operands: Sequence[Array], compute: object) -> Array:
+def _summed(op: HloOp, operands: Sequence[Array], compute: Callable[..., Any]) -> Array:
     """The result of `compute` on operands in the type to sum in, rounded to the result's type."""
     result = numpy_dtype(element_of(op.results[0]))
-    assert result is not None and callable(compute), "the element type was checked by the reader"
+    assert result is not None, "the element type was checked by the reader"
     arrays = [working(operand, wide=False) for operand in operands]
     total = accumulator_of([array.dtype for array in arrays], result)
     return convert(np.asarray(compute(*(array.astype(total) for array in arrays))).astype(total), result)
@@ -220,8 +222,7 @@ class EinsumBase(HloOp):
         verify_results_agree(self, "einsum_result")
 
     def reference(self, *operands: Array) -> Array:
-        text = self.equation.text()
-        return _summed(self, operands, lambda *arrays: np.einsum(text, *arrays))
+        return _summed(self, operands, partial(np.einsum, self.equation.text()))
 
     @classmethod
     def parse(cls, parser: Parser) -> EinsumBase:
