@@ -21,6 +21,7 @@ from ..hlo_dialect.contraction import DotGeneralOp
 from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ..hlo_dialect.conversion import BitcastConvertOp
 from ..hlo_dialect.creation import ConstantOp, IotaOp
+from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..hlo_dialect.fusion import FusionOp
 from ..hlo_dialect.gather import GatherOp
@@ -165,6 +166,8 @@ class BlockGraph:
         if role is None:
             self.unknown_ops.append(op)
             role = "host"
+        if op.regions and role != "host":
+            _refuse_captures(op)
         node = Node(len(self.nodes), op, role)
         self.nodes.append(node)
         self.index[op] = node.index
@@ -197,6 +200,17 @@ def has_effects(op: Operation) -> bool:
     """Whether the operation is a custom call with side effects, or holds one."""
     inside = op.walk() if op.regions else (op,)
     return any(isinstance(each, CustomCallOp) and not is_side_effect_free(each) for each in inside)
+
+
+def _refuse_captures(op: Operation) -> None:
+    """Fail where a region of a kernel's operation reads a value from outside: constants were cloned in before."""
+    inside: set[SSAValue] = set()
+    nested = [inner for inner in op.walk() if inner is not op]
+    for inner in op.walk():
+        inside.update(inner.results)
+        inside.update(argument for region in inner.regions for block in region.blocks for argument in block.args)
+    if any(value not in inside for inner in nested for value in inner.operands):
+        fail(op, "has a region that uses a value from outside it, which is not supported; pass it as an operand")
 
 
 def read_values(op: Operation) -> list[SSAValue]:

@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, FLOATS, TARGETS, TYPES, Batch, edges, random_values, run, type_of
 
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.sort import sort_key
@@ -204,3 +205,17 @@ def test_constants_of_the_program_in_a_comparator() -> None:
     }"""
     got, want = run(text, [x]), run(text, [x], "reference")
     np.testing.assert_array_equal(got[0], want[0])
+
+
+def test_a_value_of_the_program_in_a_comparator_is_refused() -> None:
+    text = """func.func @main(%x: tensor<40xf32>, %t: tensor<f32>) -> tensor<40xf32> {
+      %0 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %u = hlo.maximum %a, %t : tensor<f32>
+        %p = hlo.compare LT, %u, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        hlo.return %p : tensor<i1>
+      }) : (tensor<40xf32>) -> tensor<40xf32>
+      return %0 : tensor<40xf32>
+    }"""
+    with pytest.raises(DiagnosticError, match="uses a value from outside"):
+        run(text, [np.zeros(40, np.float32), np.zeros((), np.float32)])
