@@ -7,7 +7,7 @@ after collapsing, one is the matrix dimension; the others are loops around the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type
@@ -66,7 +66,11 @@ class Contraction:
 
 def contraction_of(op: GenericOp) -> Contraction | None:
     """The contraction that a generic computes; None where it is no floating-point matrix product."""
-    if len(op.inputs) != 2 or len(op.outputs) != 1:
+    if (
+        len(op.inputs) < 2
+        or len(op.outputs) != 1
+        or any(True for unread in op.body.block.args[2:-1] for _ in unread.uses)
+    ):
         return None
     element = buffer_of(op.outputs[0]).element_type
     if not isinstance(element, (Float32Type, Float64Type)):
@@ -75,6 +79,7 @@ def contraction_of(op: GenericOp) -> Contraction | None:
         return None
     nest = nest_of_generic(op)
     inputs = nest.inputs
+    nest = replace(nest, inputs=inputs[:2])
     if 0 in nest.sizes or not isinstance(inputs[0], Access) or not isinstance(inputs[1], Access):
         return None
     return _canonical(nest, element)
@@ -89,7 +94,7 @@ def _sums_products(block: Block) -> bool:
     if not isinstance(total, arith.AddfOp):
         return False
     for accumulated, product in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
-        if accumulated is block.args[2] and isinstance(product.owner, arith.MulfOp):
+        if accumulated is block.args[-1] and isinstance(product.owner, arith.MulfOp):
             return {_source(product.owner.lhs), _source(product.owner.rhs)} == {0, 1}
     return False
 

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Operation
 
 from ...hlo_dialect.hlo_pass import HloPass
 from ..convert_linalg_to_scf.fills import absorbed_fills
@@ -41,8 +42,9 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         overwrite = _is_zero(fill)
         builder.insert_at(op)
         ProductEmitter(builder, product, block(product, machine), overwrite).emit()
-        for dead in (op, fill if overwrite else None):
-            if dead is not None:
+        unread = [value.owner for value in op.inputs[2:]]
+        for dead in (op, fill if overwrite else None, *unread):
+            if isinstance(dead, Operation):
                 dead.detach()
                 dead.erase()
 

@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, UnitAttr, f32, f64
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.scalar import Scalar
 from ...hlo_dialect import contraction as hlo
@@ -65,8 +65,13 @@ def sum_of_products(
     maps: tuple[AffineMapAttr, ...],
     iterator_types: ArrayAttr[IteratorTypeAttr],
     attributes: dict[str, Attribute],
+    shape_only: tuple[tuple[SSAValue, AffineMapAttr], ...] = (),
 ) -> None:
-    """Define the result as a generic that adds the products of lhs and rhs to a fill of zero."""
+    """
+    Define the result as a generic that adds the products of lhs and rhs to a fill of zero.
+
+    `shape_only`: operands that nothing reads, which give the sizes of loops (see convolution.py).
+    """
     result_type: Any = signless(op.result.type)
     element = element_of(op.result)
     accumulator = _accumulator((element_of(op.lhs), element_of(op.rhs)), element)
@@ -74,7 +79,8 @@ def sum_of_products(
     zero = Scalar(emitter.block, op.result).constant(0, signless(accumulator))
     lhs_element, rhs_element = element_of(op.lhs), element_of(op.rhs)
 
-    def body(x: Scalar, y: Scalar, total: Scalar) -> Scalar:
+    def body(x: Scalar, y: Scalar, *others: Scalar) -> Scalar:
+        total = others[-1]
         x, y = convert(x, lhs_element, accumulator), convert(y, rhs_element, accumulator)
         if is_boolean(accumulator):
             return total | (x & y)
@@ -82,7 +88,8 @@ def sum_of_products(
             return total + x * y
         return _flagged(arith.AddfOp, total, _flagged(arith.MulfOp, x, y))
 
-    inputs = [emitter.get(op.lhs), emitter.get(op.rhs)]
+    inputs = [emitter.get(op.lhs), emitter.get(op.rhs), *(value for value, _ in shape_only)]
+    maps = (*maps[:2], *(map_ for _, map_ in shape_only), maps[2])
     outputs = [emitter.fill(zero.value, type_)]
     results = emitter.generic(inputs, outputs, maps, iterator_types, body, attributes)
     emitter.define(op.result, results[0] if accumulator == element else narrowed(results[0], result_type, emitter))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir.affine import AffineExpr
+from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.buffers import i64_array
 from ...hlo_dialect import convolution as hlo
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.types import i1, make_tensor, shape_of
 from .contraction import sum_of_products
 from .emission import Emitter, affine_map, iterators
 
@@ -56,7 +57,20 @@ def _convolution(op: hlo.ConvolutionOp, emitter: Emitter) -> None:
         tuple(affine_map(len(sizes), *places) for places in (lhs_places, rhs_places, out_places)),
         iterators(rank + 3, rank + 1),
         {"xhlo.contraction": UnitAttr(), "xhlo.loop_sizes": i64_array(sizes)},
+        _shape_only(emitter, sizes, (*lhs_places, *rhs_places, *out_places)),
     )
+
+
+def _shape_only(
+    emitter: Emitter, sizes: tuple[int, ...], places: tuple[AffineExpr, ...]
+) -> tuple[tuple[SSAValue, AffineMapAttr], ...]:
+    """An operand that nothing reads, for the loops that index no operand alone: linalg takes their sizes from it."""
+    plain = {place.position for place in places if isinstance(place, AffineDimExpr)}
+    missing = [loop for loop in range(len(sizes)) if loop not in plain]
+    if not missing:
+        return ()
+    value = emitter.empty(make_tensor(tuple(sizes[loop] for loop in missing), i1))
+    return ((value, affine_map(len(sizes), *map(AffineExpr.dimension, missing))),)
 
 
 PATTERNS = ((hlo.ConvolutionOp, _convolution),)

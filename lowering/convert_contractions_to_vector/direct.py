@@ -1,0 +1,119 @@
+"""
+Products whose factor A lies in memory several times over: windows that overlap, as convolutions have them.
+
+Packed, A would be as large as all its windows. So it is read where it lies: row i of a panel at `i * stride`, which the
+addressing of loads takes in. Panels do not reach beyond the edge of A: the last one of uneven rows begins earlier, and
+the rows that it has in common with the one before are not written. B is packed beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder, buffer_of
+from .blocking import TASKS, Blocking, Machine
+from .contraction import Contraction, Loop
+from .kernel import ProductEmitter
+from .packing import Operand, Packer, number_matrices
+
+INFLATION = 2
+"""How many times as large as A its panels must be for A to be read in place."""
+
+SMALL = 1 << 16
+"""Elements of all panels of A below which they are packed."""
+
+MOST_ROWS = 14
+LEAST_ROWS = 6
+"""Rows of a panel that, where it can be, divides the rows of A; fewer would not hide the latency of the additions."""
+
+FEW_TASKS = 8
+"""Tasks of a product that is summed over outer loops: each of them reads all of A and B."""
+
+
+def reads_in_place(product: Contraction) -> bool:
+    """Whether A is better read where it lies."""
+    stored = buffer_of(product.a.root)
+    panels = product.m.size * product.k.size
+    for loop in (*product.outer, *product.outer_k):
+        panels *= loop.size if loop.a else 1
+    inflated = panels > INFLATION * math.prod(stored.get_shape()) and panels >= SMALL
+    return inflated and stored.element_type == product.element
+
+
+def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
+    """The blocking with panels and tiles of rows over all loops that move A and C alone."""
+    even = [rows for rows in range(LEAST_ROWS, MOST_ROWS + 1) if product.m.size % rows == 0]
+    mr = max(even, default=min(blocking.mr, product.m.size))
+    bytes_each = 4 * blocking.lanes * 16 // machine.vector_bits * 2
+    bytes_each = machine.vector_bits // 8 // blocking.lanes
+    panels = -(-product.m.size // mr) * math.prod(loop.size for loop in product.outer if not loop.b)
+    batches = math.prod(loop.size for loop in product.outer if loop.b)
+    tile_m = max(1, min(panels, machine.l2_bytes // 2 // (blocking.kc * mr * bytes_each)))
+    tile_n = blocking.n_panels
+    tasks = FEW_TASKS if product.outer_k and math.prod(loop.size for loop in product.outer_k) > panels else TASKS
+    while tile_m > 1 and batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n) < tasks:
+        tile_m = -(-tile_m // 2)
+    while tile_n > 1 and batches * -(-panels // tile_m) * -(-blocking.n_panels // tile_n) < tasks:
+        tile_n = -(-tile_n // 2)
+    return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
+
+
+class DirectProductEmitter(ProductEmitter):
+    """Emits one contraction that reads A in place. `blocking.m_panels` counts the panels of all rows: `block_rows`."""
+
+    overlaps = True
+
+    def __init__(self, builder: LoopBuilder, product: Contraction, blocking: Blocking, overwrite: bool):
+        self.batches = [loop for loop in product.outer if loop.b]
+        self.row_loops = [loop for loop in product.outer if not loop.b]
+        # The loops around B's matrices come first, and those of the rows are counted with the panels.
+        super().__init__(builder, replace(product, outer=tuple(self.batches)), blocking, overwrite)
+
+    def _packers(self) -> tuple[None, Packer]:
+        product, blocking = self.product, self.blocking
+        around = (*self.batches, *product.outer_k)
+        matrices = number_matrices([loop.size for loop in around], [loop.b for loop in around])
+        n, k = product.n, product.k
+        operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, local=False)
+        return None, Packer(self.builder, operand, product.element, blocking.kc)
+
+    def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
+        """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""
+        each = -(-self.product.m.size // self.blocking.mr)
+        rest = self.builder.div(number, each)
+        found: list[Index] = []
+        for depth, loop in enumerate(self.row_loops):
+            index = self.builder.div(rest, math.prod(other.size for other in self.row_loops[depth + 1 :]))
+            found.append(index if depth == 0 else self.builder.rem(index, loop.size))
+        return found, self.builder.rem(number, each)
+
+    def _moved(self, offset: Index, loops: Sequence[Loop], at: Sequence[Index], of_a: bool) -> Index:
+        for loop, index in zip(loops, at, strict=True):
+            offset = self.builder.add(offset, self.builder.mul(index, loop.a if of_a else loop.c))
+        return offset
+
+    def _emit_panel(
+        self, at: Sequence[Index], number: SSAValue, j: SSAValue, pass_: tuple[Index, Index, Index], first: bool
+    ) -> None:
+        builder, product, blocking = self.builder, self.product, self.blocking
+        lower, upper, b_at = pass_
+        rows_at, i = self._panel_places(number)
+        row: Index = builder.mul(i, blocking.mr)
+        if product.m.size % blocking.mr:
+            row = builder.min(row, product.m.size - blocking.mr)
+        a_at = self._moved(product.a.offset_at(builder), (*self.batches, *product.outer_k), at, of_a=True)
+        a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)
+        a_at = builder.add(a_at, builder.add(builder.mul(row, product.m.a), builder.mul(lower, product.k.a)))
+        output = self._moved(product.c.offset_at(builder), self.batches, at[: len(self.batches)], of_a=False)
+        output = self._moved(output, self.row_loops, rows_at, of_a=False)
+        sums = self._micro_kernel(a_at, b_at, builder.sub(upper, lower))
+        self._write(sums, output, i, j, first)
+
+    def _view_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
+        builder, product = self.builder, self.product
+        offset = builder.add(a_at, builder.mul(k, product.k.a))
+        return builder.strided_view(product.a.root, offset, (self.blocking.mr,), (product.m.a,))
