@@ -66,12 +66,10 @@ class Contraction:
 
 def contraction_of(op: GenericOp) -> Contraction | None:
     """The contraction that a generic computes; None where it is no floating-point matrix product."""
-    if (
-        len(op.inputs) < 2
-        or len(op.outputs) != 1
-        or any(True for unread in op.body.block.args[2:-1] for _ in unread.uses)
-    ):
+    if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
+    if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
+        return None  # Others than those that give the sizes of loops.
     element = buffer_of(op.outputs[0]).element_type
     if not isinstance(element, (Float32Type, Float64Type)):
         return None

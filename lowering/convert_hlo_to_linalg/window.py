@@ -32,7 +32,11 @@ def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
         _scan(op, emitter, *along)
         return
     window, shape = op.window, shape_of(op.outs[0])
-    if window.is_padded and 0 not in shape:
+    if 0 in shape:
+        for out in op.outs:
+            emitter.define(out, emitter.empty(signless(out.type)))
+        return
+    if window.is_padded:
         fail(op, "has padding or base dilation, which decompose-hlo takes away; run that pass first")
     rank = len(shape)
     wide = [dim for dim in range(rank) if window.dimensions[dim] != 1]
