@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.contraction import DotGeneralOp
 from ..hlo_dialect.custom_calls.registry import target_of
+from ..hlo_dialect.scatter import ScatterOp
 from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ..hlo_dialect.window import ReduceWindowOp, SelectAndScatterOp
 from .cpu.executable import Kernel
@@ -35,6 +36,8 @@ def flops_of(op: Operation) -> int:
         return math.prod(shape_of(op.results[0]))
     if op.name == "hlo.reduce":
         return math.prod(shape_of(op.operands[0]))
+    if isinstance(op, ScatterOp):
+        return op.input_count * math.prod(shape_of(op.updates[0]))
     if isinstance(op, ReduceWindowOp):
         return math.prod(shape_of(op.results[0])) * (1 if op.scan is not None else op.window.size)
     if isinstance(op, SelectAndScatterOp):
