@@ -220,9 +220,10 @@ class RaggedDotOp(HloOp):
 
     def _verify_group_sizes(self) -> None:
         sizes, lhs = shape_of(self.operands[2]), shape_of(self.operands[0])
+        before, last = sizes[:-1], sizes[-1:]
         prefix = tuple(lhs[dim] for dim in self.prefix)
         check(
-            len(sizes) == 1 or (len(sizes) > 1 and shapes_agree(sizes[:-1], prefix)),
+            len(last) == 1 and (not before or shapes_agree(before, prefix)),
             lambda: (
                 f"ragged_dot_c4: group_sizes have shape {shape_text(sizes)}, expected (g) or the dimensions "
                 f"{shape_text(prefix)} and g"
@@ -231,8 +232,8 @@ class RaggedDotOp(HloOp):
         if self.mode is RaggedMode.NON_CONTRACTING:
             groups = shape_of(self.operands[1])[self.group]
             check(
-                dims_agree(sizes[-1], groups),
-                lambda: f"ragged_dot_c4: there are {sizes[-1]} group sizes, and {groups} groups in rhs",
+                dims_agree(last[0], groups),
+                lambda: f"ragged_dot_c4: there are {last[0]} group sizes, and {groups} groups in rhs",
             )
 
     def reference(self, *operands: Array) -> Array:

@@ -63,3 +63,37 @@ func.func @erf_bf16(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %0 = chlo.erf %x : tensor<4xbf16> -> tensor<4xbf16>
   return %0 : tensor<4xbf16>
 }
+
+// CHECK-LABEL: func.func @asin
+// CHECK-SAME: (%[[X:.*]]: tensor<4xbf16>)
+func.func @asin(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  // CHECK: %[[WIDE:.*]] = hlo.convert %[[X]] : (tensor<4xbf16>) -> tensor<4xf32>
+  // CHECK: %[[ROOT:.*]] = hlo.sqrt
+  // CHECK-NEXT: %[[ANGLE:.*]] = hlo.atan2 %[[WIDE]], %[[ROOT]] : tensor<4xf32>
+  // CHECK-NEXT: %[[Y:.*]] = hlo.convert %[[ANGLE]] : (tensor<4xf32>) -> tensor<4xbf16>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = chlo.asin %x : tensor<4xbf16> -> tensor<4xbf16>
+  return %0 : tensor<4xbf16>
+}
+
+// CHECK-LABEL: func.func @broadcast_add
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>, %[[Y:.*]]: tensor<2xf32>)
+func.func @broadcast_add(%x: tensor<2x3xf32>, %y: tensor<2xf32>) -> tensor<2x3xf32> {
+  // CHECK-NEXT: %[[B:.*]] = hlo.broadcast_in_dim %[[Y]], dims = [0] : (tensor<2xf32>) -> tensor<2x3xf32>
+  // CHECK-NEXT: %[[Z:.*]] = hlo.add %[[X]], %[[B]] : tensor<2x3xf32>
+  // CHECK-NEXT: return %[[Z]]
+  %0 = chlo.broadcast_add %x, %y {broadcast_dimensions = array<i64: 0>} : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @top_k
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
+func.func @top_k(%x: tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>) {
+  // CHECK-NEXT: %[[I:.*]] = hlo.iota dim = 1 : tensor<2x3xi32>
+  // CHECK-NEXT: "hlo.sort"(%[[X]], %[[I]]) <{dimension = 1 : i64, is_stable = true}>
+  // CHECK: hlo.compare GT, %{{.*}}, %{{.*}}, TOTALORDER
+  // CHECK: hlo.slice %{{.*}} [0:2, 0:2]
+  // CHECK: hlo.slice %{{.*}} [0:2, 0:2]
+  %0:2 = chlo.top_k(%x, k = 2) : tensor<2x3xf32> -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  return %0#0, %0#1 : tensor<2x2xf32>, tensor<2x2xi32>
+}
