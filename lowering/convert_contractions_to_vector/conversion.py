@@ -16,6 +16,7 @@ from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..convert_linalg_to_scf.loop_builder import LoopBuilder
 from .blocking import Machine, block, is_worth_blocking
 from .contraction import contraction_of
+from .direct import DirectProductEmitter, block_rows, reads_in_place
 from .kernel import ProductEmitter
 
 
@@ -41,7 +42,11 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         fill = absorbed[op][0]
         overwrite = _is_zero(fill)
         builder.insert_at(op)
-        ProductEmitter(builder, product, block(product, machine), overwrite).emit()
+        blocking = block(product, machine)
+        if reads_in_place(product):
+            DirectProductEmitter(builder, product, block_rows(product, blocking, machine), overwrite).emit()
+        else:
+            ProductEmitter(builder, product, blocking, overwrite).emit()
         unread = [value.owner for value in op.inputs[2:]]
         for dead in (op, fill if overwrite else None, *unread):
             if isinstance(dead, Operation):

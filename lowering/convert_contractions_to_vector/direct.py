@@ -12,12 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder, buffer_of
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .blocking import TASKS, Blocking, Machine
 from .contraction import Contraction, Loop
-from .kernel import ProductEmitter
+from .kernel import ProductEmitter, Step
 from .packing import Operand, Packer, number_matrices
 
 INFLATION = 2
@@ -48,7 +49,6 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
     """The blocking with panels and tiles of rows over all loops that move A and C alone."""
     even = [rows for rows in range(LEAST_ROWS, MOST_ROWS + 1) if product.m.size % rows == 0]
     mr = max(even, default=min(blocking.mr, product.m.size))
-    bytes_each = 4 * blocking.lanes * 16 // machine.vector_bits * 2
     bytes_each = machine.vector_bits // 8 // blocking.lanes
     panels = -(-product.m.size // mr) * math.prod(loop.size for loop in product.outer if not loop.b)
     batches = math.prod(loop.size for loop in product.outer if loop.b)
@@ -73,13 +73,13 @@ class DirectProductEmitter(ProductEmitter):
         # The loops around B's matrices come first, and those of the rows are counted with the panels.
         super().__init__(builder, replace(product, outer=tuple(self.batches)), blocking, overwrite)
 
-    def _packers(self) -> tuple[None, Packer]:
+    def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
         around = (*self.batches, *product.outer_k)
         matrices = number_matrices([loop.size for loop in around], [loop.b for loop in around])
         n, k = product.n, product.k
         operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, local=False)
-        return None, Packer(self.builder, operand, product.element, blocking.kc)
+        return (Packer(self.builder, operand, product.element, blocking.kc),)
 
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""
@@ -96,24 +96,47 @@ class DirectProductEmitter(ProductEmitter):
             offset = self.builder.add(offset, self.builder.mul(index, loop.a if of_a else loop.c))
         return offset
 
-    def _emit_panel(
-        self, at: Sequence[Index], number: SSAValue, j: SSAValue, pass_: tuple[Index, Index, Index], first: bool
-    ) -> None:
-        builder, product, blocking = self.builder, self.product, self.blocking
-        lower, upper, b_at = pass_
-        rows_at, i = self._panel_places(number)
-        row: Index = builder.mul(i, blocking.mr)
-        if product.m.size % blocking.mr:
-            row = builder.min(row, product.m.size - blocking.mr)
-        a_at = self._moved(product.a.offset_at(builder), (*self.batches, *product.outer_k), at, of_a=True)
-        a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)
-        a_at = builder.add(a_at, builder.add(builder.mul(row, product.m.a), builder.mul(lower, product.k.a)))
-        output = self._moved(product.c.offset_at(builder), self.batches, at[: len(self.batches)], of_a=False)
-        output = self._moved(output, self.row_loops, rows_at, of_a=False)
-        sums = self._micro_kernel(a_at, b_at, builder.sub(upper, lower))
-        self._write(sums, output, i, j, first)
+    def _row(self, i: Index) -> Index:
+        """The first row of panel i."""
+        row = self.builder.mul(i, self.blocking.mr)
+        rows = self.product.m.size
+        return self.builder.min(row, rows - self.blocking.mr) if rows % self.blocking.mr else row
 
-    def _view_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
+    def emit_block(self, step: Step, i: SSAValue, j: SSAValue, first: bool) -> None:
+        builder, product = self.builder, self.product
+        rows_at, panel = self._panel_places(i)
+        a_at = self._moved(product.a.offset_at(builder), (*self.batches, *product.outer_k), step.at, of_a=True)
+        a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)
+        a_at = builder.add(a_at, builder.mul(self._row(panel), product.m.a))
+        a_at = builder.add(a_at, builder.mul(step.lower, product.k.a))
+        sums = self.micro_kernel(a_at, step)
+        self.write(sums, self._moved(step.output, self.row_loops, rows_at, of_a=False), panel, j, first)
+
+    def rows_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
         builder, product = self.builder, self.product
         offset = builder.add(a_at, builder.mul(k, product.k.a))
         return builder.strided_view(product.a.root, offset, (self.blocking.mr,), (product.m.a,))
+
+    def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
+        builder, product, blocking = self.builder, self.product, self.blocking
+        left = builder.mul(columns[0], blocking.nr)
+        right = builder.min(builder.mul(columns[1], blocking.nr), product.n.size)
+        zero = builder.scalar(FloatAttr(0.0, product.element))  # pyright: ignore
+
+        def panel(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            rows_at, i = self._panel_places(number)
+            at = self._moved(output, self.row_loops, rows_at, of_a=False)
+            at = builder.add(at, builder.mul(self._row(i), product.m.c))
+            view = builder.strided_view(product.c.root, at, (blocking.mr, product.n.size), (product.m.c, product.n.c))
+
+            def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
+                builder.store(zero, view, [i, j])
+                return ()
+
+            return builder.loop(
+                0,
+                blocking.mr,
+                lambda i, _: builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL),
+            )
+
+        builder.loop(*rows, panel)

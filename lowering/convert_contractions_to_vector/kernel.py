@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, scf, vector
@@ -31,8 +32,25 @@ MULTIPLICATIONS_PER_OPERATION = 4
 """Multiply-adds of the micro-kernel that take as long as one element operation of cost.py."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """What one pass over k of one tile adds to."""
+
+    output: Index
+    """Where C begins."""
+    at: Sequence[Index]
+    """The indices of the loops around the product."""
+    lower: Index
+    upper: Index
+    b_at: Index
+    """Where the packed panel of B begins."""
+
+
 class ProductEmitter:
     """Emits one contraction at the builder's insertion point."""
+
+    overlaps = False
+    """Whether the last panel of A ends with the last row of A, rather than with zeros."""
 
     def __init__(self, builder: LoopBuilder, product: Contraction, blocking: Blocking, overwrite: bool):
         self.builder = builder
@@ -40,10 +58,11 @@ class ProductEmitter:
         self.blocking = blocking
         self.overwrite = overwrite
         """Whether C starts from zero; else from what its buffer holds."""
-        self.a, self.b = self._packers()
+        self.packers = self.pack()
+        """Those of B and A; A may be read without one."""
         self.vector_type: VectorType[Any] = VectorType(product.element, [blocking.lanes])
 
-    def _packers(self) -> tuple[Packer, Packer]:
+    def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
         around = (*product.outer, *product.outer_k)
         sizes = [loop.size for loop in around]
@@ -56,10 +75,11 @@ class ProductEmitter:
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, a_once)
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, b_once)
         element = product.element
-        return Packer(self.builder, a, element, blocking.kc), Packer(self.builder, b, element, blocking.kc)
+        packers = [Packer(self.builder, operand, element, blocking.kc) for operand in (a, b)]
+        return packers[1], packers[0]
 
     def emit(self) -> None:
-        for packer in (self.a, self.b):
+        for packer in reversed(self.packers):
             if packer.count:
                 work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
                 self._tasks(packer.count, work, packer.pack_panel)
@@ -127,21 +147,19 @@ class ProductEmitter:
             output = builder.add(output, builder.mul(index, loop.c))
         once = passes == 1 and not product.outer_k
         if self.overwrite and not once:
-            self._clear(output, rows, columns)
-        self.a.begin_task()
-        self.b.begin_task()
+            self.clear(output, rows, columns)
+        for packer in self.packers:
+            packer.begin_task()
 
         def one_pass(number: SSAValue, at: Sequence[Index]) -> None:
             lower = builder.mul(number, blocking.kc)
             upper = self._limit(lower, blocking.kc, product.k.size)
 
             def panel_of_b(j: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                b_at = self.b.panel(at, j, lower, upper)
+                b_at = self.packers[0].panel(at, j, lower, upper)
 
                 def panel_of_a(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                    a_at = self.a.panel(at, i, lower, upper)
-                    sums = self._micro_kernel(a_at, b_at, builder.sub(upper, lower))
-                    self._write(sums, output, i, j, self.overwrite and once)
+                    self.emit_block(Step(output, at, lower, upper, b_at), i, j, self.overwrite and once)
                     return ()
 
                 return builder.loop(*rows, panel_of_a)
@@ -156,7 +174,13 @@ class ProductEmitter:
 
         around(product.outer_k, position)
 
-    def _clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
+    def emit_block(self, step: Step, i: SSAValue, j: SSAValue, first: bool) -> None:
+        """Add the product of panel i of A and panel j of B to their block of C; `first`: it is stored instead."""
+        a_at = self.packers[1].panel(step.at, i, step.lower, step.upper)
+        sums = self.micro_kernel(a_at, step)
+        self.write(sums, step.output, i, j, first)
+
+    def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         """Set the tile of C to zero."""
         builder, product, blocking = self.builder, self.product, self.blocking
         view = builder.strided_view(
@@ -176,16 +200,23 @@ class ProductEmitter:
 
     # The micro-kernel.
 
-    def _micro_kernel(self, a_at: Index, b_at: Index, count: Index) -> list[SSAValue]:
-        """The `mr` x `nr` sums of `count` products of two panels, row by row."""
+    def rows_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
+        """The `mr` elements of a panel of A at step k."""
+        mr = self.blocking.mr
+        at = self.builder.add(a_at, self.builder.mul(k, mr))
+        return self.builder.strided_view(self.packers[1].buffer, at, (mr,), (1,))
+
+    def micro_kernel(self, a_at: Index, of: Step) -> list[SSAValue]:
+        """The `mr` x `nr` sums of the products of two panels over one pass, row by row."""
         builder, blocking = self.builder, self.blocking
         mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
         vectors = nr // lanes
         zero = self._splat(self._constant(0.0))
 
         def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            a_view = builder.strided_view(self.a.buffer, builder.add(a_at, builder.mul(k, mr)), (mr,), (1,))
-            b_view = builder.strided_view(self.b.buffer, builder.add(b_at, builder.mul(k, nr)), (nr,), (1,))
+            a_view = self.rows_of_a(a_at, k)
+            b_at = builder.add(of.b_at, builder.mul(k, nr))
+            b_view = builder.strided_view(self.packers[0].buffer, b_at, (nr,), (1,))
             b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
             result: list[SSAValue] = []
             for i in range(mr):
@@ -197,7 +228,7 @@ class ProductEmitter:
                     result.append(builder.insert(fma).res)
             return result
 
-        return builder.loop(0, count, step, inits=[zero] * (mr * vectors))
+        return builder.loop(0, builder.sub(of.upper, of.lower), step, inits=[zero] * (mr * vectors))
 
     def _splat(self, value: SSAValue) -> SSAValue:
         op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
@@ -214,7 +245,7 @@ class ProductEmitter:
 
     # Writing back.
 
-    def _write(self, sums: list[SSAValue], output: Index, i: SSAValue, j: SSAValue, first: bool) -> None:
+    def write(self, sums: list[SSAValue], output: Index, i: SSAValue, j: SSAValue, first: bool) -> None:
         """Store the sums of block (i, j), or add them to what is there; blocks over the edge go through a buffer."""
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = builder.mul(i, blocking.mr), builder.mul(j, blocking.nr)
@@ -283,10 +314,11 @@ class ProductEmitter:
         for number, value in enumerate(sums):
             self._store_vector(value, buffer, [number // vectors, number % vectors * blocking.lanes])
         rows = builder.min(builder.sub(product.m.size, row), blocking.mr)
+        first_row = builder.sub(blocking.mr, rows) if self.overlaps else 0
         columns = builder.min(builder.sub(product.n.size, column), blocking.nr)
 
         def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
-            value = builder.load(buffer, [i, j])
+            value = builder.load(buffer, [builder.add(i, first_row), j])
             if not first:
                 total = arith.AddfOp.create(
                     operands=[builder.load(target, [i, j]), value],

@@ -83,19 +83,22 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
         block = out.block
         inside: Scalar | None = None
         places: list[SSAValue] = []
-        for dim in range(rank):
+        for dim, (size, low, step) in enumerate(zip(sizes, lows, (i + 1 for i in interiors), strict=True)):
             place = loop_index(block, dim)
-            if lows[dim]:
-                place = place + place.constant(-lows[dim], place.type)
-            step = interiors[dim] + 1
-            conditions = [place.compare("ge", 0), place.compare("lt", sizes[dim] * step)]
+            if low:
+                place = place + place.constant(-low, place.type)
+            # Only what may lie outside is asked: a dimension without padding runs through memory as it is.
+            before, after = low > 0, type_.get_shape()[dim] - low > (size - 1) * step + 1
+            conditions = [place.compare("ge", 0)] if before else []
+            if after:
+                conditions.append(place.compare("lt", size * step))
             if step > 1:
                 conditions.append(place.apply(arith.RemSIOp, step).compare("eq", 0))
                 place = place.apply(arith.DivSIOp, step)
             for condition in conditions:
                 inside = condition if inside is None else inside & condition
-            place = place.apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, sizes[dim] - 1)
-            places.append(place.value)
+            place = place.apply(arith.MaxSIOp, 0) if before else place
+            places.append((place.apply(arith.MinSIOp, size - 1) if after else place).value)
         read = tensor.ExtractOp.create(operands=[source, *places], result_types=[type_.element_type])
         block.add_op(read)
         element = Scalar(block, read.results[0])

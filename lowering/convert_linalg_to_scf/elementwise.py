@@ -24,6 +24,9 @@ TILE = 64
 COLLIDING = 2048
 """Bytes: lines this far apart share a set of the first-level cache with every other one or more."""
 
+ENOUGH = 32
+"""Iterations that make a loop worth cutting; inner loops stay whole, for they are what runs through memory."""
+
 
 def contiguity(nest: Nest, loop: int) -> float:
     """How well `loop` vectorizes as the innermost one: operands that stand still or move by one element."""
@@ -78,7 +81,7 @@ def emit_elementwise(
         emitter.make_views()
         _emit_loops(emitter, free, None, bound)
         return
-    cut = loop_to_cut(nest, free, wanted)
+    cut = loop_to_cut(nest, free, min(wanted, ENOUGH))
     total = nest.sizes[cut]
     size = task_size(total, task_count(work, work, total), _granularity(nest, free, cut))
 

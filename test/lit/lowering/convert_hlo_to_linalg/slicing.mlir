@@ -37,8 +37,8 @@ func.func private @joined(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32>
 // CHECK:         ^bb0(%[[PAD:[0-9]+]]: f32,
 // CHECK:           arith.remsi
 // CHECK:           %[[INSIDE:[0-9]+]] = arith.andi
-// CHECK:           arith.maxsi
-// CHECK:           %[[PLACE:[0-9]+]] = arith.minsi
+// CHECK:           %[[PLACE:[0-9]+]] = arith.maxsi
+// CHECK-NOT:       arith.minsi
 // CHECK:           %[[READ:[0-9]+]] = tensor.extract %x[%[[PLACE]]{{\]}}
 // CHECK:           arith.select %{{[0-9]+}}, %[[READ]], %[[PAD]] : f32
 func.func private @padded(%x: tensor<3xf32>, %c: tensor<f32>) -> tensor<6xf32> attributes {hlo.kernel = "loop"} {
