@@ -122,21 +122,24 @@ class DirectProductEmitter(ProductEmitter):
         left = builder.mul(columns[0], blocking.nr)
         right = builder.min(builder.mul(columns[1], blocking.nr), product.n.size)
         zero = builder.scalar(FloatAttr(0.0, product.element))  # pyright: ignore
+        uneven = product.m.size % blocking.mr != 0
 
         def panel(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             rows_at, i = self._panel_places(number)
             at = self._moved(output, self.row_loops, rows_at, of_a=False)
-            at = builder.add(at, builder.mul(self._row(i), product.m.c))
+            row = builder.mul(i, blocking.mr)
+            at = builder.add(at, builder.mul(row, product.m.c))
             view = builder.strided_view(product.c.root, at, (blocking.mr, product.n.size), (product.m.c, product.n.c))
+            # Rows that it has in common with the panel before may be another task's.
+            count = builder.min(builder.sub(product.m.size, row), blocking.mr) if uneven else blocking.mr
+
+            def across(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+                return builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL)
 
             def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
                 builder.store(zero, view, [i, j])
                 return ()
 
-            return builder.loop(
-                0,
-                blocking.mr,
-                lambda i, _: builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL),
-            )
+            return builder.loop(0, count, across)
 
         builder.loop(*rows, panel)
