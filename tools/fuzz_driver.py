@@ -11,7 +11,8 @@ from dataclasses import replace
 from ..passes.timing import Timing
 from .arrays import RTOL, load_npz, pick, random_arrays
 from .failures import EXIT_INPUT, EXIT_INTERRUPTED, report
-from .fuzzing.programs import DTYPES, PROFILES, Claim, Program, Value, random_program
+from .fuzzing.arrays import DTYPES, Claim
+from .fuzzing.programs import PROFILES, Program, Value, random_program
 from .fuzzing.shrinking import failure, shrunk
 from .hlo_fuzz import Settings
 from .run_driver import Program as File

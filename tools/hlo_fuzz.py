@@ -19,7 +19,7 @@ OVERVIEW = (
 )
 
 CHECKS = ("fuse", "none", "text", "xla")
-PROFILES = ("small", "shared", "large", "dots", "reductions")
+PROFILES = ("small", "shared", "large", "dots", "reductions", "types")
 
 GENERAL, PROGRAMS = "General", "Programs"
 

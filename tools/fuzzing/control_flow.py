@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .programs import ANYTHING, EXACT, FLOATS, Builder, Claim, Value
+from .arrays import ANYTHING, COMPLEX, EXACT, FLOATS, Claim
+from .programs import Builder, Value
 
 
 def _inner_operations(b: Builder) -> None:
@@ -14,8 +15,8 @@ def _inner_operations(b: Builder) -> None:
 
 
 def _state_claim(dtype: str) -> Claim:
-    """What holds of a float that goes round a loop: it is exact, and that is all."""
-    return ANYTHING if dtype in FLOATS else EXACT
+    """What holds of a float or complex number that goes round a loop: it is exact, and that is all."""
+    return ANYTHING if dtype in FLOATS or dtype in COMPLEX else EXACT
 
 
 def _compare(b: Builder, left: Value, right: Value, direction: str) -> Value:
@@ -78,6 +79,8 @@ def _next_state(b: Builder, value: Value, state: list[Value], counter: Value) ->
         other = b.like(value.dtype, value.shape)
         if value.is_float:
             name = b.random.choice(("add", "multiply", "maximum", "subtract"))
+        elif value.is_complex:
+            name = b.random.choice(("add", "subtract"))
         else:
             name = b.random.choice(
                 ("and", "or", "xor") if value.dtype == "i1" else ("add", "multiply", "subtract", "xor")

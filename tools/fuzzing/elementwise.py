@@ -5,18 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from .programs import (
-    DTYPES,
-    EPSILON,
-    EXACT,
-    FLOATS,
-    INTEGERS,
-    LARGEST,
-    UNSIGNED,
-    Builder,
-    Claim,
-    Value,
-)
+from .arrays import COMPLEX, EPSILON, EXACT, FLOATS, INTEGERS, LARGEST, NARROW_FLOATS, UNSIGNED, Claim
+from .programs import Builder, Value
 
 
 def rounded(claim: Claim, dtype: str, *exact_operands: bool) -> Claim | None:
@@ -26,6 +16,8 @@ def rounded(claim: Claim, dtype: str, *exact_operands: bool) -> Claim | None:
     None where the error grew too large to go on with.
     """
     bound = claim.bound if claim.bound <= LARGEST[dtype] else math.inf
+    if dtype in NARROW_FLOATS and math.isinf(bound):  # Some of them have no infinity.
+        claim = replace(claim, nan=True)
     fits = claim.whole and bound * EPSILON[dtype] <= 0.5
     if all(exact_operands):
         return replace(claim, bound=bound, error=0.0, whole=fits)
@@ -36,7 +28,8 @@ def rounded(claim: Claim, dtype: str, *exact_operands: bool) -> Claim | None:
 
 
 def computable(value: Value) -> bool:
-    return value.claim.relative == 0
+    """Whether real arithmetic can go on with it."""
+    return value.claim.relative == 0 and not value.is_complex
 
 
 EXACT_UNARY = "abs ceil floor negate round_nearest_afz round_nearest_even sign sqrt".split()
@@ -159,7 +152,7 @@ def compare(b: Builder, left: Value, right: Value, direction: str, sort: str = "
 
 
 def write_compare(b: Builder) -> None:
-    left = b.pick(lambda v: v.exact)
+    left = b.pick(lambda v: v.exact and not v.is_complex)
     if left is None:
         return
     right = b.like(left.dtype, left.shape)
@@ -213,21 +206,24 @@ def write_clamp(b: Builder) -> None:
 
 
 def write_convert(b: Builder) -> None:
-    value = b.pick(lambda v: True)
+    value = b.pick(lambda v: not v.is_complex)
     if value is None:
         return
-    choices = [d for d in DTYPES if d != value.dtype and (value.exact or d in FLOATS)]
+    types = sorted({"f32", "i32", "i1", *b.profile.dtypes} - {value.dtype, *COMPLEX})
+    choices = [d for d in types if value.exact or d in FLOATS]
     b.convert(value, b.random.choice(choices))
+
+
+BITS = {d: int(d.lstrip("uibf")[:2].rstrip("E")) for d in (*INTEGERS, *FLOATS)}
 
 
 def write_bitcast(b: Builder) -> None:
     """Between integers and floats of one width; no NaN becomes an integer, as its bits are nobody's promise."""
-    value = b.pick(lambda v: v.exact and not v.claim.nan and v.dtype != "i1")
+    value = b.pick(lambda v: v.exact and not v.claim.nan and v.dtype in BITS)
     if value is None:
         return
-    width = DTYPES[value.dtype].itemsize
     targets = INTEGERS if b.profile.portable else (*FLOATS, *INTEGERS)  # Bits of integers may be denormal floats.
-    dtype = b.random.choice([d for d in targets if DTYPES[d].itemsize == width])
+    dtype = b.random.choice([d for d in targets if d in BITS and BITS[d] == BITS[value.dtype]])
     b.emit("bitcast_convert", [value], dtype, value.shape, Claim(nan=True) if dtype in FLOATS else EXACT)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from .programs import EPSILON, EXACT, FLOATS, INTEGERS, Builder, Claim, Shape, Value, ints_text
+from .arrays import EPSILON, EXACT, FLOATS, INTEGERS, Claim, Shape
+from .programs import Builder, Value, ints_text
 
 
 def write_broadcast(b: Builder) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .complex_numbers import write_complex, write_complex_arithmetic, write_complex_product, write_complex_sum
 from .control_flow import write_case, write_if, write_while
 from .elementwise import (
     write_binary,
@@ -16,6 +17,7 @@ from .elementwise import (
     write_select,
     write_unary,
 )
+from .indexing import write_gather, write_map, write_scatter, write_sort
 from .movement import (
     write_broadcast,
     write_concatenate,
@@ -30,6 +32,7 @@ from .movement import (
 )
 from .programs import Builder
 from .reductions import write_dot_general, write_normalization, write_reduce, write_softmax
+from .windows import write_convolution, write_reduce_window, write_select_and_scatter
 
 Writer = Callable[[Builder], object]
 
@@ -60,6 +63,17 @@ WRITERS: tuple[tuple[Writer, int], ...] = (
     (write_while, 2),
     (write_if, 1),
     (write_case, 1),
+    (write_gather, 2),
+    (write_scatter, 2),
+    (write_sort, 2),
+    (write_map, 1),
+    (write_reduce_window, 2),
+    (write_select_and_scatter, 1),
+    (write_convolution, 2),
+    (write_complex, 1),
+    (write_complex_arithmetic, 1),
+    (write_complex_sum, 1),
+    (write_complex_product, 1),
 )
 
 

@@ -12,65 +12,30 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ...hlo_dialect.types import Array
-
-Shape = tuple[int, ...]
-
-FLOATS = ("f32", "f64", "bf16", "f16")
-SIGNED = ("i8", "i16", "i32", "i64")
-UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
-INTEGERS = SIGNED + UNSIGNED
-DTYPES: dict[str, np.dtype[Any]] = {
-    "i1": np.dtype(np.bool_),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
-    **{f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
-    **{f"ui{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
-}
-EPSILON = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
-"""Half a unit in the last place of 1: the error of one rounding."""
-LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300}
-"""Bounds above it count as infinite."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What is known of a float tensor's elements. Integers and booleans have the default."""
-
-    bound: float = math.inf
-    """Of the size of finite elements; infinite where there may be infinities."""
-    error: float = 0.0
-    """The absolute error that may have gathered."""
-    relative: float = 0.0
-    """The relative error; where it is not 0 the elements may be anything, and are only moved and returned."""
-    whole: bool = False
-    """All elements are integral, or NaN."""
-    nan: bool = False
-
-    @property
-    def exact(self) -> bool:
-        return self.error == 0 and self.relative == 0
-
-    def or_else(self, other: Claim) -> Claim:
-        """What holds of a tensor whose elements come from two."""
-        return Claim(
-            max(self.bound, other.bound),
-            max(self.error, other.error),
-            max(self.relative, other.relative),
-            self.whole and other.whole,
-            self.nan or other.nan,
-        )
-
-
-EXACT = Claim()
-ANYTHING = Claim(nan=True)
+from .arrays import (
+    COMPLEX,
+    DTYPES,
+    EPSILON,
+    EXACT,
+    FLOATS,
+    INTEGERS,
+    LARGEST,
+    NARROW_FLOATS,
+    SIGNED,
+    UNSIGNED,
+    Claim,
+    Shape,
+    claim_of,
+    dense_text,
+    float_info,
+    integer_limits,
+    random_array,
+)
 
 
 @dataclass(frozen=True)
@@ -89,6 +54,10 @@ class Value:
     @property
     def is_float(self) -> bool:
         return self.dtype in FLOATS
+
+    @property
+    def is_complex(self) -> bool:
+        return self.dtype in COMPLEX
 
     @property
     def exact(self) -> bool:
@@ -119,7 +88,7 @@ class Profile:
     volume: int = 3000
     """Largest number of elements of a tensor."""
     ranks: tuple[int, ...] = (0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
-    dtypes: tuple[str, ...] = ("f32", "f32", "f32", "i32", "i32", "i1", *FLOATS, *INTEGERS)
+    dtypes: tuple[str, ...] = ("f32", "f32", "f32", "i32", "i32", "i1", *FLOATS[:4], *SIGNED[:4], *UNSIGNED[:4])
     depth: int = 2
     """Control flow nests so deep."""
     shapes: tuple[Shape, ...] = ()
@@ -167,7 +136,18 @@ DOTS = replace(
 REDUCTIONS = replace(LARGE, operations=(2, 6), favoured="write_reduce")
 
 
-PROFILES = {"small": SMALL, "shared": SHARED, "large": LARGE, "dots": DOTS, "reductions": REDUCTIONS}
+TYPES = replace(SMALL, dtypes=("f32", "i32", "i1", *NARROW_FLOATS, *SIGNED[4:], *UNSIGNED[4:], *COMPLEX, *COMPLEX))
+"""The types that other profiles leave out."""
+
+
+PROFILES = {
+    "small": SMALL,
+    "shared": SHARED,
+    "large": LARGE,
+    "dots": DOTS,
+    "reductions": REDUCTIONS,
+    "types": TYPES,
+}
 
 
 @dataclass
@@ -178,76 +158,6 @@ class Program:
     inputs: list[Array]
     results: list[Value]
     """The types and claims of the results."""
-
-
-def float_info(dtype: np.dtype[Any]) -> Any:
-    """The limits of a floating-point type, NumPy's own or another."""
-    return cast(Any, ml_dtypes).finfo(dtype)
-
-
-def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str, denormals: bool = True) -> Array:
-    """
-    An array of one of the kinds: "whole" small integers, "moderate" numbers, "special" with NaN, infinities, denormals
-    (floats), with the extreme numbers (integers).
-    """
-    numbers = np.random.default_rng(random_.getrandbits(32))
-    target = DTYPES[dtype]
-    if dtype == "i1":
-        return numbers.integers(0, 2, shape).astype(np.bool_)
-    if dtype in INTEGERS:
-        info = np.iinfo(target)
-        if kind == "special":
-            values = numbers.integers(info.min, info.max, shape, dtype=target, endpoint=True)
-            edges = np.array([0, 1, info.max, info.min, info.max - 1], target)
-            return np.where(numbers.random(shape) < 0.3, numbers.choice(edges, shape), values).astype(target)
-        return numbers.integers(0 if info.min == 0 else -5, 6, shape).astype(target)
-    if kind == "whole":
-        return np.asarray(numbers.integers(-4, 5, shape)).astype(target)
-    values = np.asarray(numbers.uniform(-2, 2, shape)).astype(target)
-    if kind == "special":
-        info = float_info(target)
-        edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -info.tiny, info.max, info.min, 0.5, 2.5, 1e3])
-        if denormals:
-            edges = np.append(edges, info.smallest_subnormal)
-        edges = edges.astype(target)
-        values = np.where(numbers.random(shape) < 0.3, numbers.choice(edges, shape), values).astype(target)
-    return np.asarray(values, target)
-
-
-def claim_of(array: Array, dtype: str) -> Claim:
-    """What is true of the elements."""
-    if dtype not in FLOATS:
-        return EXACT
-    wide = array.astype(np.float64)
-    finite = wide[np.isfinite(wide)]
-    bound = float(np.max(np.abs(finite), initial=0)) if not np.isinf(wide).any() else math.inf
-    bound = math.inf if bound > LARGEST[dtype] else bound
-    return Claim(
-        bound, whole=bool(math.isfinite(bound) and (finite == np.rint(finite)).all()), nan=bool(np.isnan(wide).any())
-    )
-
-
-def dense_text(array: Array, dtype: str, by_bits: bool) -> str:
-    """The literal of a dense attribute; a 0-d array makes a splat of any shape."""
-    if array.size == 0:
-        return ""
-    if dtype == "i1":
-        return _nested(array, lambda element: "true" if element else "false")
-    if dtype in INTEGERS:
-        return _nested(array, lambda element: str(int(element)))
-    if by_bits and array.ndim:
-        return f'"0x{array.tobytes().hex().upper()}"'
-    bits = (
-        array.view(f"u{array.dtype.itemsize}") if array.ndim else array.reshape(1).view(f"u{array.dtype.itemsize}")[0]
-    )
-    digits = 2 * array.dtype.itemsize
-    return _nested(bits, lambda element: f"0x{int(element):0{digits}X}")
-
-
-def _nested(array: Any, spell: Callable[[Any], str]) -> str:
-    if np.ndim(array) == 0:
-        return spell(array)
-    return "[" + ", ".join(_nested(part, spell) for part in array) + "]"
 
 
 @dataclass
@@ -317,8 +227,8 @@ class Builder:
                     broadcast_dimensions=ints_text(dims or ()),
                 )
         elif way == 1:
-            other = self.pick(lambda v: v.shape == shape and v.dtype != dtype and v.exact)
-            return None if other is None else self.convert(other, dtype)
+            other = self.pick(lambda v: v.shape == shape and v.dtype != dtype and v.exact and not v.is_complex)
+            return None if other is None or dtype in COMPLEX else self.convert(other, dtype)
         else:
             other = self.pick(lambda v: v.dtype == dtype and v.shape != shape and v.size == math.prod(shape))
             return None if other is None else self.emit("reshape", [other], dtype, shape, other.claim)
@@ -361,7 +271,7 @@ class Builder:
             return self.like(dtype, (), wanted)
         low, high = (-math.inf, math.inf) if dtype in FLOATS else (0, 1)
         if dtype in INTEGERS:
-            low, high = np.iinfo(DTYPES[dtype]).min, np.iinfo(DTYPES[dtype]).max
+            low, high = integer_limits(dtype)
         ones = -1 if dtype in SIGNED else high
         start = {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": ones, "maximum": low, "minimum": high}[name]
         return self.scalar(start, dtype)
@@ -436,7 +346,7 @@ class Builder:
         if dtype not in FLOATS:
             claim = EXACT
         elif not value.is_float:
-            bound = 1.0 if value.dtype == "i1" else float(np.iinfo(DTYPES[value.dtype]).max) + 1
+            bound = 1.0 if value.dtype == "i1" else float(integer_limits(value.dtype)[1]) + 1
             claim = Claim(bound if bound <= LARGEST[dtype] else math.inf, whole=bound * EPSILON[dtype] <= 1)
         else:
             narrow = EPSILON[dtype] > EPSILON[value.dtype] and not (claim.whole and claim.bound * EPSILON[dtype] <= 1)
@@ -494,7 +404,9 @@ def wrong_elements(got: Array, want: Array, result: Value, slack: float = 1.0, s
     """How `got` differs from `want` by more than the result's claim allows; None where it does not."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{result.name}: got {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
-    if not result.is_float:
+    if result.is_complex:
+        wrong = (got != want) & ~(np.isnan(got) & np.isnan(want))
+    elif not result.is_float:
         wrong = got != want
     else:
         with np.errstate(all="ignore"):

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from .arrays import EPSILON, EXACT, FLOATS, UNSIGNED, Claim, Shape
 from .elementwise import compare, computable, rounded, write_float_binary, write_unary
-from .programs import EPSILON, EXACT, FLOATS, UNSIGNED, Builder, Claim, Shape, Value, ints_text
+from .programs import Builder, Value, ints_text
 
 
 def write_reduce(b: Builder) -> None:
@@ -30,7 +31,7 @@ def write_reduce(b: Builder) -> None:
         else "add add add maximum minimum multiply"
     )
     name = b.random.choice(names.split())
-    if b.profile.portable and not _alike_everywhere(name, value):
+    if b.profile.portable and not alike_everywhere(name, value):
         return
     init = b.initial(dtype, name, lambda claim: claim.relative == 0)
     claim = reduced_claim(name, value, init, count) if value.is_float else EXACT
@@ -42,7 +43,7 @@ def write_reduce(b: Builder) -> None:
     b.emit_with_regions("reduce", [value, init], [Value("", dtype, shape, claim)], [region], dimensions=ints_text(dims))
 
 
-def _alike_everywhere(name: str, value: Value) -> bool:
+def alike_everywhere(name: str, value: Value) -> bool:
     """Whether implementations agree: the order of a product may make it infinite, XLA's vectors take ui8 for i8."""
     if value.dtype in UNSIGNED:
         return name not in ("maximum", "minimum")
@@ -126,7 +127,7 @@ def write_dot_general(b: Builder) -> None:
     where = {place: at for at, place in enumerate(order)}
     right_batch = [where[i] for i in range(len(batch))]
     right_contract = [where[len(batch) + i] for i in range(len(contract))]
-    claim = _product_claim(left, right, count)
+    claim = product_claim(left, right, count)
     if claim is None:
         return
     numbers = (
@@ -136,7 +137,7 @@ def write_dot_general(b: Builder) -> None:
     b.emit("dot_general", [left, right], left.dtype, shape, claim, dot_dimension_numbers=numbers)
 
 
-def _product_claim(left: Value, right: Value, count: int) -> Claim | None:
+def product_claim(left: Value, right: Value, count: int) -> Claim | None:
     if not left.is_float:
         return EXACT
     x, y, dtype = left.claim, right.claim, left.dtype
@@ -186,8 +187,8 @@ def write_softmax(b: Builder) -> None:
 
 def write_normalization(b: Builder) -> None:
     """A reduction over the last dimensions, brought back to the shape of its operand and combined with it."""
-    value = b.pick(lambda v: v.exact and len(v.shape) >= 2 and v.size > 0 and (not v.is_float or v.claim.whole))
-    if value is None:
+    value = b.pick(lambda v: computable(v) and v.exact and len(v.shape) >= 2 and v.size > 0)
+    if value is None or (value.is_float and not value.claim.whole):
         return
     dtype, shape = value.dtype, value.shape
     first = b.random.randrange(len(shape))

@@ -1,0 +1,99 @@
+"""
+Programs from outside as text: each reads back as the same module in every form, jaxlib reads what we print as the module
+that it makes of the original, and broken copies of it are refused with a diagnostic.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.printing import print_module
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.tools.fuzzing.checks import check_text
+from xhlo.tools.fuzzing.programs import Program
+
+sys.path.insert(0, str(Path(__file__).parent))
+import conformance
+from test_fuzz_text import broken
+
+LIT = Path(__file__).resolve().parents[1] / "lit" / "hlo_dialect"
+
+
+def _texts() -> dict[str, str]:
+    """Every program of the conformance folder, and our own round-trip tests."""
+    found = {program.name: conformance.stablehlo_text(program.name) for program in conformance.stablehlo_programs()}
+    for name in conformance.jax_programs():
+        found[f"jax_{name}"] = (conformance.ROOT / "jax" / f"{name}.mlir").read_text()
+    for path in sorted(LIT.glob("*round_trip*.mlir")):
+        for index, part in enumerate(path.read_text().split("// -----")):
+            found[f"lit_{path.stem}_{index}"] = part
+    return found
+
+
+TEXTS = _texts()
+NAMES = list(TEXTS)
+CHUNK = 20
+CHUNKS = [NAMES[first : first + CHUNK] for first in range(0, len(NAMES), CHUNK)]
+
+
+@pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
+def test_text_is_a_fixpoint_in_every_form(names: list[str]) -> None:
+    for name in names:
+        try:
+            check_text(Program(TEXTS[name], [], []))
+        except Exception as error:
+            error.add_note(name)
+            raise
+
+
+def _as_jaxlib_reads(text: str) -> str:
+    """The module in MLIR's generic form, without locations. Raises ValueError."""
+    ir = pytest.importorskip("jaxlib.mlir.ir")
+    mlir: Any = pytest.importorskip("jax._src.interpreters.mlir")
+    with mlir.make_ir_context() as context:
+        context.allow_unregistered_dialects = True
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise ValueError(str(error)) from None
+        return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
+
+
+@pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
+def test_jaxlib_reads_what_is_printed_as_the_same_module(names: list[str]) -> None:
+    for name in names:
+        try:
+            wanted = _as_jaxlib_reads(TEXTS[name])
+        except ValueError:
+            continue  # Operations of ours alone, or forms of another version of StableHLO.
+        module = parse_module(TEXTS[name], name, make_context())
+        for generic in (False, True):
+            printed = print_module(module, spelling="stablehlo", generic=generic)
+            assert _as_jaxlib_reads(printed) == wanted, (name, generic)
+
+
+MUTATIONS = 8
+"""For each of some 390 programs."""
+
+
+@pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
+def test_broken_programs_are_refused(names: list[str]) -> None:
+    """Or are programs all the same, which print; never another exception."""
+    for name in names:
+        numbers = random.Random(name)
+        for _ in range(MUTATIONS):
+            text = broken(numbers, TEXTS[name])
+            try:
+                print_module(parse_module(text, name, make_context()))
+            except DiagnosticError:
+                pass
+            except Exception as error:
+                error.add_note(f"{name}:\n{text}")
+                raise
