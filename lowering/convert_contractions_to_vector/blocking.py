@@ -57,7 +57,7 @@ def is_worth_blocking(product: Contraction) -> bool:
         product.multiplications >= MIN_MULTIPLICATIONS
         and product.m.size >= MIN_ROWS
         and product.n.size >= MIN_ROWS
-        and product.k.size >= MIN_ROWS
+        and product.depth >= MIN_ROWS
     )
 
 

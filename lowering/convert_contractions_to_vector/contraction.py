@@ -7,6 +7,7 @@ after collapsing, one is the matrix dimension; the others are loops around the p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
@@ -55,6 +56,11 @@ class Contraction:
         return Contraction(
             self.b, self.a, self.c, swap(self.n), swap(self.m), swap(self.k), outer, outer_k, self.element
         )
+
+    @property
+    def depth(self) -> int:
+        """Products that each element of C is the sum of."""
+        return math.prod(loop.size for loop in (self.k, *self.outer_k))
 
     @property
     def multiplications(self) -> int:

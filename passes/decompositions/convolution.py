@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.array_expressions import transposed
+from ...hlo_dialect.attributes import int_array, int_attr
 from ...hlo_dialect.convolution import ConvolutionOp, DynamicConvOp
+from ...hlo_dialect.convolution_syntax import ConvDimensionNumbersAttr, Dimensions
 from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.movement import ReverseOp
+from ...hlo_dialect.expressions import Builder, Tensor, decomposed
+from ...hlo_dialect.movement import ReshapeOp, ReverseOp
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import PadOp
-from ...hlo_dialect.types import constant_array, dense_constant, element_of, numpy_dtype, shape_of
+from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.types import (
+    HloTensor,
+    constant_array,
+    dense_constant,
+    element_of,
+    make_tensor,
+    numpy_dtype,
+    shape_of,
+    tensor_type,
+)
+
+LARGE = 1 << 18
+"""Multiplications from which other operations around a convolution pay for themselves."""
+
+MOST_PHASES = 16
+"""Convolutions that one of a dilated input becomes at most."""
+
+LEAST_FEATURES = 8
+"""Output features, of each group, from which they are worth being neighbours in memory."""
 
 
 def _convolution(op: ConvolutionOp) -> Sequence[Operation]:
@@ -23,45 +45,57 @@ def _convolution(op: ConvolutionOp) -> Sequence[Operation]:
     Before: `convolution(%x, %w) .. window = {stride = [2], pad = [[1, 1]], reverse = [true]}`
     After:  `%0 = pad %x, %zero, low = [0, 1, 0], ..`, `%1 = reverse %w, dims = [0]`, `convolution(%0, %1) ..`
 
-    One without elements becomes zeros.
+    One without elements becomes zeros. What else a large one becomes: see `_with_neighbouring_features`, `_by_phases`.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
+    builder = Builder()
+    lhs, rhs = Tensor(builder, op.lhs), Tensor(builder, op.rhs)
     if 0 in (*shape_of(op.result), *shape_of(op.lhs), *shape_of(op.rhs)):
-        zeros = ConstantOp.of(_zero(op.result), op.result.type)
-        replace_op(op, [zeros], zeros.results)
-        return [zeros]
-    window = op.window
-    if not window.is_padded and not any(op.reversal):
-        return ()
-    new_ops: list[Operation] = []
-    lhs: SSAValue = op.lhs
-    rhs: SSAValue = op.rhs
-    if window.is_padded:
-        zero = ConstantOp.of(_zero(lhs).reshape(()))
-        pad = PadOp.infer([lhs, zero.results[0]], _pads(op))
-        new_ops += [zero, pad]
-        lhs = pad.result
-    if any(op.reversal):
+        result = _zeros(builder, tensor_type(op.result))
+    elif any(op.reversal):
         dims = [dim for dim, reverse in zip(op.dimension_numbers.kernel.spatial, op.reversal, strict=True) if reverse]
-        reverse = ReverseOp.infer([rhs], {"dimensions": int_array(dims)})
-        new_ops.append(reverse)
-        rhs = reverse.result
-    kept = {name: value for name, value in op.properties.items() if name not in _TAKEN_AWAY}
+        reverse = builder.add(ReverseOp.infer([rhs.value], {"dimensions": int_array(dims)}))
+        result = _changed(op, lhs, reverse, window_reversal=None)
+    elif _multiplications(op) >= LARGE and (moved := _with_neighbouring_features(op, lhs, rhs)) is not None:
+        result = moved
+    elif _multiplications(op) >= LARGE and (phases := phases_of(op)) is not None:
+        result = _by_phases(op, lhs, rhs, phases)
+    elif op.window.is_padded:
+        zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
+        pad = builder.add(PadOp.infer([lhs.value, zero.value], _pads(op)))
+        result = _changed(op, pad, rhs, padding=None, lhs_dilation=None)
+    else:
+        return ()
+    return decomposed(op, builder, result)
+
+
+def _multiplications(op: ConvolutionOp) -> int:
+    taps = shape_of(op.rhs)
+    return math.prod(shape_of(op.result)) * math.prod(taps) // taps[op.dimension_numbers.kernel.feature]
+
+
+def _zeros(builder: Builder, type_: HloTensor) -> Tensor:
+    return builder.add(ConstantOp.of(np.zeros(1, numpy_dtype(type_.element_type)), type_))
+
+
+def _changed(
+    op: ConvolutionOp,
+    lhs: Tensor,
+    rhs: Tensor,
+    type_: HloTensor | None = None,
+    **properties: Attribute | None,
+) -> Tensor:
+    """The convolution of other operands, with other properties; None leaves one out."""
+    merged = {name: value for name, value in {**op.properties, **properties}.items() if value is not None}
     new = ConvolutionOp.create(
-        operands=[lhs, rhs], result_types=op.result_types, properties=kept, attributes=op.attributes
+        operands=[lhs.value, rhs.value],
+        result_types=[type_ or op.result.type],
+        properties=merged,
+        attributes=op.attributes,
+        location=op.location,
     )
-    new_ops.append(new)
-    replace_op(op, new_ops, new.results)
-    return new_ops
-
-
-_TAKEN_AWAY = ("padding", "lhs_dilation", "window_reversal")
-
-
-def _zero(like: SSAValue) -> Any:
-    """An array of one zero of a value's element type."""
-    return np.zeros(1, numpy_dtype(element_of(like)))
+    return lhs.builder.add(new)
 
 
 def _pads(op: ConvolutionOp) -> dict[str, Attribute]:
@@ -78,6 +112,167 @@ def _pads(op: ConvolutionOp) -> dict[str, Attribute]:
             amounts[dim] = value
         found[name] = int_array(amounts)
     return found
+
+
+# -- layout ----------------------------------------------------------------------------------------
+
+
+def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> Tensor | None:
+    """
+    The convolution with the result's features innermost, and the input's features or batch; None where they are.
+
+    Before: `convolution(%x, %w) dim_numbers = [b, f, 0, 1]x..->[b, f, 0, 1]`
+    After:  `%0 = transpose %x`, `%1 = convolution(%0, %w) dim_numbers = [b, 0, 1, f]x..->[b, 0, 1, f]`, `transpose %1`
+
+    The result's features are what the lanes of a vector hold; the elements of a window are then read in runs.
+    """
+    numbers = op.dimension_numbers
+    groups = op.feature_groups * op.batch_groups
+    if shape_of(op.rhs)[numbers.kernel.feature] // groups < LEAST_FEATURES or not numbers.lhs.spatial:
+        return None
+    rank = len(numbers.lhs.all)
+    inner = rank - 1 if rank - 1 not in numbers.lhs.spatial else max(numbers.lhs.batch, numbers.lhs.feature)
+    to_lhs, to_out = _to_the_end(inner, rank), _to_the_end(numbers.output.feature, rank)
+    if to_lhs == to_out == list(range(rank)):
+        return None
+    new_numbers = ConvDimensionNumbersAttr.of(
+        _renumbered(numbers.lhs, to_lhs), numbers.kernel, _renumbered(numbers.output, to_out)
+    )
+    shape = shape_of(op.result)
+    type_ = make_tensor(tuple(shape[dim] for dim in to_out), element_of(op.result))
+    result = _changed(op, transposed(lhs, to_lhs), rhs, type_, dimension_numbers=new_numbers)
+    return transposed(result, [to_out.index(dim) for dim in range(rank)])
+
+
+def _to_the_end(dim: int, rank: int) -> list[int]:
+    """The permutation that moves a dimension behind the others."""
+    return [*(other for other in range(rank) if other != dim), dim]
+
+
+def _renumbered(dims: Dimensions, permutation: Sequence[int]) -> Dimensions:
+    return Dimensions(
+        permutation.index(dims.batch),
+        permutation.index(dims.feature),
+        tuple(permutation.index(dim) for dim in dims.spatial),
+    )
+
+
+# -- phases of a dilated input ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Along one dimension, the results `first + step * j` of all j: those that read the same elements of the kernel."""
+
+    taps: range
+    """The elements of the kernel whose places in the dilated input are elements, not zeros between them."""
+    stride: int
+    dilation: int
+    low: int
+    high: int
+
+
+def phases_of(op: ConvolutionOp) -> list[list[Phase]] | None:
+    """For each spatial dimension its phases; None where the input is not dilated, or there would be many."""
+    window, numbers = op.window, op.dimension_numbers
+    if all(step == 1 for step in window.base_dilations):
+        return None
+    lhs, out = shape_of(op.lhs), shape_of(op.result)
+    found: list[list[Phase]] = []
+    for dim, base in enumerate(window.base_dilations):
+        size, count = lhs[numbers.lhs.spatial[dim]], out[numbers.output.spatial[dim]]
+        period = base // math.gcd(base, window.strides[dim])
+        results = -(-count // period)
+        phases: list[Phase] = []
+        for first in range(min(period, count)):
+            start = first * window.strides[dim] - window.low[dim]
+            step = base // math.gcd(base, window.dilations[dim])
+            taps = [tap for tap in range(step) if (start + tap * window.dilations[dim]) % base == 0]
+            if period == 1 and base == 1:
+                taps, step = [0], 1
+            tap = taps[0] if taps else window.dimensions[dim]
+            stride, dilation = period * window.strides[dim] // base, step * window.dilations[dim] // base
+            low = -((start + tap * window.dilations[dim]) // base)
+            kept = range(tap, window.dimensions[dim], step)
+            high = (results - 1) * stride + (max(len(kept), 1) - 1) * dilation + 1 - size - low
+            phases.append(Phase(kept, stride, dilation, low, high))
+        found.append(phases)
+    return found if math.prod(map(len, found)) <= MOST_PHASES else None
+
+
+def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Phase]]) -> Tensor:
+    """
+    A convolution of an input dilated by 2 is one of it undilated with every other element of the kernel, for the even
+    results, and one with the others, for the odd ones: no product with the zeros between its elements is taken.
+
+    Before: `%0 = convolution(%x, %w) .. window = {lhs_dilate = [2]}`
+    After:  `%1 = slice %w [0:3:2]`, `%2 = slice %w [1:3:2]`, the convolutions with both, stacked and reshaped
+    """
+    numbers, builder = op.dimension_numbers, lhs.builder
+    out = list(shape_of(op.result))
+    element = element_of(op.result)
+    counts = [-(-out[dim] // len(of_dim)) for dim, of_dim in zip(numbers.output.spatial, phases, strict=True)]
+    shape = list(out)
+    for dim, count in zip(numbers.output.spatial, counts, strict=True):
+        shape[dim] = count
+    type_ = make_tensor(tuple(shape), element)
+
+    def part(chosen: Sequence[Phase]) -> Tensor:
+        if not all(phase.taps for phase in chosen):
+            return _zeros(builder, type_)
+        return _changed(
+            op,
+            lhs,
+            _taps(rhs, numbers.kernel.spatial, [phase.taps for phase in chosen]),
+            type_,
+            window_strides=int_array([phase.stride for phase in chosen]),
+            padding=dense_constant(np.array([[phase.low, phase.high] for phase in chosen], np.int64)),
+            lhs_dilation=None,
+            rhs_dilation=int_array([phase.dilation for phase in chosen]),
+        )
+
+    def joined(dim: int, chosen: tuple[Phase, ...]) -> Tensor:
+        """The results of all phases of the dimensions from `dim` on, interleaved."""
+        if dim == len(phases):
+            return part(chosen)
+        parts = [joined(dim + 1, (*chosen, phase)) for phase in phases[dim]]
+        return _interleaved(parts, numbers.output.spatial[dim])
+
+    whole = joined(0, ())
+    if shape_of(whole.value) == tuple(out):
+        return whole
+    return _sliced(whole, [range(size) for size in out])
+
+
+def _taps(rhs: Tensor, dims: Sequence[int], taps: Sequence[range]) -> Tensor:
+    """Some elements of the kernel."""
+    ranges = [range(size) for size in shape_of(rhs.value)]
+    for dim, kept in zip(dims, taps, strict=True):
+        ranges[dim] = kept
+    return _sliced(rhs, ranges)
+
+
+def _sliced(x: Tensor, ranges: Sequence[range]) -> Tensor:
+    if [len(kept) for kept in ranges] == list(shape_of(x.value)):
+        return x
+    properties = {
+        "start_indices": int_array([kept.start for kept in ranges]),
+        "limit_indices": int_array([kept[-1] + 1 for kept in ranges]),
+        "strides": int_array([kept.step for kept in ranges]),
+    }
+    return x.builder.add(SliceOp.infer([x.value], properties))
+
+
+def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
+    """Element `i * count + p` along a dimension is element i of part p."""
+    if len(parts) == 1:
+        return parts[0]
+    builder, shape, element = parts[0].builder, shape_of(parts[0].value), element_of(parts[0].value)
+    split = make_tensor((*shape[: dim + 1], 1, *shape[dim + 1 :]), element)
+    pieces = [builder.add(ReshapeOp.create(operands=[x.value], result_types=[split])).value for x in parts]
+    stacked = builder.add(ConcatenateOp.infer(pieces, {"dimension": int_attr(dim + 1)}))
+    merged = make_tensor((*shape[:dim], shape[dim] * len(parts), *shape[dim + 1 :]), element)
+    return builder.add(ReshapeOp.create(operands=[stacked.value], result_types=[merged]))
 
 
 def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
