@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
@@ -23,6 +23,12 @@ from .packing import Operand, Packer, number_matrices
 
 INFLATION = 2
 """How many times as large as A its panels must be for A to be read in place."""
+
+FEW_COLUMNS = 64
+"""Columns of B up to which packing A would take a good part of the time that it saves."""
+
+ALIASING = 2048
+"""Bytes between rows of which the lines of a panel would fall upon few sets of the first-level cache."""
 
 SMALL = 1 << 16
 """Elements of all panels of A below which they are packed."""
@@ -41,8 +47,10 @@ def reads_in_place(product: Contraction) -> bool:
     panels = product.m.size * product.k.size
     for loop in (*product.outer, *product.outer_k):
         panels *= loop.size if loop.a else 1
-    inflated = panels > INFLATION * math.prod(stored.get_shape()) and panels >= SMALL
-    return inflated and stored.element_type == product.element
+    inflated = panels > INFLATION * math.prod(stored.get_shape())
+    row_bytes = product.m.a * (8 if isinstance(product.element, Float64Type) else 4)
+    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and row_bytes % ALIASING != 0
+    return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
 
 
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:

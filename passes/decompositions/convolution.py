@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.array_expressions import transposed
 from ...hlo_dialect.attributes import int_array, int_attr
@@ -16,6 +16,7 @@ from ...hlo_dialect.convolution_syntax import ConvDimensionNumbersAttr, Dimensio
 from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.expressions import Builder, Tensor, decomposed
 from ...hlo_dialect.movement import ReshapeOp, ReverseOp
+from ...hlo_dialect.number_semantics import is_short_float
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
@@ -24,6 +25,7 @@ from ...hlo_dialect.types import (
     constant_array,
     dense_constant,
     element_of,
+    f32,
     make_tensor,
     numpy_dtype,
     shape_of,
@@ -57,6 +59,9 @@ def _convolution(op: ConvolutionOp) -> Sequence[Operation]:
         dims = [dim for dim, reverse in zip(op.dimension_numbers.kernel.spatial, op.reversal, strict=True) if reverse]
         reverse = builder.add(ReverseOp.infer([rhs.value], {"dimensions": int_array(dims)}))
         result = _changed(op, lhs, reverse, window_reversal=None)
+    elif _multiplications(op) >= LARGE and _is_short(op.lhs):
+        wide = _changed(op, lhs.convert(f32), rhs.convert(f32), make_tensor(shape_of(op.result), _wide_result(op)))
+        result = wide.convert(element_of(op.result))
     elif _multiplications(op) >= LARGE and (moved := _with_neighbouring_features(op, lhs, rhs)) is not None:
         result = moved
     elif _multiplications(op) >= LARGE and (phases := phases_of(op)) is not None:
@@ -68,6 +73,16 @@ def _convolution(op: ConvolutionOp) -> Sequence[Operation]:
     else:
         return ()
     return decomposed(op, builder, result)
+
+
+def _is_short(value: SSAValue) -> bool:
+    dtype = numpy_dtype(element_of(value))
+    return dtype is not None and is_short_float(dtype)
+
+
+def _wide_result(op: ConvolutionOp) -> Attribute:
+    """What products of short floats are summed in: they are read many times, and so converted once."""
+    return f32 if _is_short(op.result) else element_of(op.result)
 
 
 def _multiplications(op: ConvolutionOp) -> int:
