@@ -24,7 +24,7 @@ from .packing import Operand, Packer, number_matrices
 INFLATION = 2
 """How many times as large as A its panels must be for A to be read in place."""
 
-FEW_COLUMNS = 64
+FEW_COLUMNS = 512
 """Columns of B up to which packing A would take a good part of the time that it saves."""
 
 ALIASING = 2048
