@@ -8,6 +8,7 @@ Spec: https://openxla.org/stablehlo/spec#collective-ops
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 from itertools import pairwise
@@ -37,6 +38,9 @@ ProcessId = tuple[int, int]
 """(replica, partition)"""
 
 Groups = tuple[tuple[int, ...], ...]
+
+MAX_PROCESSES = 1 << 24
+"""Of a mesh, a list of groups or of pairs; a longer one (a splat can claim any length) is refused."""
 
 
 class ChannelType(IntEnum):
@@ -113,8 +117,43 @@ class MeshAxisAttr(ParametrizedAttribute):
         printer.print_string(f", size = {self.size}>")
 
 
+class Mesh(ParametrizedAttribute):
+    """A mesh of devices, in either dialect's spelling."""
+
+    def sizes(self) -> dict[str, int]:
+        """The axes and how many devices lie along each."""
+        raise NotImplementedError
+
+    def numbers(self) -> np.ndarray[Any, Any] | None:
+        """The numbers of the devices in row-major order, where they are not 0, 1, .."""
+        raise NotImplementedError
+
+    def verify_mesh(self) -> None:
+        """Raise VerifyException for sizes that are not positive, too large, or do not fit the list of devices."""
+        sizes = self.sizes()
+        for name, size in sizes.items():
+            if size < 1:
+                raise VerifyException(f'axis "{name}" has size {size}')
+        total = math.prod(sizes.values())
+        if total > MAX_PROCESSES:
+            raise VerifyException(f"{total} devices are more than {MAX_PROCESSES}")
+        numbers = self.numbers()
+        if numbers is not None and numbers.size != total:
+            raise VerifyException(f"there are {numbers.size} device_ids for {total} devices")
+
+    def devices(self) -> np.ndarray[Any, Any]:
+        """The numbers of the devices, one dimension an axis. Raises VerifyException."""
+        self.verify_mesh()
+        shape, numbers = tuple(self.sizes().values()), self.numbers()
+        return (np.arange(math.prod(shape)) if numbers is None else numbers).reshape(shape)
+
+
+def mesh_axis(name: str, size: int) -> MeshAxisAttr:
+    return MeshAxisAttr(StringAttr(name), int_attr(size))
+
+
 @irdl_attr_definition
-class MeshAttr(ParametrizedAttribute):
+class MeshAttr(Mesh):
     """
     `#hlo.mesh<axes=[<name = "x", size = 2>], device_ids=dense<[1, 0]> : tensor<2xi64>>`: devices along named axes.
 
@@ -156,12 +195,8 @@ class MeshAttr(ParametrizedAttribute):
     def sizes(self) -> dict[str, int]:
         return {axis.axis_name.data: axis.size for axis in self.axes.data}
 
-    def devices(self) -> np.ndarray[Any, Any]:
-        """The numbers of the devices, one dimension an axis."""
-        shape = tuple(self.sizes().values())
-        if self.numbered:
-            return constant_array(cast("DenseIntOrFPElementsAttr[Any]", self.device_ids)).reshape(shape)
-        return np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+    def numbers(self) -> np.ndarray[Any, Any] | None:
+        return constant_array(cast("DenseIntOrFPElementsAttr[Any]", self.device_ids)) if self.numbered else None
 
 
 def _parse_axis(parser: AttrParser) -> MeshAxisAttr:
@@ -177,7 +212,7 @@ def _parse_axis(parser: AttrParser) -> MeshAxisAttr:
     _field(parser, "size")
     size = parser.parse_integer()
     parser.parse_punctuation(">")
-    return MeshAxisAttr(StringAttr(name), int_attr(size))
+    return mesh_axis(name, size)
 
 
 @irdl_attr_definition
@@ -277,15 +312,9 @@ def _split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[lis
     return pieces, sorted(chosen, key=lambda piece: chosen[piece])
 
 
-def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups | None:
-    """
-    The groups of devices that the axes stand for; None where `user` stands outside a module that defines the mesh.
-
-    Raises VerifyException where axes do not fit the mesh.
-    """
+def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
+    """The groups of devices that the axes stand for. Raises VerifyException where there is no mesh that they fit."""
     mesh = _mesh_of(attr.mesh, user)
-    if mesh is None:
-        return None
     sizes = mesh.sizes()
     axes: list[AxisRefAttr] = []
     for axis in attr.axes.data:
@@ -297,14 +326,14 @@ def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups | Non
     pieces, chosen = _split_axes(sizes, axes)
     devices = mesh.devices().reshape(pieces)
     others = [piece for piece in range(len(pieces)) if piece not in chosen]
-    length = int(np.prod([pieces[piece] for piece in chosen], dtype=np.int64))
+    length = math.prod(pieces[piece] for piece in chosen)
     rows = devices.transpose([*others, *chosen]).reshape(-1, length)
     return tuple(tuple(int(device) for device in row) for row in rows)
 
 
-def _mesh_of(mesh: Attribute, user: Operation) -> MeshAttr | None:
+def _mesh_of(mesh: Attribute, user: Operation) -> Mesh:
     """The mesh itself, or what the symbol names in a surrounding module."""
-    if isinstance(mesh, MeshAttr):
+    if isinstance(mesh, Mesh):
         return mesh
     if not isinstance(mesh, SymbolRefAttr):
         raise VerifyException(f"{mesh} is neither a mesh nor the name of one")
@@ -314,7 +343,7 @@ def _mesh_of(mesh: Attribute, user: Operation) -> MeshAttr | None:
             for block in region.blocks:
                 for op in block.ops if around.name == "builtin.module" else ():
                     found = op.properties.get("mesh")
-                    if isinstance(found, MeshAttr) and op.properties.get("sym_name") == mesh.root_reference:
+                    if isinstance(found, Mesh) and op.properties.get("sym_name") == mesh.root_reference:
                         return found
         around = around.parent_op()
     raise VerifyException(f"the mesh {mesh} is not defined")
@@ -330,7 +359,7 @@ def groups_of(op: Operation, attr: Attribute) -> Groups:
     Raises VerifyException where a mesh is not known or its axes do not fit.
     """
     if isinstance(attr, ReplicaGroupMeshAxesAttr):
-        return mesh_groups(attr, op) or ()
+        return mesh_groups(attr, op)
     rows = constant_array(cast("DenseIntOrFPElementsAttr[Any]", attr)).tolist()
     groups = (tuple(number for number in row if number != -1) for row in rows)
     return tuple(group for group in groups if group)
@@ -344,13 +373,9 @@ def is_table(attr: Attribute) -> bool:
     return dense.get_element_type() == i64 and len(dense.get_shape()) == 2
 
 
-MAX_PROCESSES = 1 << 24
-"""Of a list of groups or pairs; a longer one (a splat can claim any length) is refused."""
-
-
 def _too_long(attr: Attribute) -> bool:
     shape = cast("DenseIntOrFPElementsAttr[Any]", attr).get_shape()
-    return int(np.prod(shape, dtype=object)) > MAX_PROCESSES
+    return math.prod(shape) > MAX_PROCESSES
 
 
 def verify_groups(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.collective import ALONE, CollectiveOp
 from ...hlo_dialect.collective_reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
@@ -23,7 +24,9 @@ from ...hlo_dialect.conversion import ConvertOp
 from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.types import make_tensor, numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.process_groups import ReplicaGroupMeshAxesAttr
+from ...hlo_dialect.sharding import MeshOp
+from ...hlo_dialect.types import dense_constant, make_tensor, numpy_dtype, shape_of, tensor_type
 
 _WHAT_TO_DO = "compiled programs run on one: hlo-run --target=reference --num-replicas=N runs it on simulated ones"
 
@@ -80,6 +83,20 @@ def _number(op: ProcessNumberOp) -> Sequence[Operation]:
     return [constant]
 
 
+def _forget(op: MeshOp) -> Sequence[Operation]:
+    """
+    Before: `sdy.mesh @mesh = <["x"=2]>`, `replica_groups = #hlo.replica_group_mesh_axes<mesh = @mesh, ..>`
+    After:  `replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>`
+    """
+    module = _module_of(op)
+    for user in () if module is None else module.walk():
+        groups = user.properties.get("replica_groups")
+        if isinstance(user, CollectiveOp) and isinstance(groups, ReplicaGroupMeshAxesAttr):
+            user.properties["replica_groups"] = cast(Attribute, dense_constant(np.array(user.groups(), np.int64)))
+    replace_op(op, [], [])
+    return []
+
+
 DECOMPOSITIONS = (
     (AllGatherOp, _alone),
     (AllReduceOp, _alone),
@@ -87,6 +104,7 @@ DECOMPOSITIONS = (
     (CollectiveBroadcastOp, _alone),
     (CollectivePermuteOp, _alone),
     (CrossReplicaSumOp, _alone),
+    (MeshOp, _forget),
     (PartitionIdOp, _number),
     (ReduceScatterOp, _alone),
     (ReplicaIdOp, _number),
