@@ -117,3 +117,15 @@ func.func @clamped_to_another_type(%x: tensor<4xf32>) {
   %0 = hlo.clamp %x, %x, %x : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf64>
   return
 }
+
+// -----
+
+func.func @operands_that_are_no_tensors_of_numbers(%x: tensor<4xindex>, %p: tensor<4xi1>) {
+  // expected-error@+1 {{compare_i1: lhs has element type index, expected boolean, integer, float or complex}}
+  %0 = hlo.compare LT, %x, %x : (tensor<4xindex>, tensor<4xindex>) -> tensor<4xi1>
+  // expected-error@+1 {{select_i2: on_true has element type index, expected boolean, integer, float or complex}}
+  %1 = hlo.select %p, %x, %x : tensor<4xi1>, tensor<4xindex>
+  // expected-error@+1 {{clamp_i2: operand has element type index, expected}}
+  %2 = hlo.clamp %x, %x, %x : tensor<4xindex>
+  return
+}

@@ -64,3 +64,29 @@ func.func @wide_index(%i: tensor<i64>) {
   }) : (tensor<i64>) -> ()
   return
 }
+
+// -----
+
+func.func @results_of_other_types(%x: tensor<4xf32>, %p: tensor<i1>, %i: tensor<i32>) {
+  // expected-error@+1 {{case_c4: result has type tensor<5xf32>, expected tensor<4xf32>}}
+  %0 = "hlo.case"(%i) ({
+    hlo.return %x : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<5xf32>
+  // expected-error@+1 {{if_c3: result has type tensor<5xf32>, expected tensor<4xf32>}}
+  %1 = "hlo.if"(%p) ({
+    hlo.return %x : tensor<4xf32>
+  }, {
+    hlo.return %x : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<5xf32>
+  // expected-error@+1 {{while_c3: result has type tensor<5xf32>, expected tensor<4xf32>}}
+  %2 = "hlo.while"(%x) ({
+  ^bb0(%a: tensor<4xf32>):
+    hlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<4xf32>):
+    hlo.return %a : tensor<4xf32>
+  }) : (tensor<4xf32>) -> tensor<5xf32>
+  // expected-error@+1 {{optimization_barrier_c1: result has type tensor<5xf32>, expected tensor<4xf32>}}
+  %3 = "hlo.optimization_barrier"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}

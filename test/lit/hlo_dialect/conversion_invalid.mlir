@@ -109,3 +109,13 @@ func.func @part_of_another_shape(%z: tensor<4xcomplex<f32>>) {
   %0 = hlo.imag %z : (tensor<4xcomplex<f32>>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @operands_of_no_number(%x: tensor<4xindex>) {
+  // expected-error@+1 {{convert_i1: operand has element type index, expected boolean, integer, float or complex}}
+  %0 = hlo.convert %x : (tensor<4xindex>) -> tensor<4xi64>
+  // expected-error@+1 {{bitcast_convert_i1: operand has element type index, expected boolean, integer, float or complex}}
+  %1 = hlo.bitcast_convert %x : (tensor<4xindex>) -> tensor<4xi64>
+  return
+}

@@ -29,3 +29,15 @@ func.func @start_is_no_integer(%x: tensor<4xf32>, %u: tensor<2xf32>, %i: tensor<
   %0 = hlo.dynamic_update_slice %x, %u, %i : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @results_of_other_types(%x: tensor<4xf32>, %u: tensor<2xf32>, %i: tensor<i32>) {
+  // expected-error@+1 {{dynamic_slice_c1: operand and result have different element types f32 and f64}}
+  %0 = hlo.dynamic_slice %x, %i, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf64>
+  // expected-error@+1 {{dynamic_slice_c5: result has type tensor<3xf32>, expected tensor<2xf32>}}
+  %1 = hlo.dynamic_slice %x, %i, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<3xf32>
+  // expected-error@+1 {{dynamic_update_slice_c1: result has type tensor<5xf32>, expected tensor<4xf32>}}
+  %2 = hlo.dynamic_update_slice %x, %u, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<5xf32>
+  return
+}

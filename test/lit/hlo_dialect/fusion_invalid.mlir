@@ -60,3 +60,14 @@ func.func @custom_of_two_operations(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @body_of_another_type(%x: tensor<4xf32>) {
+  // expected-error@+1 {{fusion_c2: body takes (tensor<5xf32>), the operands have types (tensor<4xf32>)}}
+  %0 = "hlo.fusion"(%x) <{kind = "loop"}> ({
+  ^bb0(%a: tensor<5xf32>):
+    hlo.return %a : tensor<5xf32>
+  }) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
