@@ -39,7 +39,7 @@ _MOST_PAIRS = 64
 
 @dataclass(frozen=True)
 class Dimensions:
-    """Which dimension of one tensor is what; of the kernel, `batch` is the input features, `feature` the output ones."""
+    """Which dimension of one tensor is what; of the kernel, `batch` is the input feature, `feature` the output one."""
 
     batch: int
     feature: int

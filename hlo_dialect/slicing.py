@@ -313,7 +313,8 @@ class PadOp(HloOp):
         return None
 
     def reference(self, *operands: Array) -> Array:
-        return padded(*operands, self.low, self.high, self.interior)
+        operand, value = operands
+        return padded(operand, value, self.low, self.high, self.interior)
 
 
 def padded(operand: Array, value: Array, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Array:

@@ -220,9 +220,10 @@ BITS = {d: int(d.lstrip("uibf")[:2].rstrip("E")) for d in (*INTEGERS, *FLOATS)}
 def write_bitcast(b: Builder) -> None:
     """Between integers and floats of one width; no NaN becomes an integer, as its bits are nobody's promise."""
     value = b.pick(lambda v: v.exact and not v.claim.nan and v.dtype in BITS)
-    if value is None:
+    # XLA flushes denormals and mixes up the signs of zeros.
+    if value is None or (b.profile.portable and value.is_float):
         return
-    targets = INTEGERS if b.profile.portable else (*FLOATS, *INTEGERS)  # Bits of integers may be denormal floats.
+    targets = INTEGERS if b.profile.portable else (*FLOATS, *INTEGERS)
     dtype = b.random.choice([d for d in targets if d in BITS and BITS[d] == BITS[value.dtype]])
     b.emit("bitcast_convert", [value], dtype, value.shape, Claim(nan=True) if dtype in FLOATS else EXACT)
 
