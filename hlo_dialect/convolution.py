@@ -36,6 +36,7 @@ from .convolution_syntax import (
     parse_window,
     window_text,
 )
+from .dynamic_shapes import constant_of
 from .number_semantics import convert, working
 from .op import HloOp, check
 from .shapes import DYNAMIC, dims_agree, repeated, shape_text, shapes_agree, verify_results_agree
@@ -111,6 +112,11 @@ class ConvolutionBase(HloOp):
             tuple(int(low) for low in padding[:, 0]),
             tuple(int(high) for high in padding[:, 1]),
         )
+
+    def window_counts(self, padding: Array) -> tuple[int, ...]:
+        """The number of windows along each spatial dimension."""
+        lhs = shape_of(self.operands[0])
+        return window_counts(self.window_of(padding), [lhs[dim] for dim in self.dimension_numbers.lhs.spatial])
 
     def check_numbered(self, number: int, condition: bool, message: Callable[[], str]) -> None:
         """Check constraint `number`."""
@@ -283,8 +289,7 @@ class ConvolutionOp(ConvolutionBase):
             self.check_numbered(
                 4, shape == (rank, 2), lambda: f"padding has shape {shape_text(shape)}, expected ({rank}, 2)"
             )
-        lhs = shape_of(self.operands[0])
-        return self._inferred(window_counts(self.window, [lhs[dim] for dim in self.dimension_numbers.lhs.spatial]))
+        return self._inferred(self.window_counts(padding_array(self.padding, rank)))
 
     def verify_(self) -> None:
         self.infer_types()
@@ -306,6 +311,8 @@ class DynamicConvOp(ConvolutionBase):
     """
 
     name = "hlo.dynamic_conv"
+    lhs = operand_def(TensorType)  # again, for the operands of a subclass come first
+    rhs = operand_def(TensorType)
     padding = operand_def(TensorType)
 
     def infer_types(self) -> tuple[Attribute, ...]:
@@ -317,7 +324,10 @@ class DynamicConvOp(ConvolutionBase):
         self.check_numbered(
             4, shapes_agree(shape, (rank, 2)), lambda: f"padding has shape {shape_text(shape)}, expected ({rank}, 2)"
         )
-        return self._inferred((DYNAMIC,) * rank)
+        known = constant_of(padding)
+        if known is None:
+            return self._inferred((DYNAMIC,) * rank)
+        return self._inferred(self.window_counts(known))
 
     def verify_(self) -> None:
         self.infer_types()
