@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.contraction import DotGeneralOp
+from ..hlo_dialect.convolution import ConvolutionOp
 from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.scatter import ScatterOp
 from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
@@ -32,6 +33,9 @@ def flops_of(op: Operation) -> int:
         contracted = op.dot_dimension_numbers.lhs_contracting
         lhs = shape_of(op.lhs)
         return 2 * math.prod(shape_of(op.results[0])) * math.prod(lhs[d] for d in contracted)
+    if isinstance(op, ConvolutionOp):
+        kernel, outputs = shape_of(op.rhs), op.dimension_numbers.kernel.feature
+        return 2 * math.prod(shape_of(op.result)) * math.prod(kernel[:outputs] + kernel[outputs + 1 :])
     if getattr(op, "elementwise", False):
         return math.prod(shape_of(op.results[0]))
     if op.name == "hlo.reduce":

@@ -1,0 +1,45 @@
+// RUN: hlo-opt %s --decompose-hlo | filecheck %s
+
+// Padding and reversal become operations of their own.
+// CHECK-LABEL: func.func @padded
+// CHECK:         %[[W:.*]] = hlo.reverse %w, dims = [0]
+// CHECK:         %[[X:.*]] = hlo.pad %x, %{{.*}}, low = [0, 1, 0], high = [0, 2, 0], interior = [0, 0, 0]
+// CHECK:         hlo.convolution(%[[X]], %[[W]]) {{.*}} window = {stride = [2]}
+func.func @padded(%x: tensor<1x8x4xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x5x6xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[1, 2]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<3x4x6xf32>) -> tensor<1x5x6xf32>
+  return %0 : tensor<1x5x6xf32>
+}
+
+// Of an input dilated by 2 the even results read one element of the kernel, the odd ones the other two.
+// CHECK-LABEL: func.func @dilated
+// CHECK:         %[[ONE:.*]] = hlo.slice %w [1:2:2, 0:64, 0:64]
+// CHECK:         %[[EVEN:.*]] = hlo.convolution(%x, %[[ONE]]) {{.*}} -> tensor<8x64x64xf32>
+// CHECK:         %[[TWO:.*]] = hlo.slice %w [0:3:2, 0:64, 0:64]
+// CHECK:         %[[X:.*]] = hlo.pad %x, %{{.*}}, low = [0, 0, 0], high = [0, 1, 0], interior = [0, 0, 0]
+// CHECK:         %[[ODD:.*]] = hlo.convolution(%[[X]], %[[TWO]]) {{.*}} -> tensor<8x64x64xf32>
+// CHECK:         hlo.concatenate {{.*}} -> tensor<8x64x2x64xf32>
+// CHECK:         hlo.slice {{.*}} [0:8, 0:127, 0:64]
+func.func @dilated(%x: tensor<8x64x64xf32>, %w: tensor<3x64x64xf32>) -> tensor<8x127x64xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x64xf32>, tensor<3x64x64xf32>) -> tensor<8x127x64xf32>
+  return %0 : tensor<8x127x64xf32>
+}
+
+// Short floats are converted once, features come to lie side by side.
+// CHECK-LABEL: func.func @channels_first
+// CHECK:         %[[X:.*]] = hlo.convert %x
+// CHECK:         %[[W:.*]] = hlo.convert %w
+// CHECK:         %[[T:.*]] = hlo.transpose %[[X]], dims = [0, 2, 1]
+// CHECK:         %[[C:.*]] = hlo.convolution(%[[T]], %[[W]]) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f]
+// CHECK:         %[[R:.*]] = hlo.transpose %[[C]], dims = [0, 2, 1]
+// CHECK:         hlo.convert %[[R]] : (tensor<8x64x62xf32>) -> tensor<8x64x62xbf16>
+func.func @channels_first(%x: tensor<8x64x64xbf16>, %w: tensor<64x64x3xbf16>) -> tensor<8x64x62xbf16> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x64xbf16>, tensor<64x64x3xbf16>) -> tensor<8x64x62xbf16>
+  return %0 : tensor<8x64x62xbf16>
+}
+
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT:    hlo.constant dense<0.000000e+00> : tensor<8x62x4xf32>
+func.func @nothing(%x: tensor<8x64x0xf32>, %w: tensor<3x0x4xf32>) -> tensor<8x62x4xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x64x0xf32>, tensor<3x0x4xf32>) -> tensor<8x62x4xf32>
+  return %0 : tensor<8x62x4xf32>
+}
