@@ -72,7 +72,7 @@ class DotGeneralOp(HloOp):
     different float types are taken too, as JAX writes them.
 
     Shapes: result is batching dimensions, then the rest of lhs, then the rest of rhs, in their orders.
-    Raises: VerifyException naming dot_general_c1..c13 and c22..c24.
+    Raises: VerifyException naming dot_general_c1..c13 and c21..c24; c14..c20 are of quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dot_general
     """
 

@@ -248,7 +248,7 @@ class ConvolutionOp(ConvolutionBase):
 
     Shapes: as `dimension_numbers` says; the result has a window for each of its spatial indices.
     Raises: VerifyException naming convolution_c1..c27. The result's element type is free (c27 is that of the operands):
-    products are summed in the wider of the types, as of dot_general.
+    products are summed in the wider of the types, as of dot_general. c28..c34 are of quantized types.
     Spec:   https://openxla.org/stablehlo/spec#convolution
     """
 
@@ -306,7 +306,7 @@ class DynamicConvOp(ConvolutionBase):
     A convolution whose padding is an operand.
 
     Shapes: as of convolution; padding (spatial dimensions, 2), of integers.
-    Raises: VerifyException naming dynamic_conv_c1..c27 or dynamic_conv_i3.
+    Raises: VerifyException naming dynamic_conv_c1..c27 or dynamic_conv_i3; c28..c34 are of quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_conv
     """
 

@@ -69,7 +69,7 @@ class BroadcastInDimOp(HloOp):
     the operand's dimension k is 1.
 
     Shapes: operand (d0, .., dn), result of any rank; operand dimension k lies along result dimension dims[k].
-    Raises: VerifyException naming broadcast_in_dim_c1..c5.
+    Raises: VerifyException naming broadcast_in_dim_c1..c5; c6 is of per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#broadcast_in_dim
     """
 
@@ -137,7 +137,7 @@ class ReshapeOp(HloOp):
     The same elements in row-major order under another shape.
 
     Shapes: operand and result have the same number of elements.
-    Raises: VerifyException naming reshape_c1, reshape_c2.
+    Raises: VerifyException naming reshape_c1, reshape_c2; c3 is of per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#reshape
     """
 
@@ -187,7 +187,7 @@ class TransposeOp(HloOp):
     Permute the dimensions: `result[i[p0], .., i[pn]] = operand[i0, .., in]`.
 
     Shapes: operand (d0, .., dn), result (d[p0], .., d[pn]).
-    Raises: VerifyException naming transpose_c1..c3.
+    Raises: VerifyException naming transpose_c1..c3; c4 is of per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#transpose
     """
 

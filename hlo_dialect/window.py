@@ -92,8 +92,8 @@ class ReduceWindowOp(RegionOp):
     Fold each window of the inputs with `body`, beginning from the initial values, which are also what pads the inputs.
 
     Shapes: N inputs of one shape and N scalar init_values; N results with an element for each window. All results
-    have one shape (c14), since it is inferred.
-    Raises: VerifyException naming reduce_window_c1..c16 or reduce_window_i2.
+    have one shape by construction (c14): it is inferred.
+    Raises: VerifyException naming reduce_window_c1..c13, c15, c16 or reduce_window_i2.
     Spec:   https://openxla.org/stablehlo/spec#reduce_window
     """
 

@@ -90,3 +90,22 @@ func.func @results_of_other_types(%x: tensor<4xf32>, %p: tensor<i1>, %i: tensor<
   %3 = "hlo.optimization_barrier"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @branches_that_differ(%x: tensor<4xf32>, %y: tensor<5xf32>, %p: tensor<i1>, %i: tensor<i32>) {
+  // expected-error@+1 {{case_c3: branch 1 returns (tensor<5xf32>), branch 0 returns (tensor<4xf32>)}}
+  %0 = "hlo.case"(%i) ({
+    hlo.return %x : tensor<4xf32>
+  }, {
+    hlo.return %y : tensor<5xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  // expected-error@+1 {{if_c1: branch 0 takes 1 arguments, expected none}}
+  %1 = "hlo.if"(%p) ({
+  ^bb0(%a: tensor<4xf32>):
+    hlo.return %a : tensor<4xf32>
+  }, {
+    hlo.return %x : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  return
+}

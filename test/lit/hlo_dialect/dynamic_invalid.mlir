@@ -41,3 +41,11 @@ func.func @results_of_other_types(%x: tensor<4xf32>, %u: tensor<2xf32>, %i: tens
   %2 = hlo.dynamic_update_slice %x, %u, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @starts_of_two_types(%x: tensor<4x4xf32>, %u: tensor<2x2xf32>, %i: tensor<i32>, %j: tensor<i64>) {
+  // expected-error@+1 {{dynamic_update_slice_c5}}
+  %0 = hlo.dynamic_update_slice %x, %u, %i, %j : (tensor<4x4xf32>, tensor<2x2xf32>, tensor<i32>, tensor<i64>) -> tensor<4x4xf32>
+  return
+}
