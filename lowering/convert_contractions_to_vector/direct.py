@@ -118,7 +118,8 @@ class DirectProductEmitter(ProductEmitter):
         a_at = builder.add(a_at, builder.mul(self._row(panel), product.m.a))
         a_at = builder.add(a_at, builder.mul(step.lower, product.k.a))
         sums = self.micro_kernel(a_at, step)
-        self.write(sums, self._moved(step.output, self.row_loops, rows_at, of_a=False), panel, j, first)
+        output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
+        self.write(sums, output, builder.index(panel), j, first)
 
     def rows_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
         builder, product = self.builder, self.product
