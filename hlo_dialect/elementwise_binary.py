@@ -48,7 +48,11 @@ def _neutral(op: ElementwiseBinaryOp, number: complex, commutes: bool = True) ->
 
 @irdl_op_definition
 class AddOp(ElementwiseBinaryOp):
-    """Sum; booleans: or; integers modulo 2 ** width. Types: any (i1), all the same (c1); c2..c7 are of quantized types."""
+    """
+    Sum; booleans: or; integers modulo 2 ** width.
+
+    Types: any (i1), operands and result the same (c1); c2..c7 are of quantized types.
+    """
 
     name = "hlo.add"
 

@@ -231,17 +231,16 @@ class ChannelOp(HostOp):
         return isinstance(flag, IntegerAttr) and flag.value.data != 0
 
     def verify_channel(self, name: str, host: ChannelType) -> None:
-        """c1: what the type of the channel must be; and the pairs, which the spec does not number."""
+        """c1..c4: the pairs, as of collective_permute; c5: what the type of the channel must be."""
         pairs = self.properties.get("source_target_pairs")
         if isinstance(pairs, DenseIntOrFPElementsAttr):
-            named = f"{name}_source_target_pairs"
-            verify_pairs([named] * 4, cast("DenseIntOrFPElementsAttr[Any]", pairs))
+            verify_pairs([f"{name}_c{number}" for number in range(1, 5)], cast("DenseIntOrFPElementsAttr[Any]", pairs))
         channel = cast(ChannelHandleAttr, self.properties["channel_handle"])
         wanted = host if self.to_host else ChannelType.DEVICE_TO_DEVICE
         check(
             channel.type == wanted,
             lambda: (
-                f"{name}_c1: the channel has type {channel.type}, expected {wanted.value} ({wanted.name}) as "
+                f"{name}_c5: the channel has type {channel.type}, expected {wanted.value} ({wanted.name}) as "
                 f"is_host_transfer is {str(self.to_host).lower()}"
             ),
         )
@@ -253,7 +252,7 @@ class SendOp(ChannelOp):
     Put arrays into a channel that leads to the host or to another device.
 
     Types:  inputs (i1) are tensors, token (i2) and result (o1) tokens.
-    Raises: VerifyException naming send_c1 (the type of the channel) or send_source_target_pairs (StableHLO's).
+    Raises: VerifyException naming send_c1..c5; c4 (which processes there are) needs the grid and is checked from below.
     Spec:   https://openxla.org/stablehlo/spec#send
     """
 
@@ -280,7 +279,7 @@ class RecvOp(ChannelOp):
     Take arrays out of a channel that comes from the host or from another device.
 
     Types:  token (i1); results are tensors and a last token.
-    Raises: VerifyException naming recv_c1..c4 or recv_source_target_pairs (StableHLO's).
+    Raises: VerifyException naming recv_c1..c8; c4 (which processes there are) needs the grid and is checked from below.
     Spec:   https://openxla.org/stablehlo/spec#recv
     """
 
@@ -295,7 +294,7 @@ class RecvOp(ChannelOp):
     def verify_(self) -> None:
         check_token("recv_i1", "token", self.operands[0])
         self.verify_channel("recv", ChannelType.HOST_TO_DEVICE)
-        _verify_received(self, ("recv_c2", "recv_c3", "recv_c4"))
+        _verify_received(self, ("recv_c6", "recv_c7", "recv_c8"))
 
 
 OPS = (AfterAllOp, CreateTokenOp, InfeedOp, OutfeedOp, SendOp, RecvOp)

@@ -113,3 +113,13 @@ func.func @scan(%x: tensor<2x3xf32>, %c: tensor<3xf32>) {
   } : (tensor<2x3xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<3xf32>)
   return
 }
+
+// -----
+
+func.func @broadcasts_of_wrong_types(%p: tensor<i1>, %x: tensor<2x3xf32>, %h: tensor<2x3xf16>) {
+  // expected-error@+1 {{broadcast_complex_i1: lhs has element type f16, expected f32 or f64}}
+  %0 = chlo.broadcast_complex %h, %h : (tensor<2x3xf16>, tensor<2x3xf16>) -> tensor<2x3xcomplex<f32>>
+  // expected-error@+1 {{broadcast_select_c5: result has type tensor<2x4xf32>, expected tensor<2x3xf32>}}
+  %1 = chlo.broadcast_select %p, %x, %x : (tensor<i1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x4xf32>
+  return
+}
