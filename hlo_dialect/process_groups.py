@@ -315,6 +315,7 @@ def _split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[lis
 def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
     """The groups of devices that the axes stand for. Raises VerifyException where there is no mesh that they fit."""
     mesh = _mesh_of(attr.mesh, user)
+    mesh.verify_mesh()
     sizes = mesh.sizes()
     axes: list[AxisRefAttr] = []
     for axis in attr.axes.data:
