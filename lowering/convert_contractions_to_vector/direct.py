@@ -37,6 +37,9 @@ MOST_ROWS = 14
 LEAST_ROWS = 6
 """Rows of a panel that, where it can be, divides the rows of A; fewer would not hide the latency of the additions."""
 
+SHALLOW = 1 << 13
+"""Elements of a panel of B, over all contracted loops, that the first-level cache takes in beside A."""
+
 FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each of them reads all of A and B."""
 
@@ -70,6 +73,11 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
     return replace(blocking, mr=mr, m_panels=panels, tile_m=tile_m, tile_n=tile_n)
 
 
+def _is_shallow(product: Contraction, blocking: Blocking) -> bool:
+    """Whether all contracted elements of a panel of B stay close while the micro-kernel runs through them."""
+    return product.k.size <= blocking.kc and product.depth * blocking.nr <= SHALLOW
+
+
 class DirectProductEmitter(ProductEmitter):
     """Emits one contraction that reads A in place. `blocking.m_panels` counts the panels of all rows: `block_rows`."""
 
@@ -78,16 +86,45 @@ class DirectProductEmitter(ProductEmitter):
     def __init__(self, builder: LoopBuilder, product: Contraction, blocking: Blocking, overwrite: bool):
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
+        self.inner_k: tuple[Loop, ...] = product.outer_k if _is_shallow(product, blocking) else ()
+        """Contracted loops that the micro-kernel runs through, so that C is written once."""
+        outer_k = () if self.inner_k else product.outer_k
         # The loops around B's matrices come first, and those of the rows are counted with the panels.
-        super().__init__(builder, replace(product, outer=tuple(self.batches)), blocking, overwrite)
+        super().__init__(builder, replace(product, outer=tuple(self.batches), outer_k=outer_k), blocking, overwrite)
 
     def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
-        around = (*self.batches, *product.outer_k)
+        around = (*self.batches, *product.outer_k, *self.inner_k)
         matrices = number_matrices([loop.size for loop in around], [loop.b for loop in around])
         n, k = product.n, product.k
         operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, local=False)
         return (Packer(self.builder, operand, product.element, blocking.kc),)
+
+    def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
+        return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
+
+    def micro_kernel(self, a_at: Index, of: Step) -> list[SSAValue]:
+        builder, operand = self.builder, self.packers[0].operand
+        count = builder.sub(of.upper, of.lower)
+        matrices = [around.matrices for around in operand.around[len(operand.around) - len(self.inner_k) :]]
+        steps = [
+            (loop, matrix * operand.panels * operand.panel_size)
+            for loop, matrix in zip(self.inner_k, matrices, strict=True)
+        ]
+
+        def around(depth: int, a: Index, b: Index, sums: list[SSAValue]) -> list[SSAValue]:
+            if depth == len(steps):
+                return self.accumulate(a, b, count, sums)
+            loop, moved = steps[depth]
+
+            def body(x: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
+                return around(
+                    depth + 1, builder.add(a, builder.mul(x, loop.a)), builder.add(b, builder.mul(x, moved)), carried
+                )
+
+            return builder.loop(0, loop.size, body, inits=sums)
+
+        return around(0, a_at, of.b_at, self.zeros())
 
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""

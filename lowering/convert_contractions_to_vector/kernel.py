@@ -156,7 +156,7 @@ class ProductEmitter:
             upper = self._limit(lower, blocking.kc, product.k.size)
 
             def panel_of_b(j: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                b_at = self.packers[0].panel(at, j, lower, upper)
+                b_at = self.panel_of_b(at, j, lower, upper)
 
                 def panel_of_a(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
                     self.emit_block(Step(output, at, lower, upper, b_at), i, j, self.overwrite and once)
@@ -206,16 +206,28 @@ class ProductEmitter:
         at = self.builder.add(a_at, self.builder.mul(k, mr))
         return self.builder.strided_view(self.packers[1].buffer, at, (mr,), (1,))
 
+    def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
+        """Where the packed panel j of B begins."""
+        return self.packers[0].panel(at, j, lower, upper)
+
     def micro_kernel(self, a_at: Index, of: Step) -> list[SSAValue]:
         """The `mr` x `nr` sums of the products of two panels over one pass, row by row."""
+        return self.accumulate(a_at, of.b_at, self.builder.sub(of.upper, of.lower), self.zeros())
+
+    def zeros(self) -> list[SSAValue]:
+        """The sums of a block before anything is added."""
+        zero = self._splat(self._constant(0.0))
+        return [zero] * (self.blocking.mr * self.blocking.nr // self.blocking.lanes)
+
+    def accumulate(self, a_at: Index, b_start: Index, count: Index, start: list[SSAValue]) -> list[SSAValue]:
+        """Add `count` products of the rows of A and the columns of B to sums."""
         builder, blocking = self.builder, self.blocking
         mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
         vectors = nr // lanes
-        zero = self._splat(self._constant(0.0))
 
         def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             a_view = self.rows_of_a(a_at, k)
-            b_at = builder.add(of.b_at, builder.mul(k, nr))
+            b_at = builder.add(b_start, builder.mul(k, nr))
             b_view = builder.strided_view(self.packers[0].buffer, b_at, (nr,), (1,))
             b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
             result: list[SSAValue] = []
@@ -228,7 +240,7 @@ class ProductEmitter:
                     result.append(builder.insert(fma).res)
             return result
 
-        return builder.loop(0, builder.sub(of.upper, of.lower), step, inits=[zero] * (mr * vectors))
+        return builder.loop(0, count, step, inits=start)
 
     def _splat(self, value: SSAValue) -> SSAValue:
         op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
