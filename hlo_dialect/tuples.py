@@ -16,7 +16,7 @@ from xdsl.traits import Pure
 
 from .attributes import int_attr
 from .op import HloOp, check
-from .shapes import types_agree
+from .shapes import types_agree, verify_results_agree
 from .structural_syntax import (
     finish_functional,
     print_attributes,
@@ -139,11 +139,11 @@ class GetTupleElementOp(HloOp):
         return (elements[self.position],)
 
     def verify_(self) -> None:
-        self.verify_inferred("get_tuple_element_c2")
+        verify_results_agree(self, "get_tuple_element_c2")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         source = self.operands[0].owner
-        if isinstance(source, TupleOp):
+        if isinstance(source, TupleOp) and source.operands[self.position].type == self.results[0].type:
             return (source.operands[self.position],)
         return None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from xhlo.hlo_dialect.collective import CollectiveOp
@@ -37,7 +35,7 @@ def _collective(text: str) -> CollectiveOp:
     module = parse_module(f"func.func @main(%x: tensor<4xf32>) {{\n  %0 = {text}\n  return\n}}")
     verify_module(module)
     (found,) = (op for op in module.walk() if isinstance(op, CollectiveOp))
-    return cast(CollectiveOp, found)
+    return found
 
 
 @pytest.mark.parametrize("constraint", _PROGRAMS)
