@@ -18,11 +18,8 @@ from typing import Any, cast
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.dialects import get_all_dialects
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, UnregisteredAttr
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnregisteredAttr
+from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 
 from .diagnostics import HloContext
 
@@ -56,24 +53,6 @@ ENTRY_POINT_GROUP = "xhlo.ops"
 _COLLECTED = re.compile(r"^(?:OPS|DIALECT)\b[^=\n]*=", re.MULTILINE)
 _OP_DIALECT = re.compile(r"""^\s+name(?:\s*:[^=\n]*)?\s*=\s*["'](\w+)\.""", re.MULTILINE)
 _FOLDER = Path(__file__).resolve().parent
-
-
-@irdl_attr_definition
-class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
-    """`!quant.uniform<i8:f32, 0.5:3>`: read and printed with its parameters as text; no operation computes on it."""
-
-    name = "quant.uniform"
-    parameters_text: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        if parser.pos == parser.lexer.input.len or parser.lexer.input.at(parser.pos) != "<":
-            parser.raise_error("expected '<' after !quant.uniform")
-        body = parser._parse_dialect_symbol_body()  # pyright: ignore[reportPrivateUsage]
-        return [StringAttr(" ".join(body.split()))]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.parameters_text.data}>")
 
 
 class HloConstantMaterialization(ConstantMaterializationInterface):
@@ -142,6 +121,12 @@ def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: t
     return Dialect(name, [*kept, *operations], [*base.attributes, *attributes], interfaces)
 
 
+def _quant_dialect() -> Dialect:
+    from .quantized_types import UniformQuantizedType
+
+    return Dialect("quant", [], [UniformQuantizedType])
+
+
 @cache
 def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
     upstream = get_all_dialects()
@@ -153,7 +138,7 @@ def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
         ours[dialect] = (*ours.get(dialect, ()), module)
     factories: dict[str, Callable[[], Dialect]] = {
         "hlo": hlo_dialect,
-        "quant": lambda: Dialect("quant", [], [UniformQuantizedType]),
+        "quant": _quant_dialect,
     }
     for name in (*UPSTREAM_DIALECTS, *ours):
         build = partial(_build_dialect, name, upstream.get(name), ours.get(name, ()))

@@ -197,7 +197,7 @@ class HloPrinter(Printer):
         self.print_attribute(attribute.get_type())
 
     def _print_spelled_attribute(self, attribute: Attribute) -> None:
-        """xDSL takes the name from the class, so the text is made first and respelled at its head, and what it holds."""
+        """xDSL takes the name from the class: the text is made first and its head respelled, and what it holds."""
         stream = StringIO()
         Printer.print_attribute(HloPrinter(stream, spelling=self.spelling), attribute)
         text = stream.getvalue()

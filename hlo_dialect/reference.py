@@ -201,6 +201,11 @@ class Interpreter:
         # An operation of hlo, or of another dialect (chlo) that states its meaning in the same way.
         return self._results(op, lambda: cast(HloOp, op).reference(*operands))
 
+    def _run_quantized(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
+        from .quantization import compute_quantized
+
+        return self._results(op, lambda: compute_quantized(cast(HloOp, op), operands))
+
     def _run_region_op(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
         assert isinstance(op, RegionOp)
 
@@ -265,6 +270,8 @@ class Interpreter:
                 refuse(op, why)
         if isinstance(op, RegionOp):
             return self._run_region_op
+        if isinstance(op, HloOp) and any(map(_is_quantized, (*op.operand_types, *op.result_types))):
+            return self._run_quantized
         if callable(getattr(op, "reference", None)):
             return self._run_op
         refuse(op, "it has no reference semantics")
@@ -284,6 +291,10 @@ def refuse(op: Operation, why: str) -> NoReturn:
     raise DiagnosticError(Diagnostic("error", message, op.location))
 
 
+def _is_quantized(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == "quant.uniform"
+
+
 def _is_known(type_: Attribute) -> bool:
     return not isinstance(type_, TensorType) or is_static(tensor_type(cast(Attribute, type_)).get_shape())
 
@@ -300,7 +311,7 @@ def unsupported_type(type_: Attribute) -> str | None:
     if not isinstance(type_, TensorType):
         return f"there are no values of type {type_}"
     tensor = tensor_type(cast(Attribute, type_))
-    if numpy_dtype(tensor.element_type) is None:
+    if numpy_dtype(tensor.element_type) is None and not _is_quantized(tensor):
         return f"elements of type {tensor.element_type} are not supported"
     return None
 

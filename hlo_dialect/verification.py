@@ -8,8 +8,9 @@ the module's size; xDSL's own verifier checks no dominance, is quadratic in call
 from __future__ import annotations
 
 from functools import cache
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, UnregisteredOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
@@ -20,6 +21,7 @@ from .diagnostics import Diagnostic, DiagnosticError, op_message
 from .dominance import dominator_children
 from .op import HloOp
 from .shapes import types_agree
+from .types import tensor_type
 from .xdsl_errors import raised_in_xdsl
 
 MAX_ERRORS = 100
@@ -109,7 +111,7 @@ class _Verifier:
             if key in self.good:
                 return
         try:
-            op.verify_()
+            _verify_alone(op)
         except VerifyException as error:
             if not str(error).startswith(_CAPTURE_BY_XDSL):  # dominance reports it where it happens
                 self.error(op, str(error))
@@ -217,6 +219,20 @@ def _root(op: Operation) -> Operation:
 
 
 # Symbols -------------------------------------------------------------------------------------------------------
+
+
+def _verify_alone(op: Operation) -> None:
+    """The operation's own verifier; with quantized operands or results, that on what these stand for."""
+    if isinstance(op, HloOp) and any(map(_holds_quantized, (*op.operand_types, *op.result_types))):
+        from .quantization import verify_quantized
+
+        verify_quantized(op)
+    else:
+        op.verify_()
+
+
+def _holds_quantized(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == "quant.uniform"
 
 
 def _verify_symbols(verifier: _Verifier, table: Operation) -> None:
