@@ -62,7 +62,8 @@ class ConvertContractionsToVectorPass(HloPass):
     Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel
     After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around a
             micro-kernel of vector.fma
-    Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing.
+    Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor of
+    overlapping windows (a convolution's input), or of a product of few columns, is read where it lies.
     Leaves: small products, integer products and products of few rows or columns to convert-linalg-to-scf.
     """
 
