@@ -1,0 +1,230 @@
+"""
+All syntax errors of a text: a parser that goes on behind a statement that it cannot read.
+
+A text is read by `HloParser` first, which stops at the first error. Only then is it read again here, so that recovery
+costs nothing where it is not needed. A statement ends where a line ends outside all brackets; one whose brackets do not
+close takes the rest of its function with it. The results of a statement that was skipped are *poisoned*: uses of them
+are taken as they are. Errors of a statement that holds others are left out: most often they are consequences.
+"""
+
+# The reader extends xDSL's parser, whose building blocks are private by name.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from xdsl.context import Context
+from xdsl.ir import AttributeInvT, Operation, Region, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser.core import ForwardDeclaredValue
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from ..diagnostics import Diagnostic, file_location
+from .locations import SourcePositions
+from .parser import HloParser
+from .syntax_errors import diagnostic_of
+
+MAX_ERRORS = 100
+"""After so many errors the reader stops: the rest are most often their consequences."""
+
+_PIECE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|//[^\n]*+|[(\[{)\]}\n]')
+_VALUES = r"%[\w$.-]+(?::[0-9]+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::[0-9]+)?)*[ \t]*="
+_DEFINITION = re.compile(rf"^[ \t]*({_VALUES})", re.MULTILINE)
+_AT_START = re.compile(_VALUES)
+_NAME = re.compile(r"%([\w$.-]+)")
+_STATEMENT = re.compile(rf"[ \t]*(?:{_VALUES}|(?:stablehlo\.|hlo\.|func\.)?return\b|func\.func\b)")
+_CONTINUATION = re.compile(r"[ \t]*(?:(?:cond|do|reducer|attributes|across|applies|loc)\b|[:,(<\[{)\]>]|->)")
+_FUNCTION = re.compile(r"[ \t]*func\.func\b")
+_FUNCTION_LINE = re.compile(r"^[ \t]*func\.func\b", re.MULTILINE)
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+
+
+class _Abandoned(Exception):
+    """The statement's brackets do not close: its function cannot be read any further."""
+
+
+def syntax_errors(
+    ctx: Context, text: str, positions: SourcePositions, first: Diagnostic, *, fast: bool
+) -> list[Diagnostic]:
+    """The errors of a text, by their places; `first` is the one at which the reader stopped, and among them."""
+    try:
+        parser = RecoveringParser(ctx, text, positions.filename.data, positions, fast=fast)
+    except ParseError:
+        return [first]
+    try:
+        parser.parse_module()
+    except _Abandoned:
+        pass
+    except (ParseError, VerifyException, RecursionError) as error:
+        if not parser.errors:
+            parser.record(error)
+    if first not in parser.errors:
+        return [first, *parser.errors]
+    return sorted(parser.errors, key=_place)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[int, int]:
+    found = file_location(diagnostic.location)
+    return (0, 0) if found is None else (found.line.data, found.column.data)
+
+
+class RecoveringParser(HloParser):
+    """Collects errors in `errors`, and reads on behind the statements that have them."""
+
+    def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):
+        super().__init__(ctx, text, filename, positions, fast=fast)
+        self.text = text
+        self.errors: list[Diagnostic] = []
+        self._poisoned: set[str] = set()
+
+    def record(self, error: Exception) -> None:
+        found = diagnostic_of(error, self.pos, self.positions)
+        if found not in self.errors:  # a function that was read inside another is read again
+            self.errors.append(found)
+
+    # Statements ------------------------------------------------------------------------------------------------
+
+    def parse_optional_operation(self) -> Operation | None:
+        while True:
+            start, known = self.pos, len(self.errors)
+            restore = _Snapshot(self)
+            try:
+                return super().parse_optional_operation()
+            except (ParseError, VerifyException) as error:
+                if len(self.errors) == known:
+                    self.record(error)
+                offset = error.span.start if isinstance(error, ParseError) and not self._resolving else start
+                restore()
+                end = None if len(self.errors) >= MAX_ERRORS else self._end(start, offset)
+            except _Abandoned:
+                restore()
+                end = None
+            if end is None:
+                end = self._next_function(start)
+            self._poison(start, end)
+            self._resume_behind(end)
+
+    def _end(self, start: int, offset: int) -> int | None:
+        """Where the statement at `start` ends; behind an error in it at `offset`. None where it does not."""
+        end = statement_end(self.text, start)
+        while end is not None and end < offset and self.text[end:offset].strip():
+            following = statement_end(self.text, end)
+            if following is None or following <= end:
+                return following
+            end = following
+        return end
+
+    def _next_function(self, start: int) -> int:
+        """The function behind the one that begins at `start`. Raises _Abandoned where there is none."""
+        if len(self.errors) < MAX_ERRORS and _FUNCTION.match(self.text, start):
+            found = _FUNCTION_LINE.search(self.text, start + 1)
+            if found is not None:
+                return found.start()
+        raise _Abandoned
+
+    def _poison(self, start: int, end: int) -> None:
+        """The values that the skipped text defines are taken for what their uses want."""
+        for definition in _DEFINITION.finditer(self.text, start, end):
+            self._define_poisoned(definition[1])
+        at_start = _AT_START.match(self.text, start, end)
+        if at_start is not None:
+            self._define_poisoned(at_start[0])
+
+    def _define_poisoned(self, names: str) -> None:
+        for name in _NAME.findall(names):
+            self._poisoned.add(name)
+            self.forward_ssa_references.pop(name, None)
+
+    def _resume_behind(self, end: int) -> None:
+        """Go on at `end`, or behind the lines there that have no first token."""
+        while True:
+            try:
+                self._resume_from(end)
+            except ParseError as error:
+                self.record(error)
+                following = statement_end(self.text, end)
+                if following is None or following <= end or len(self.errors) >= MAX_ERRORS:
+                    raise _Abandoned from None
+                self._poison(end, following)
+                end = following
+            else:
+                return
+
+    # Values ----------------------------------------------------------------------------------------------------
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        name = operand.operand_name
+        if name in self._poisoned and name not in self.ssa_values:
+            return ForwardDeclaredValue(type)
+        return super().resolve_operand(operand, type)
+
+    def _check_forward_references(self) -> None:
+        for name in self.forward_ssa_references:
+            if len(self.errors) < MAX_ERRORS:
+                span = self._first_uses[name]
+                self.record(ParseError(span, f"use of undefined value '%{name}'"))
+        self.forward_ssa_references = {}
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        if not self._isolated:
+            return super().parse_optional_region(arguments)
+        outer, self._poisoned = self._poisoned, set()
+        try:
+            return super().parse_optional_region(arguments)
+        finally:
+            self._poisoned = outer
+
+
+class _Snapshot:
+    """What a statement may leave in disorder when it is given up; calling it puts the parser back."""
+
+    def __init__(self, parser: RecoveringParser):
+        self.parser = parser
+        self.scopes = (parser.ssa_values, parser.forward_ssa_references, parser._first_uses, parser._scope)
+        self.sizes = (len(parser.ssa_values), len(parser._scope))
+        self.blocks = (parser.blocks, parser.forward_block_references)
+        self.depths = (parser.nesting, parser._region_depth, parser._isolated)
+        self.state = parser._parser_state
+        self.dialects = list(parser._parser_state.dialect_stack)
+
+    def __call__(self) -> None:
+        parser = self.parser
+        parser.ssa_values, parser.forward_ssa_references, parser._first_uses, parser._scope = self.scopes
+        values, scope = self.sizes
+        while len(parser.ssa_values) > values:  # a dictionary keeps its order: what came last was defined in here
+            parser.ssa_values.popitem()
+        del parser._scope[scope:]
+        parser.blocks, parser.forward_block_references = self.blocks
+        parser.nesting, parser._region_depth, parser._isolated = self.depths
+        parser._parser_state = self.state
+        parser._parser_state.dialect_stack[:] = self.dialects
+        parser._resolving.clear()
+
+
+def statement_end(text: str, start: int) -> int | None:
+    """
+    Where the statement that begins at `start` ends: behind the line's end outside all brackets, or before a bracket
+    that closes what is around it. None where its brackets do not close before the next function or the text's end.
+    """
+    opened: list[str] = []
+    for piece in _PIECE.finditer(text, start):
+        character = piece[0]
+        if character in "([{":
+            opened.append(character)
+        elif character in ")]}":
+            while opened and opened[-1] != _CLOSES[character] and character == "}":
+                opened.pop()
+            if not opened:
+                return piece.start()
+            opened.pop()
+        elif character == "\n":
+            if not opened:
+                if not _CONTINUATION.match(text, piece.end()):
+                    return piece.end()
+            elif _FUNCTION.match(text, piece.end()):
+                return None
+            elif "{" not in opened and _STATEMENT.match(text, piece.end()):
+                return piece.end()
+    return None if opened else len(text)
