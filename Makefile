@@ -1,6 +1,7 @@
 # make demo     compile, run, check and explain a program that JAX exported
 # make test     everything that CI runs
 # make lint     the checks of the source alone; `make format` mends what it can
+# make conformance  the programs of ../shared/conformance alone, on the reference, on the CPU and as text
 # make bench    the measurements of benchmarks/
 # make docs     docs/ops.md, the table of all operations
 # make clean    take away what the others made, .venv included
@@ -12,13 +13,17 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint format bench docs clean
+.PHONY: demo test conformance lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
 
 test: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py
+
+conformance: .venv/.for-tests
+	@$(BIN)/pytest -q -n 2 test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \
+		test/unit/test_conformance_text.py
 
 lint: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py ruff format imports pyright

@@ -65,7 +65,7 @@ class ResolveDynamicShapesPass(HloPass):
 
 def _needs_it(function: func.FuncOp) -> bool:
     return any(
-        type(op) in _STATIC or isinstance(op, GetDimensionSizeOp) or any(map(_is_dynamic, op.result_types))
+        type(op) in STATIC_FORMS or isinstance(op, GetDimensionSizeOp) or any(map(_is_dynamic, op.result_types))
         for op in function.walk()
     )
 
@@ -90,7 +90,7 @@ def _operation(op: HloOp) -> None:
         if folded is not None:
             _constants(op, [cast(Attribute, folded[0])])
         return
-    if not any(map(_is_dynamic, op.result_types)) or type(op) in _STATIC:
+    if not any(map(_is_dynamic, op.result_types)) or type(op) in STATIC_FORMS:
         values = evaluate(op) if all(isinstance(value.owner, ConstantOp) for value in op.operands) else None
         if values is not None:
             _constants(op, values)
@@ -100,7 +100,7 @@ def _operation(op: HloOp) -> None:
             _take_types(op, op.infer_types())
         except (VerifyException, NotImplementedError):
             return  # Its types are free: they stay.
-    make = _STATIC.get(type(op))
+    make = STATIC_FORMS.get(type(op))
     if make is not None and (isinstance(op, SetDimensionSizeOp) or not _is_dynamic(op.result_types[0])):
         new = make(op)
         if new is not None:
@@ -194,7 +194,7 @@ def _set_size(op: SetDimensionSizeOp) -> Operation | None:
     return SliceOp.infer(op.operands[:1], properties)
 
 
-_STATIC: dict[type[Operation], Callable[[Any], Operation | None]] = {
+STATIC_FORMS: dict[type[Operation], Callable[[Any], Operation | None]] = {
     DynamicBroadcastInDimOp: _broadcast,
     DynamicIotaOp: _iota,
     DynamicReshapeOp: _reshape,
@@ -202,3 +202,4 @@ _STATIC: dict[type[Operation], Callable[[Any], Operation | None]] = {
     RealDynamicSliceOp: _slice,
     SetDimensionSizeOp: _set_size,
 }
+"""What an operation becomes when the operands that shape it are constants."""

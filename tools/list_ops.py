@@ -16,7 +16,9 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from ..hlo_dialect.calls import CompositeOp
 from ..hlo_dialect.dialect import hlo_operations, make_context
+from ..hlo_dialect.dimension_sizes import GetDimensionSizeOp
 from ..hlo_dialect.elementwise import kind_text
 from ..hlo_dialect.op import HloOp, RegionOp
 from ..lowering.convert_chlo_to_hlo import ConvertChloToHloPass
@@ -26,6 +28,7 @@ from ..passes.decompose_hlo import decompositions
 from ..passes.fusion_graph import LOOP_ROLES, listed_role
 from ..passes.pipelines import FRONT
 from ..passes.registry import get_pass
+from ..passes.resolve_dynamic_shapes import STATIC_FORMS
 from ..passes.split_complex import rules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,6 +111,10 @@ def _on_cpu(cls: type[Operation]) -> str:
         return "decomposed by decompose-hlo"
     if cls.name.startswith("chlo."):
         return f"decomposed by {ConvertChloToHloPass.name}"
+    if cls is CompositeOp:
+        return "its decomposition, by inline"
+    if cls in STATIC_FORMS or cls is GetDimensionSizeOp:
+        return "made static by resolve-dynamic-shapes, or refused"
     if cls.name in _removed_by():
         return f"taken away by {_removed_by()[cls.name]}"
     role = listed_role(cls)
