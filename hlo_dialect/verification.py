@@ -21,6 +21,7 @@ from .diagnostics import Diagnostic, DiagnosticError, op_message
 from .dominance import dominator_children
 from .op import HloOp
 from .shapes import types_agree
+from .specification import citation
 from .types import tensor_type
 from .xdsl_errors import raised_in_xdsl
 
@@ -73,6 +74,7 @@ class _Verifier:
         """Operations that verify by class, types and properties; equal ones need not be looked at again."""
 
     def error(self, op: Operation, message: str, notes: tuple[Diagnostic, ...] = ()) -> None:
+        notes = (*notes, *citation(op.name, message))
         self.errors.append(Diagnostic("error", op_message(op, message), op.location, notes))
         if len(self.errors) >= MAX_ERRORS:
             raise _TooManyErrors
