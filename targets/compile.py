@@ -129,4 +129,6 @@ def _compile(source: Source, target: Target, profile: bool) -> Executable:
         ctx = make_context()
         with timing.stage("read"):
             module = parse_source(source, ctx)
-        return target.build(ctx, module, timing, profile, lambda stage: text_at(source, target, stage))
+        executable = target.build(ctx, module, timing, profile, lambda stage: text_at(source, target, stage))
+    executable.source = source
+    return executable

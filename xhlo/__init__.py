@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
     from .targets.compile import compile_program as compile
     from .targets.cpu.executable import Executable as Executable
+    from .targets.cpu.serialization import load_executable as deserialize
 
 __all__ = [
     "CheckFailure",
@@ -28,6 +29,7 @@ __all__ = [
     "Executable",
     "compile",
     "custom_call",
+    "deserialize",
     "register_custom_call",
 ]
 
@@ -40,6 +42,7 @@ _HOMES = {
     "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
     "Executable": (".targets.cpu.executable", "Executable"),
     "compile": (".targets.compile", "compile_program"),
+    "deserialize": (".targets.cpu.serialization", "load_executable"),
 }
 
 

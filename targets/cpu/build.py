@@ -1,4 +1,4 @@
-"""Builds the executable of a module for the CPU: the pipeline, then LLVM."""
+"""Builds the image of a module for the CPU, and the executable of it: the pipeline, then LLVM."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp, TensorType
 
-from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.tokens import TokenType
-from ...hlo_dialect.types import Array, ArrayType, make_tensor, numpy_dtype, tensor_type
+from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
 from ...passes import pipelines
 from ...passes.split_complex_layout import COMPLEX
 from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from ..registry import CPU
-from .callbacks import Callbacks
-from .executable import Checker, Executable, Program
+from .executable import Executable
+from .image import Image, arena_bytes, checks_of, host_calls_of, result_count
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
@@ -85,36 +84,6 @@ def _array_types(
     )
 
 
-def checker_of(module: ModuleOp) -> Checker | None:
-    """What tests the extra results that extract-checks made of the program's checks."""
-    checks = module.attributes.get("xhlo.checks")
-    if not isinstance(checks, ArrayAttr) or not len(checks):  # pyright: ignore[reportUnknownArgumentType]
-        return None
-    parsed: list[tuple[str, list[int], dict[str, Any], Any]] = []
-    for entry in cast("ArrayAttr[DictionaryAttr]", checks).data:
-        kind = cast(StringAttr, entry.data["kind"]).data
-        places = [value.value.data for value in cast("ArrayAttr[IntegerAttr[Any]]", entry.data["results"]).data]
-        attributes = cast(DictionaryAttr, entry.data["attributes"]).data
-        parsed.append((kind, places, dict(attributes), entry.data.get("location")))
-
-    def check(results: Sequence[Array]) -> None:
-        for kind, places, attributes, location in parsed:
-            message = run_check(kind, results[places[0]], results[places[1]], attributes)
-            if message is not None:
-                text = f"check.{kind} failed: {message}"
-                raise CheckFailure(
-                    Diagnostic("error", text) if location is None else Diagnostic("error", text, location)
-                )
-
-    return check
-
-
-def result_count(module: ModuleOp, outputs: int) -> int:
-    """The results that the program itself returns; those after them belong to its checks."""
-    count = module.attributes.get("xhlo.result_count")
-    return count.value.data if isinstance(count, IntegerAttr) else outputs
-
-
 def build(
     ctx: Context,
     module: ModuleOp,
@@ -130,15 +99,24 @@ def build(
 
     Without `fuse` each operation is a kernel of its own; with `verify_each` the module is verified after each pass.
     """
+    from .loading import load_image
+
+    return load_image(build_image(ctx, module, timing, profile, fuse=fuse, verify_each=verify_each), text_at)
+
+
+def build_image(
+    ctx: Context, module: ModuleOp, timing: Timing, profile: bool, *, fuse: bool = True, verify_each: bool = False
+) -> Image:
+    """The same, but for loading the machine code into the process."""
     from ..llvm_ir import emit_llvm_ir
-    from .jit import load
+    from .jit import compile_to_object
 
     def run(*specs: str) -> None:
         run_passes(ctx, module, specs, timing, verify_each)
 
     run(*pipelines.FRONT)
     inputs, outputs = entry_types(module)
-    check, count = checker_of(module), result_count(module, len(outputs))
+    checks, count = checks_of(module), result_count(module, len(outputs))
     outline, *linalg = CPU.passes_between(None, "linalg")
     run(*(pipelines.FUSE if fuse else pipelines.FUSE_NONE), outline)
     kernels = describe_kernels(module)
@@ -146,25 +124,24 @@ def build(
     bufferize, *loops = CPU.passes_between("linalg", "loops")
     instrument = ("instrument-kernels",) if profile else ()
     run(bufferize, *instrument, *loops)
-    callbacks = Callbacks(module)
-    arena = module.attributes.get("xhlo.arena_size")
+    host_calls, arena = host_calls_of(module), arena_bytes(module)
     run(*CPU.passes_between("loops", "llvm"))
     with timing.stage("emit LLVM IR"):
         text = emit_llvm_ir(module)
-    code = load(text, imports=callbacks.addresses)
-    for name, seconds in code.timings.items():
+    llvm: dict[str, float] = {}
+    code = compile_to_object(text, llvm)
+    for name, seconds in llvm.items():
         timing.seconds[f"LLVM {name}"] = seconds
-    program = Program(
-        entry=code.address("xhlo_entry"),
+    return Image(
+        code=code,
+        data={},
         inputs=inputs,
         outputs=outputs,
         result_count=count,
-        arena_bytes=arena.value.data if isinstance(arena, IntegerAttr) else 0,
+        arena_bytes=arena,
         kernels=kernels,
-        keep_alive=code,
-        check=check,
-        callbacks=callbacks if callbacks else None,
+        checks=checks,
+        host_calls=host_calls,
         profiled=profile,
         stages=timing.seconds,
     )
-    return Executable(program, text_at)

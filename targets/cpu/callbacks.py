@@ -12,16 +12,17 @@ import ctypes
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.cpu import HostCallOp
 from ...hlo_dialect.custom_calls.call import CustomCall, call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget, run_target
-from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.types import Array, ArrayType
+
+if TYPE_CHECKING:
+    from .image import HostCall
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 """`void callback(void **buffers)`"""
@@ -40,12 +41,9 @@ _runs = _Runs()
 class Callbacks:
     """The functions that one program calls; they live as long as this object."""
 
-    def __init__(self, module: ModuleOp):
-        """Of a module after convert-linalg-ext-to-scf. Raises DiagnosticError for unknown targets."""
-        self._functions: dict[str, Any] = {}
-        for op in module.walk():
-            if isinstance(op, HostCallOp):
-                self._functions[op.callee.root_reference.data] = _CALLBACK(_entry(op))
+    def __init__(self, calls: Sequence[HostCall]):
+        """Raises DiagnosticError for unknown targets."""
+        self._functions: dict[str, Any] = {call.symbol: _CALLBACK(_entry(call)) for call in calls}
 
     def __bool__(self) -> bool:
         return bool(self._functions)
@@ -71,13 +69,13 @@ class Callbacks:
                 failures.clear()
 
 
-def _entry(op: HostCallOp) -> Callable[[int | None], None]:
+def _entry(stated: HostCall) -> Callable[[int | None], None]:
     """The Python function behind a call: it takes the address of the array of buffers, and never raises."""
-    target = REGISTRY.find(op.target.data)
+    target = REGISTRY.find(stated.target)
     if target is None:
-        fail(op, f"calls the target '{op.target.data}', which is not registered")
-    operand_types, result_types = (each.data for each in (op.operands_as, op.results_as))
-    call = call_of(op.target.data, op.call.data, operand_types, result_types, op.location)
+        message = f"the program calls the target '{stated.target}', which is not registered"
+        raise DiagnosticError(Diagnostic("error", message, stated.location))
+    call = call_of(stated.target, stated.call.data, stated.operands.data, stated.results.data, stated.location)
     count = len(call.operands) + len(call.results)
     pointers = ctypes.c_void_p * count
     split = len(call.operands)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...hlo_dialect.types import Array, ArrayType
 from .callbacks import Callbacks
 from .memory import POOL, Block, new_array
+
+if TYPE_CHECKING:
+    from ..source import Source
+    from .image import Image
 
 
 @dataclass
@@ -60,6 +64,8 @@ class Program:
     profiled: bool = False
     stages: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds of compile time by stage, in order."""
+    image: Image | None = None
+    """What the program was loaded from."""
 
 
 class Executable:
@@ -73,6 +79,8 @@ class Executable:
     def __init__(self, program: Program, text_at: Callable[[str], str]):
         self._program = program
         self._text_at = text_at
+        self.source: Source | None = None
+        """The program as it was given, where it was given as text."""
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(program.entry)
         self._inputs = program.inputs
         self._expected = tuple((t.dtype, t.shape) for t in program.inputs)
@@ -108,6 +116,19 @@ class Executable:
     def as_text(self, stage: str = "hlo") -> str:
         """The program as text: "hlo", "fused", "linalg", "loops", "llvm" or "asm". Raises ValueError otherwise."""
         return self._text_at(stage)
+
+    def serialize(self) -> bytes:
+        """
+        The executable as bytes, for `xhlo.deserialize` on a machine with the same CPU and versions of xhlo and LLVM.
+
+        A program that calls functions of the host program keeps their names: they must be registered where it is
+        loaded. Raises ValueError for an executable that was not compiled by this package.
+        """
+        from .serialization import serialize
+
+        if self._program.image is None:
+            raise ValueError("the executable has no image of its machine code")
+        return serialize(self._program.image, self.source)
 
     def __call__(self, *arguments: Any) -> Array | tuple[Array, ...]:
         if len(arguments) != len(self._expected):

@@ -30,6 +30,11 @@ _lock = threading.RLock()
 """llvmlite's objects are made and used by one thread at a time."""
 
 
+def llvm_version() -> str:
+    """ "22.1.0", and llvmlite's version, which decides how LLVM was built."""
+    return f"{'.'.join(map(str, llvm.llvm_version_info))} of llvmlite {llvmlite.__version__}"
+
+
 def host_triple() -> str:
     return str(llvm.get_process_triple())
 

@@ -1,0 +1,78 @@
+"""From the image of a program to an executable in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ...hlo_dialect.check_calls import CheckFailure, run_check
+from ...hlo_dialect.diagnostics import Diagnostic
+from ...hlo_dialect.types import Array
+from .callbacks import Callbacks
+from .executable import Checker, Executable, Program
+from .image import Check, Image
+from .jit import load
+
+ENTRY_SYMBOL = "xhlo_entry"
+_ALIGNMENT = 64
+
+
+def load_image(image: Image, text_at: Callable[[str], str]) -> Executable:
+    """
+    Link the image's code into this process; `text_at` gives the program as text at a stage.
+
+    Raises DiagnosticError where it calls host functions that are not registered here.
+    """
+    callbacks = Callbacks(image.host_calls)
+    memory, constants = _place(image.data)
+    code = load(image.code, (ENTRY_SYMBOL,), {**callbacks.addresses, **constants})
+    stages = dict(image.stages)
+    stages |= {f"LLVM {name}": seconds for name, seconds in code.timings.items()}
+    program = Program(
+        entry=code.address(ENTRY_SYMBOL),
+        inputs=image.inputs,
+        outputs=image.outputs,
+        result_count=image.result_count,
+        arena_bytes=image.arena_bytes,
+        kernels=image.kernels,
+        keep_alive=(code, memory),
+        check=_checker(image.checks) if image.checks else None,
+        callbacks=callbacks if callbacks else None,
+        profiled=image.profiled,
+        stages=stages,
+        image=image,
+    )
+    return Executable(program, text_at)
+
+
+def _place(data: Mapping[str, bytes]) -> tuple[Array, dict[str, int]]:
+    """The constants in memory, each as aligned as the code takes it to be: the memory, and their addresses."""
+    offsets: dict[str, int] = {}
+    size = 0
+    for name, content in data.items():
+        offsets[name] = size
+        size += -(-len(content) // _ALIGNMENT) * _ALIGNMENT
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    for name, content in data.items():
+        at = start + offsets[name]
+        memory[at : at + len(content)] = np.frombuffer(content, np.uint8)
+    memory.flags.writeable = False
+    return memory, {name: memory.ctypes.data + start + offset for name, offset in offsets.items()}
+
+
+def _checker(checks: Sequence[Check]) -> Checker:
+    """Raises CheckFailure for the first check that does not hold."""
+
+    def check(results: Sequence[Array]) -> None:
+        for each in checks:
+            actual, expected = (results[place] for place in each.results)
+            message = run_check(each.kind, actual, expected, each.attributes)
+            if message is not None:
+                text = f"check.{each.kind} failed: {message}"
+                raise CheckFailure(
+                    Diagnostic("error", text) if each.location is None else Diagnostic("error", text, each.location)
+                )
+
+    return check
