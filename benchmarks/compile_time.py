@@ -1,0 +1,146 @@
+"""
+Compile times of xhlo and of XLA:CPU, in one process on the same StableHLO: `python benchmarks/compile_time.py`.
+
+Each program is compiled by both in turn, several times, without a cache; the figure is the ratio of the medians. The
+process is warm: both have compiled other programs before. `--write` puts the table into COMPILE.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import numpy as np
+from compile_programs import compile_programs
+from jax._src import compiler
+
+from xhlo.targets.compile import _compile
+from xhlo.targets.cpu.executable import Executable
+from xhlo.targets.registry import CPU
+from xhlo.targets.source import Source
+
+HERE = Path(__file__).parent
+
+
+def compile_here(text: str) -> Executable:
+    """Compiled anew, whatever was compiled before."""
+    return _compile(Source(text, "<bench>"), CPU, False)
+
+
+def compile_there(text: str) -> None:
+    """The same program by XLA:CPU."""
+    backend = jax.devices("cpu")[0].client
+    options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
+    devices = compiler.xc.DeviceList(tuple(jax.devices("cpu")[:1]))
+    backend.compile_and_load(text, devices, options)
+
+
+def measure(text: str, repeats: int) -> tuple[float, float, dict[str, float]]:
+    """Milliseconds here and there, and of each of our stages, all medians."""
+    here: list[float] = []
+    there: list[float] = []
+    stages: list[dict[str, float]] = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        executable = compile_here(text)
+        middle = time.perf_counter()
+        compile_there(text)
+        there.append(time.perf_counter() - middle)
+        here.append(middle - start)
+        stages.append(executable.compile_stages)
+    middles = {name: statistics.median(each.get(name, 0.0) for each in stages) * 1e3 for name in stages[0]}
+    return statistics.median(here) * 1e3, statistics.median(there) * 1e3, middles
+
+
+COLD = """
+import json, time
+import jax, jax.numpy as jnp, numpy as np
+import xhlo
+lowered = jax.jit(lambda x: x * 2 + 1).lower(np.ones(4, np.float32)).as_text()
+start = time.perf_counter()
+xhlo.compile(lowered)
+print(json.dumps((time.perf_counter() - start) * 1e3))
+"""
+
+
+def first_compile() -> float:
+    """Milliseconds of the first compilation in a process that has JAX imported; the median of five."""
+    runs = [
+        json.loads(subprocess.run([sys.executable, "-c", COLD], capture_output=True, check=True).stdout)
+        for _ in range(5)
+    ]
+    return statistics.median(runs)
+
+
+def trace_lower_compile() -> float:
+    """Milliseconds to trace, lower and compile x * a + 1 for an a that is new each time; the median of nine."""
+    times: list[float] = []
+    for number in range(9):
+        scale = 2.0 + number
+        x = np.ones(4, np.float32)
+        start = time.perf_counter()
+        compile_here(jax.jit(lambda x, scale=scale: x * scale + 1).lower(x).as_text())
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def table(only: str, repeats: int) -> Iterator[str]:
+    yield "| program | xhlo ms | XLA ms | ratio | of xhlo's, LLVM ms | largest stages |"
+    yield "| --- | ---: | ---: | ---: | ---: | --- |"
+    ratios: dict[str, float] = {}
+    for name, text in compile_programs():
+        if only not in name:
+            continue
+        try:
+            here, there, stages = measure(text, repeats)
+        except Exception as error:
+            yield f"| {name} | - | - | - | - | {type(error).__name__} |"
+            continue
+        ratios[name] = here / there
+        largest = sorted(stages.items(), key=lambda item: -item[1])[:4]
+        parts = ", ".join(f"{stage} {milliseconds:.1f}" for stage, milliseconds in largest)
+        llvm = sum(milliseconds for stage, milliseconds in stages.items() if stage.startswith("LLVM"))
+        yield f"| {name} | {here:.1f} | {there:.1f} | {here / there:.2f} | {llvm:.1f} | {parts} |"
+    yield ""
+    worst = max(ratios, key=lambda name: ratios[name])
+    over = [name for name, ratio in ratios.items() if ratio > 2.5]
+    yield f"{len(ratios)} programs: median ratio {statistics.median(ratios.values()):.2f}, largest {ratios[worst]:.2f}"
+    yield f"({worst}); {len(over)} above 2.5."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help="write COMPILE.md")
+    arguments = parser.parse_args()
+    x = jax.ShapeDtypeStruct((8,), np.float32)
+    for _ in range(2):
+        warm = jax.jit(lambda x: x + x).lower(x).as_text()
+        compile_here(warm), compile_there(warm)
+    lines: list[str] = []
+    for line in table(arguments.only, arguments.repeats):
+        print(line, flush=True)
+        lines.append(line)
+    if arguments.only:
+        return
+    lines += ["", "| what | ms |", "| --- | ---: |"]
+    lines.append(f"| trace, lower and compile x * 2 + 1, process warm | {trace_lower_compile():.1f} |")
+    lines.append(f"| first compilation in a process, imports of the compiler included | {first_compile():.0f} |")
+    print(*lines[-4:], sep="\n")
+    if arguments.write:
+        head = f"# Compile time\n\n`{' '.join(['python', 'benchmarks/compile_time.py', '--write'])}`: "
+        head += f"{os.cpu_count()} CPUs, jax {jax.__version__}. {__doc__.strip().splitlines()[2]}\n\n"
+        (HERE / "COMPILE.md").write_text(head + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
