@@ -23,7 +23,7 @@ REFERENCE = "reference"
 MACHINES = (*TARGETS, REFERENCE)
 
 MAX_PROCESSES = 1024
-"""Of a simulated grid: each takes a thread."""
+"""Of a grid: each takes a thread."""
 
 GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
 
@@ -31,8 +31,8 @@ OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
     Option("target", "Where to run: compiled (cpu, default), or interpreted", GENERAL, "required", "|".join(MACHINES),
            choices=MACHINES),
-    Option("num-replicas", "With --target=reference: run on so many simulated replicas", GENERAL, "required", "N"),
-    Option("num-partitions", "With --target=reference: .. of so many partitions each", GENERAL, "required", "N"),
+    Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
+    Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
     Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
     Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
     Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
@@ -99,7 +99,7 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
     replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
     if replicas * partitions != 1:
-        _check_grid(arguments, target, replicas, partitions)
+        _check_grid(arguments, replicas, partitions)
     return Settings(
         file=arguments.words[0] if arguments.words else "-",
         target=target,
@@ -118,13 +118,11 @@ def understand(arguments: Arguments) -> Settings:
     )
 
 
-def _check_grid(arguments: Arguments, target: str, replicas: int, partitions: int) -> None:
-    """Several processes run in the reference, and nowhere else. Raises UsageError."""
+def _check_grid(arguments: Arguments, replicas: int, partitions: int) -> None:
+    """The options of a run on several processes. Raises UsageError."""
     if not 0 < replicas * partitions <= MAX_PROCESSES:
         raise UsageError(f"--num-replicas times --num-partitions is from 1 to {MAX_PROCESSES}")
-    if target != REFERENCE:
-        raise UsageError(f"several replicas or partitions run with --target={REFERENCE}; {target} has one of each")
-    for flag in ("compare", "expect", "repeat", "timing"):
+    for flag in ("compare", "expect", "repeat", "timing", "profile"):
         if arguments.has(flag):
             raise UsageError(f"--{flag} is for programs of one process")
 

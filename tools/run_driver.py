@@ -30,6 +30,7 @@ from .streams import STDIN, StreamError, read_text, write_text
 
 if TYPE_CHECKING:
     from ..targets.cpu.executable import Executable, Kernel
+    from ..targets.cpu.replicated import ReplicatedExecutable
 
 Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
 
@@ -85,8 +86,17 @@ class Program:
     def compile(self, target: str, profile: bool) -> Executable:
         from ..targets.compile import compile_program
 
-        program = self.text if self.filename == STDIN else Path(self.filename)
-        return compile_program(program, target, profile=profile)
+        return compile_program(self._source, target, profile=profile)
+
+    def compile_replicated(self, replicas: int, partitions: int) -> ReplicatedExecutable:
+        """For as many devices of this CPU."""
+        from ..targets.cpu.replicated import compile_replicated
+
+        return compile_replicated(self._source, replicas, partitions)
+
+    @property
+    def _source(self) -> str | Path:
+        return self.text if self.filename == STDIN else Path(self.filename)
 
 
 def run(settings: Settings) -> int:

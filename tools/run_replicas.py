@@ -1,11 +1,11 @@
-"""hlo-run on several simulated processes: arrays for each, and the results of each."""
+"""hlo-run on several processes, simulated ones or threads: arrays for each, and the results of each."""
 
 from __future__ import annotations
 
 from ..hlo_dialect.simulated_replicas import evaluate_replicas
 from ..hlo_dialect.types import Array
 from .arrays import load_npz, pick, random_arrays, save_arrays
-from .hlo_run import Settings
+from .hlo_run import REFERENCE, Settings
 from .run_driver import Program, shown
 from .streams import write_text
 
@@ -18,7 +18,10 @@ def run_replicas(settings: Settings, program: Program) -> int:
     partition n modulo the number of partitions. Random inputs differ from process to process.
     """
     arguments = [_inputs(settings, program, number) for number in range(settings.processes)]
-    results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
+    if settings.target == REFERENCE:
+        results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
+    else:
+        results = program.compile_replicated(settings.replicas, settings.partitions)(arguments)
     if settings.outputs is not None:
         named = {f"out_{i}@{n}": array for n, arrays in enumerate(results) for i, array in enumerate(arrays)}
         save_arrays(settings.outputs, named)

@@ -1,4 +1,4 @@
-"""Collectives on one process: each becomes what its only process gets; those of several are refused."""
+"""Collectives: on one process each becomes what its only process gets, on several a call of the runtime."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.process_groups import ReplicaGroupMeshAxesAttr
 from ...hlo_dialect.sharding import MeshOp
 from ...hlo_dialect.types import dense_constant, make_tensor, numpy_dtype, shape_of, tensor_type
+from .collective_calls import collective_call, number_call
 
-_WHAT_TO_DO = "compiled programs run on one: hlo-run --target=reference --num-replicas=N runs it on simulated ones"
+_WHAT_TO_DO = "the module does not say that it runs on several (mhlo.num_replicas, mhlo.num_partitions)"
 
 
 def _module_of(op: Operation) -> ModuleOp | None:
@@ -38,13 +39,17 @@ def _module_of(op: Operation) -> ModuleOp | None:
     return around
 
 
-def _check_grid(op: Operation) -> None:
-    """Refuse the operation in a module that states more replicas or partitions than one."""
+def _grid(module: ModuleOp | None) -> tuple[int, int]:
+    """The replicas and partitions for which the module says that it is."""
+    stated = [None if module is None else module.attributes.get(f"mhlo.num_{w}") for w in ("replicas", "partitions")]
+    replicas, partitions = (value.value.data if isinstance(value, IntegerAttr) else 1 for value in stated)
+    return replicas, partitions
+
+
+def _collective(op: CollectiveOp) -> Sequence[Operation]:
     module = _module_of(op)
-    for what in ("replicas", "partitions"):
-        stated = None if module is None else module.attributes.get(f"mhlo.num_{what}")
-        if isinstance(stated, IntegerAttr) and stated.value.data > 1:
-            fail(op, f"is not supported: the program is for {stated.value.data} {what}; {_WHAT_TO_DO}")
+    grid = _grid(module)
+    return _alone(op) if module is None or grid == (1, 1) else collective_call(op, module, *grid)
 
 
 def _alone(op: CollectiveOp) -> Sequence[Operation]:
@@ -52,7 +57,6 @@ def _alone(op: CollectiveOp) -> Sequence[Operation]:
     Before: `%0 = all_reduce(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ..`
     After:  %x for %0; converted, where the computation is of another type; zeros, where nobody sends.
     """
-    _check_grid(op)
     if op.names_others():
         fail(op, f"is not supported: several processes exchange data; {_WHAT_TO_DO}")
     new_ops: list[Operation] = []
@@ -75,9 +79,10 @@ def _alone(op: CollectiveOp) -> Sequence[Operation]:
 def _number(op: ProcessNumberOp) -> Sequence[Operation]:
     """
     Before: `%0 = replica_id : tensor<ui32>`
-    After:  `%0 = constant dense<0> : tensor<ui32>`
+    After:  `%0 = constant dense<0> : tensor<ui32>`, on one process
     """
-    _check_grid(op)
+    if _grid(_module_of(op)) != (1, 1):
+        return number_call(op)
     constant = ConstantOp.of(op.number(ALONE).reshape(1), tensor_type(op.results[0]))
     replace_op(op, [constant], constant.results)
     return [constant]
@@ -98,14 +103,14 @@ def _forget(op: MeshOp) -> Sequence[Operation]:
 
 
 DECOMPOSITIONS = (
-    (AllGatherOp, _alone),
-    (AllReduceOp, _alone),
-    (AllToAllOp, _alone),
-    (CollectiveBroadcastOp, _alone),
-    (CollectivePermuteOp, _alone),
-    (CrossReplicaSumOp, _alone),
+    (AllGatherOp, _collective),
+    (AllReduceOp, _collective),
+    (AllToAllOp, _collective),
+    (CollectiveBroadcastOp, _collective),
+    (CollectivePermuteOp, _collective),
+    (CrossReplicaSumOp, _collective),
     (MeshOp, _forget),
     (PartitionIdOp, _number),
-    (ReduceScatterOp, _alone),
+    (ReduceScatterOp, _collective),
     (ReplicaIdOp, _number),
 )

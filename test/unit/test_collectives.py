@@ -1,4 +1,4 @@
-"""Collectives on simulated grids, against the spec's formulas written with lists; tokens where programs run."""
+"""Collectives on simulated grids and on threads of the CPU, against the spec's formulas written with lists; tokens where programs run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from xhlo.hlo_dialect.process_groups import Grouping, process_groups
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.simulated_replicas import evaluate_replicas
+from xhlo.targets.cpu.replicated import compile_replicated
 
 CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
 ADD = """({
@@ -36,7 +37,13 @@ def arrays(count: int, shape: tuple[int, ...], dtype: type = np.int32) -> list[l
 
 
 def run(body: str, types: str, inputs: list[list[np.ndarray]], partitions: int = 1) -> list[np.ndarray]:
-    return [results[0] for results in evaluate_replicas(module(body, types), inputs, num_partitions=partitions)]
+    """The results in the reference, which are those of the CPU's threads too."""
+    results = evaluate_replicas(module(body, types), inputs, num_partitions=partitions)
+    compiled = compile_replicated(module(body, types), len(inputs) // partitions, partitions)(inputs)
+    for (wanted,), (actual,) in zip(results, compiled, strict=True):
+        assert actual.dtype == wanted.dtype
+        np.testing.assert_array_equal(actual, wanted)
+    return [result for (result,) in results]
 
 
 def test_process_groups_are_the_spec_s() -> None:

@@ -1,6 +1,8 @@
 // RUN: hlo-run %s --target=reference --num-replicas=2 | filecheck %s
+// RUN: hlo-run %s --num-replicas=2 | filecheck %s
 // RUN: not hlo-run %s --target=reference --num-replicas=1 --num-partitions=2 2>&1 | filecheck %s --check-prefix=GRID
-// RUN: not hlo-run %s --num-replicas=2 2>&1 | filecheck %s --check-prefix=USAGE
+// RUN: not hlo-run %s --num-partitions=2 2>&1 | filecheck %s --check-prefix=GRID
+// RUN: not hlo-run %s --num-replicas=2 --repeat=2 2>&1 | filecheck %s --check-prefix=USAGE
 // RUN: not hlo-run %s --target=reference 2>&1 | filecheck %s --check-prefix=ALONE
 // RUN: not hlo-run %s 2>&1 | filecheck %s --check-prefix=CPU
 
@@ -11,7 +13,7 @@
 // CHECK-NEXT: result 0: uint32[2]
 // CHECK-NEXT: [0, 1]
 // GRID: error: 'hlo.all_gather' op all_gather_c3: it names processes 0..1 (2), cross_replica has 1 on this grid
-// USAGE: hlo-run: error: several replicas or partitions run with --target=reference; cpu has one of each
+// USAGE: hlo-run: error: --repeat is for programs of one process
 // ALONE: error: 'hlo.all_gather' op is not supported by the reference interpreter: several processes exchange data
 // CPU: error: 'hlo.all_gather' op is not supported: several processes exchange data
 func.func @main() -> tensor<2xui32> {

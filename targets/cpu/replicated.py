@@ -1,0 +1,173 @@
+"""
+Programs of several devices on one CPU: each device is a thread that runs the same machine code.
+
+    program = compile_replicated(text, num_replicas=1, num_partitions=4)
+    results = program([[x0], [x1], [x2], [x3]])
+
+`run_on_devices` is the part below it: it calls a function once for each device, in as many threads, which meet in the
+program's collectives (hlo_dialect/custom_calls/rendezvous.py).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...hlo_dialect.attributes import int_attr
+from ...hlo_dialect.collection import paused_gc
+from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
+from ...hlo_dialect.types import Array, i32
+from ...passes.timing import Timing
+from ..compile import parse_source, text_at
+from ..registry import CPU
+from ..source import read_source
+from .executable import Executable
+
+T = TypeVar("T")
+_Task = Callable[[], None]
+
+
+class _Worker:
+    """A thread that runs one task after the other; threads are kept, for OpenMP keeps a team for each."""
+
+    def __init__(self, number: int):
+        self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name=f"xhlo-device-{number}", daemon=True).start()
+
+    def run(self, task: _Task) -> None:
+        self._tasks.put(task)
+
+    def _work(self) -> None:
+        while True:
+            self._tasks.get()()
+
+
+class _Workers:
+    """The process's idle workers."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Worker] = []
+        self._made = 0
+        self._lock = threading.Lock()
+
+    def take(self, count: int) -> list[_Worker]:
+        with self._lock:
+            taken = [self._idle.pop() for _ in range(min(count, len(self._idle)))]
+            while len(taken) < count:
+                taken.append(_Worker(self._made))
+                self._made += 1
+            return taken
+
+    def give_back(self, workers: Sequence[_Worker]) -> None:
+        with self._lock:
+            self._idle.extend(workers)
+
+
+_workers = _Workers()
+
+
+def run_on_devices(run: Callable[[int], T], num_replicas: int, num_partitions: int) -> list[T]:
+    """
+    The results of `run(n)` for each device n = replica * num_partitions + partition, called in a thread for each.
+
+    Programs that `run` calls meet in their collectives. When one fails, those that wait for it are released, and its
+    exception is raised here; safe to use from several threads, and from inside of `run`.
+    """
+    grid = DeviceGrid(num_replicas, num_partitions)
+    count = num_replicas * num_partitions
+    results: list[Any] = [None] * count
+    errors: list[BaseException | None] = [None] * count
+    done: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def task(number: int) -> None:
+        try:
+            with running_on(grid, number):
+                results[number] = run(number)
+        except BaseException as error:
+            errors[number] = error
+        grid.end(grid.devices[number], errors[number])
+        done.put(number)
+
+    workers = _workers.take(count)
+    for number, worker in enumerate(workers):
+        worker.run(lambda number=number: task(number))
+    try:
+        for _ in range(count):
+            done.get()
+    except BaseException as error:  # an interrupt: the devices must not wait for each other for ever
+        grid.fail(error)
+        raise
+    _workers.give_back(workers)
+    _raise_first([error for error in errors if error is not None])
+    return results
+
+
+def _raise_first(errors: Sequence[BaseException]) -> None:
+    """Raise the failure that was the cause: devices that were only released say so."""
+    if errors:
+        raise next((error for error in errors if not _was_released(error)), errors[0])
+
+
+def _was_released(error: BaseException | None) -> bool:
+    return error is not None and (isinstance(error, DeviceReleased) or _was_released(error.__cause__))
+
+
+class ReplicatedExecutable:
+    """Call it with the arguments of each device; it returns the results of each. Safe to call from several threads."""
+
+    def __init__(self, executable: Executable, num_replicas: int, num_partitions: int):
+        self.executable = executable
+        """The program of one device."""
+        self.num_replicas = num_replicas
+        self.num_partitions = num_partitions
+
+    def __call__(self, arguments: Sequence[Sequence[Any]]) -> list[tuple[Array, ...]]:
+        """Device n is partition n % num_partitions of replica n // num_partitions."""
+        count = self.num_replicas * self.num_partitions
+        if len(arguments) != count:
+            raise TypeError(f"expected the arguments of {count} devices, got those of {len(arguments)}")
+
+        def run(number: int) -> tuple[Array, ...]:
+            results = self.executable(*arguments[number])
+            return results if isinstance(results, tuple) else (results,)
+
+        return run_on_devices(run, self.num_replicas, self.num_partitions)
+
+
+def state_grid(module: ModuleOp, num_replicas: int, num_partitions: int) -> None:
+    """Write into the module for how many devices it is compiled."""
+    module.attributes["mhlo.num_replicas"] = int_attr(num_replicas, i32)
+    module.attributes["mhlo.num_partitions"] = int_attr(num_partitions, i32)
+
+
+def compile_replicated(
+    program: Any, num_replicas: int, num_partitions: int, *, profile: bool = False
+) -> ReplicatedExecutable:
+    """
+    Compile a program whose devices exchange data in collectives, for a grid of devices of this CPU.
+
+    `program` is what `xhlo.compile` takes, written from the view of one device. Raises DiagnosticError for a program
+    that is wrong or whose collectives do not fit the grid.
+    """
+    from ...hlo_dialect.dialect import make_context
+
+    source = read_source(program)
+    timing = Timing()
+    with paused_gc():
+        ctx = make_context()
+        with timing.stage("read"):
+            module = parse_source(source, ctx)
+        state_grid(module, num_replicas, num_partitions)
+
+        def text(stage: str) -> str:
+            """The grid is part of the program from its first stage on."""
+            read = parse_source(source, make_context())
+            state_grid(read, num_replicas, num_partitions)
+            return text_at(read_source(read), CPU, stage)
+
+        executable = CPU.build(ctx, module, timing, profile, text)
+    return ReplicatedExecutable(executable, num_replicas, num_partitions)
