@@ -99,6 +99,35 @@ class Executable:
         return self._program.outputs[: self._program.result_count]
 
     @property
+    def program(self) -> Program:
+        """What the compiler made: the address of the code, and what it needs to run."""
+        return self._program
+
+    @property
+    def runs_alone(self) -> bool:
+        """Whether calling the entry is all there is to a run: no checks after it, no functions called back."""
+        program = self._program
+        return program.check is None and program.callbacks is None and not program.profiled
+
+    def run_at(self, addresses: Sequence[int]) -> None:
+        """
+        Run on memory at `addresses`: of each argument, then of each result that `output_types` names.
+
+        Each holds a row-major array of its type. Raises as a call does.
+        """
+        checked: list[Array] = []
+        pointers = list(addresses)
+        for shape, dtype, nbytes in self._outputs[self._program.result_count :]:
+            checked.append(new_array(shape, dtype, nbytes))
+            pointers.append(checked[-1].__array_interface__["data"][0])
+        if self._program.profiled:
+            pointers.append(self._profile.ctypes.data)
+        self._run(pointers)
+        if self._program.check is not None:
+            # Checks look at extra results only.
+            self._program.check([np.empty(0)] * self._program.result_count + checked)
+
+    @property
     def kernels(self) -> list[Kernel]:
         """The program's distinct kernels, with measured times when it was compiled with `profile=True`."""
         for kernel, (nanoseconds, calls) in zip(self._program.kernels, self._profile.tolist(), strict=False):

@@ -1,0 +1,1 @@
+"""xhlo as a PJRT plugin: JAX programs compile with it and run on it, with `JAX_PLATFORMS=xhlo`."""

@@ -1,0 +1,245 @@
+"""Buffers: their specs, how they are made of host memory, and how they are read."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ...hlo_dialect.types import Array
+from . import c_api
+from .c_api import STRUCTURES, Code
+from .entries import Kept, PluginError, entry
+from .native_calls import loaded
+from .objects import OBJECTS
+
+_specs: dict[tuple[int, tuple[int, ...]], int] = {}
+_kept = Kept()
+
+
+@cache
+def dtype_of(element_type: int) -> np.dtype[Any]:
+    """The dtype of a `PJRT_Buffer_Type`. Raises PluginError for those that NumPy has none for."""
+    if 1 <= element_type <= len(c_api.ELEMENT_TYPES):
+        name = c_api.ELEMENT_TYPES[element_type - 1]
+        if name == "bool" or hasattr(np, name):
+            return np.dtype(name)
+        if hasattr(ml_dtypes, name):
+            return np.dtype(getattr(ml_dtypes, name))
+    raise PluginError(Code.UNIMPLEMENTED, f"xhlo does not support buffers of PJRT element type {element_type}")
+
+
+@cache
+def element_type_of(dtype: np.dtype[Any]) -> int:
+    """The `PJRT_Buffer_Type` of a dtype."""
+    try:
+        return c_api.ELEMENT_TYPES.index(dtype.name) + 1
+    except ValueError:
+        raise PluginError(Code.UNIMPLEMENTED, f"PJRT has no element type for {dtype}") from None
+
+
+def row_major_strides(shape: tuple[int, ...], itemsize: int) -> list[int]:
+    strides = [itemsize] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return strides
+
+
+def spec_of(element_type: int, shape: tuple[int, ...]) -> int:
+    """The address of the spec of an element type and a shape."""
+    found = _specs.get((element_type, shape))
+    if found is not None:
+        return found
+    itemsize = dtype_of(element_type).itemsize
+    dims = _kept.numbers(shape)
+    spec = _kept.keep(
+        OBJECTS["Spec"](
+            element_type=element_type,
+            num_dims=len(shape),
+            dims=dims,
+            strides=_kept.numbers(row_major_strides(shape, itemsize)),
+            minor_to_major=_kept.numbers(reversed(range(len(shape)))),
+            nbytes=math.prod(shape) * itemsize,
+        )
+    )
+    # The table that machine code looks into keeps the newest of those that share a slot.
+    spec = _specs.setdefault((element_type, shape), spec)
+    ctypes.c_int64.from_address(loaded().spec_slot(element_type, dims, len(shape))).value = spec
+    return spec
+
+
+def numbers_at(address: int, count: int, type_: Any = ctypes.c_int64) -> tuple[int, ...]:
+    return tuple((type_ * count).from_address(address)) if count and address else ()
+
+
+def shape_of(spec: int) -> tuple[int, ...]:
+    found = OBJECTS["Spec"].from_address(spec)
+    return numbers_at(found.dims, found.num_dims)
+
+
+def view(address: int, spec: int) -> Array:
+    """The array of a spec at an address; its owner must outlive it."""
+    found = OBJECTS["Spec"].from_address(spec)
+    dtype, shape = dtype_of(found.element_type), shape_of(spec)
+    if not found.nbytes:
+        return np.empty(shape, dtype)
+    memory: Any = (ctypes.c_char * found.nbytes).from_address(address)
+    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape)
+
+
+def new_buffer(spec: int, device: int) -> tuple[int, Array]:
+    """A buffer of fresh memory, and that memory as an array. Raises MemoryError."""
+    native = loaded()
+    nbytes = OBJECTS["Spec"].from_address(spec).nbytes
+    storage = native.storage_new(nbytes)
+    if not storage:
+        raise MemoryError(f"cannot allocate {nbytes} bytes for a buffer")
+    buffer = native.buffer_new(spec, storage, device)
+    return buffer, view(OBJECTS["Buffer"].from_address(buffer).data, spec)
+
+
+class Held:
+    """A buffer's memory, held while the object lives. Raises PluginError for a deleted buffer."""
+
+    def __init__(self, buffer: int):
+        self._storage = loaded().buffer_hold(buffer)
+        if not self._storage:
+            raise PluginError(Code.INVALID_ARGUMENT, "a buffer was used that has been deleted or donated")
+        found = OBJECTS["Buffer"].from_address(buffer)
+        self.address: int = found.data
+        self.spec: int = found.spec
+
+    @property
+    def array(self) -> Array:
+        return view(self.address, self.spec)
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        loaded().storage_drop(self._storage)
+
+
+def device_for(device: int, memory: int) -> int:
+    """The device on which to make a buffer, when a memory may be named instead."""
+    return OBJECTS["Memory"].from_address(memory).device if memory else device
+
+
+def _strides_of_layout(layout: int, shape: tuple[int, ...], itemsize: int) -> list[int] | None:
+    """Byte strides of a `PJRT_Buffer_MemoryLayout`; None for row-major. Raises PluginError for tiles."""
+    if not layout:
+        return None
+    found = STRUCTURES["MemoryLayout"].from_address(layout)
+    if found.type == 1:
+        strided = STRUCTURES["StridesLayout"].from_address(layout)
+        return list(numbers_at(strided.byte_strides, strided.num_byte_strides))
+    if found.num_tiles:
+        raise PluginError(Code.UNIMPLEMENTED, "xhlo does not support memory layouts with tiles")
+    strides, step = [0] * len(shape), itemsize
+    for axis in numbers_at(found.minor_to_major, found.minor_to_major_size):
+        strides[axis] = step
+        step *= shape[axis]
+    return strides
+
+
+def _strided(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Any) -> Array:
+    """An array of any strides, negative ones too, whose first element is at an address."""
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
+    reach = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
+    low, high = sum(min(0, each) for each in reach), sum(max(0, each) for each in reach) + dtype.itemsize
+    memory: Any = (ctypes.c_char * (high - low)).from_address(address + low)
+    raw = f"V{dtype.itemsize}"
+    found: Array = np.ndarray(shape, raw, memory, offset=-low, strides=tuple(strides))
+    return found
+
+
+@entry("Client_BufferFromHostBuffer")
+def _from_host(args: Any) -> None:
+    shape = numbers_at(args.dims, args.num_dims)
+    dtype = dtype_of(args.type)
+    _require_row_major(args.device_layout, shape)
+    strides = numbers_at(args.byte_strides, args.num_byte_strides) or row_major_strides(shape, dtype.itemsize)
+    buffer, target = new_buffer(spec_of(args.type, shape), device_for(args.device, args.memory))
+    if target.nbytes:
+        target.view(f"V{dtype.itemsize}")[...] = _strided(args.data, dtype, shape, strides)
+    args.buffer, args.done_with_host_buffer = buffer, loaded().address("ready")
+
+
+def _require_row_major(layout: int, shape: tuple[int, ...]) -> None:
+    """Raises PluginError for a device layout that is not row-major, which is all that xhlo has."""
+    strides = _strides_of_layout(layout, shape, 1)
+    if strides is None:
+        return
+    expected = row_major_strides(shape, 1)
+    if any(a != b and size != 1 for a, b, size in zip(strides, expected, shape, strict=True)):
+        raise PluginError(Code.UNIMPLEMENTED, "xhlo lays arrays out in row-major order only")
+
+
+@entry("Buffer_ToHostBuffer")
+def _to_host(args: Any) -> None:
+    with Held(args.src) as held:
+        source = held.array
+        if args.dst_size < source.nbytes:
+            raise PluginError(Code.INVALID_ARGUMENT, f"{args.dst_size} bytes do not hold {source.nbytes}")
+        strides = _strides_of_layout(args.host_layout, source.shape, source.itemsize)
+        if strides is None:
+            strides = row_major_strides(source.shape, source.itemsize)
+        if source.nbytes:
+            target = _strided(args.dst, source.dtype, source.shape, strides)
+            target[...] = source.view(target.dtype)
+    args.event = loaded().address("ready")
+
+
+@entry("Buffer_CopyRawToHost")
+def _copy_raw(args: Any) -> None:
+    with Held(args.buffer) as held:
+        if not 0 <= args.offset <= args.offset + args.transfer_size <= held.array.nbytes:
+            raise PluginError(Code.INVALID_ARGUMENT, "the bytes to copy lie outside the buffer")
+        ctypes.memmove(args.dst, held.address + args.offset, args.transfer_size)
+    args.event = loaded().address("ready")
+
+
+def _copy(buffer: int, device: int) -> int:
+    with Held(buffer) as held:
+        copy, target = new_buffer(held.spec, device)
+        if target.nbytes:
+            ctypes.memmove(target.ctypes.data, held.address, target.nbytes)
+    return copy
+
+
+@entry("Buffer_CopyToDevice")
+def _copy_to_device(args: Any) -> None:
+    args.dst_buffer = _copy(args.buffer, args.dst_device)
+
+
+@entry("Buffer_CopyToMemory")
+def _copy_to_memory(args: Any) -> None:
+    args.dst_buffer = _copy(args.buffer, device_for(0, args.dst_memory))
+
+
+@entry("Client_CreateUninitializedBuffer")
+def _uninitialized(args: Any) -> None:
+    shape = numbers_at(args.dims, args.num_dims)
+    _require_row_major(args.layout, shape)
+    args.buffer, _ = new_buffer(spec_of(args.element_type, shape), device_for(args.device, args.memory))
+
+
+@entry("Client_CreateViewOfDeviceBuffer")
+def _view_of(args: Any) -> None:
+    """Memory of somebody else, as DLPack hands it over; `on_delete_callback` takes it back."""
+    shape = numbers_at(args.dims, args.num_dims)
+    _require_row_major(args.layout, shape)
+    # Made of no bytes, then pointed at the memory.
+    native = loaded()
+    storage = native.storage_new(0)
+    native.free(OBJECTS["Storage"].from_address(storage).data, OBJECTS["Storage"].from_address(storage).capacity)
+    found = OBJECTS["Storage"].from_address(storage)
+    found.data, found.capacity = args.device_buffer_ptr, 0
+    found.release, found.release_argument = args.on_delete_callback, args.on_delete_callback_arg
+    spec = spec_of(args.element_type, shape)
+    args.buffer = native.buffer_new(spec, storage, device_for(args.device, args.memory))

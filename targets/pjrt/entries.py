@@ -1,0 +1,108 @@
+"""
+The functions of the PJRT C API that Python serves: how they are registered, called, and how they fail.
+
+An entry takes its argument structure, fills in the results, and raises what goes wrong.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from ...hlo_dialect.diagnostics import DiagnosticError
+from .c_api import ARGUMENTS, FUNCTIONS, Code
+from .native_calls import loaded
+
+Entry = Callable[[Any], None]
+
+ENTRIES: dict[str, Entry] = {}
+"""By the names of the API's functions, without their prefix."""
+
+
+class PluginError(Exception):
+    """What JAX is told: a code of `c_api.Code` and a message. JAX raises it as JaxRuntimeError."""
+
+    def __init__(self, code: int, message: str):
+        super().__init__(message)
+        self.code = code
+
+
+def entry(name: str) -> Callable[[Entry], Entry]:
+    """Register a function as the API's function of that name."""
+
+    def register(function: Entry) -> Entry:
+        ENTRIES[name] = function
+        return function
+
+    return register
+
+
+def new_error(code: int, message: str) -> int:
+    """The handle of a new `PJRT_Error`, which its receiver destroys."""
+    text = message.encode(errors="replace")
+    return int(loaded().error_new(code, ctypes.cast(text, ctypes.c_void_p).value, len(text)))
+
+
+def error_of(error: BaseException) -> int:
+    """The handle of the `PJRT_Error` that says what an exception says."""
+    match error:
+        case PluginError():
+            return new_error(error.code, str(error))
+        case DiagnosticError():
+            return new_error(Code.INVALID_ARGUMENT, str(error))
+        case MemoryError():
+            return new_error(Code.RESOURCE_EXHAUSTED, str(error) or "out of memory")
+        case NotImplementedError():
+            return new_error(Code.UNIMPLEMENTED, str(error))
+        case _:
+            return new_error(Code.INTERNAL, "".join(traceback.format_exception(error)).rstrip())
+
+
+def dispatch(number: int, address: int) -> int:
+    """Call the entry of the function with that number in the table. Returns an error's handle, or 0."""
+    name = FUNCTIONS[number]
+    function = ENTRIES.get(name)
+    try:
+        if function is None:
+            raise PluginError(Code.UNIMPLEMENTED, f"xhlo does not implement PJRT_{name}")
+        function(ARGUMENTS[name].from_address(address))
+    except BaseException as error:  # Nothing may pass through the C frames that called.
+        return error_of(error)
+    return 0
+
+
+_texts: dict[bytes, Any] = {}
+
+
+def text(value: str | bytes) -> tuple[int, int]:
+    """Address and length of a string that stays where it is."""
+    raw = value.encode() if isinstance(value, str) else value
+    kept = _texts.get(raw)
+    if kept is None:
+        kept = _texts[raw] = ctypes.create_string_buffer(raw)
+    return ctypes.addressof(kept), len(raw)
+
+
+def read_text(address: int, size: int) -> str:
+    return ctypes.string_at(address, size).decode() if size else ""
+
+
+class Kept:
+    """ctypes objects that live as long as their owner, for the addresses that the API hands out."""
+
+    def __init__(self) -> None:
+        self._objects: list[Any] = []
+
+    def keep(self, made: Any) -> int:
+        self._objects.append(made)
+        return ctypes.addressof(made)
+
+    def numbers(self, values: Any, type_: Any = ctypes.c_int64) -> int:
+        """The address of an array; never null."""
+        values = tuple(values)
+        return self.keep((type_ * max(1, len(values)))(*values))
+
+    def bytes(self, value: bytes) -> int:
+        return self.keep(ctypes.create_string_buffer(value, len(value) + 1))

@@ -1,0 +1,416 @@
+"""The larger pieces of the plugin's machine code: transfers, execution, errors, and the trampolines into Python."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from ..cpu.jit import LoadedCode, compile_to_object, load
+from ..cpu.memory import default_limit
+from . import native
+from .c_api import FUNCTIONS, STRUCTURES, Semantics
+from .native import I8, I32, I64, PTR, VOID, Emitter, ir
+from .objects import OBJECTS
+
+SPEC_SLOTS = 1024
+"""Slots of the table in which machine code finds the spec of a shape (a power of two)."""
+
+SPEC_SALT = 0x9E3779B97F4A7C15
+"""An odd number whose product mixes the bits of what is hashed (2^64 / the golden ratio)."""
+
+
+def _emit_spec_lookup(e: Emitter) -> None:
+    table = e.variable("xhlo_specs", ir.ArrayType(I64, SPEC_SLOTS))
+    with e.function("xhlo_spec_slot", PTR, I32, PTR, I64) as (kind, dims, rank):
+        b = e.build
+        hash_ = b.alloca(I64)
+        b.store(b.zext(kind, I64), hash_)
+        with e.loop(rank) as index:
+            mixed = b.mul(b.add(b.load(hash_, typ=I64), e.item(dims, index)), I64(SPEC_SALT))
+            b.store(b.xor(mixed, b.lshr(mixed, I64(29))), hash_)
+        slot = b.and_(b.load(hash_, typ=I64), I64(SPEC_SLOTS - 1))
+        b.ret(b.gep(table, [slot], source_etype=I64))
+
+    with e.function("xhlo_spec_find", PTR, I32, PTR, I64) as (kind, dims, rank):
+        # The spec of an element type and a shape, or null when the table has another one in its slot.
+        b = e.build
+        slot = e.call("xhlo_spec_slot", kind, dims, rank)
+        spec = b.load(slot, typ=I64)
+        with e.when(e.is_zero(spec)):
+            b.ret(PTR(None))
+        same = b.and_(
+            b.icmp_unsigned("==", e.get(spec, "Spec.element_type"), b.zext(kind, I64)),
+            b.icmp_unsigned("==", e.get(spec, "Spec.num_dims"), rank),
+        )
+        with e.when(b.not_(same)):
+            b.ret(PTR(None))
+        with e.loop(rank) as index:
+            equal = b.icmp_unsigned("==", e.item(e.get(spec, "Spec.dims"), index), e.item(dims, index))
+            with e.when(b.not_(equal)):
+                b.ret(PTR(None))
+        b.ret(e.pointer(spec))
+
+
+def _emit_transfers(e: Emitter) -> None:
+    name = "Client_BufferFromHostBuffer"
+    with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
+        b = e.build
+
+        def read(field: str) -> Any:
+            return e.get(args, f"{name}_Args.{field}")
+
+        def leave_to_python(condition: Any) -> None:
+            with e.when(condition):
+                b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+
+        rank = read("num_dims")
+        spec = e.call("xhlo_spec_find", read("type"), e.pointer(read("dims")), rank)
+        leave_to_python(e.is_zero(e.number(spec)))
+        leave_to_python(b.not_(e.is_zero(read("device_layout"))))
+        strides = read("byte_strides")
+        has_strides = b.and_(b.not_(e.is_zero(read("num_byte_strides"))), b.not_(e.is_zero(strides)))
+        with e.when(has_strides), e.loop(rank) as index:
+            leave_to_python(b.icmp_unsigned("!=", e.item(strides, index), e.item(e.get(spec, "Spec.strides"), index)))
+        device = b.alloca(I64)
+        b.store(read("device"), device)
+        memory = read("memory")
+        with e.when(b.not_(e.is_zero(memory))):
+            b.store(e.get(memory, "Memory.device"), device)
+        data, nbytes = read("data"), e.get(spec, "Spec.nbytes")
+        ready = e.variable("xhlo_ready", ir.ArrayType(I64, 4))
+        aligned = e.is_zero(b.and_(data, I64(15)))
+        long_lived = b.icmp_unsigned(">=", read("semantics"), I32(Semantics.ZERO_COPY))
+        large = b.icmp_unsigned(">=", nbytes, I64(COPY_BELOW))
+        with e.when(b.and_(b.and_(aligned, long_lived), large)):
+            event = native.new(e, "Event", references=2)
+            storage = native.new(e, "Storage", references=1, data=data, event=event)
+            e.set(args, f"{name}_Args.buffer", e.call("xhlo_buffer_new", spec, storage, b.load(device, typ=I64)))
+            e.set(args, f"{name}_Args.done_with_host_buffer", event)
+            b.ret(PTR(None))
+        storage = e.call("xhlo_storage_new", nbytes)
+        leave_to_python(e.is_zero(e.number(storage)))
+        e.call("memcpy", e.pointer(e.get(storage, "Storage.data")), e.pointer(data), nbytes)
+        e.set(args, f"{name}_Args.buffer", e.call("xhlo_buffer_new", spec, storage, b.load(device, typ=I64)))
+        e.set(args, f"{name}_Args.done_with_host_buffer", ready)
+
+    name_to = "Buffer_ToHostBuffer"
+    with e.function(f"PJRT_{name_to}", PTR, PTR) as (args,):
+        b = e.build
+        buffer, target = e.get(args, f"{name_to}_Args.src"), e.get(args, f"{name_to}_Args.dst")
+        nbytes = e.get(e.get(buffer, "Buffer.spec"), "Spec.nbytes")
+        with e.when(e.is_zero(target)):
+            e.set(args, f"{name_to}_Args.dst_size", nbytes)
+            b.ret(PTR(None))
+        plain = e.is_zero(e.get(args, f"{name_to}_Args.host_layout"))
+        enough = b.icmp_unsigned(">=", e.get(args, f"{name_to}_Args.dst_size"), nbytes)
+        held = b.alloca(PTR)
+        b.store(PTR(None), held)
+        with e.when(b.and_(plain, enough)):
+            b.store(e.call("xhlo_buffer_hold", e.pointer(buffer)), held)
+        storage = b.load(held, typ=PTR)
+        with e.when(e.is_zero(e.number(storage))):
+            b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name_to)), args))
+        e.call("memcpy", e.pointer(target), e.pointer(e.get(buffer, "Buffer.data")), nbytes)
+        e.call("xhlo_storage_drop", storage)
+        e.set(args, f"{name_to}_Args.event", e.variable("xhlo_ready", ir.ArrayType(I64, 4)))
+
+
+COPY_BELOW = 4096
+"""Bytes of a host array below which it is copied rather than kept alive."""
+
+
+def _emit_execute(e: Emitter) -> None:
+    name = "LoadedExecutable_Execute"
+    with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
+        b = e.build
+
+        def leave_to_python() -> None:
+            b.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+
+        program = e.get(args, f"{name}_Args.executable")
+
+        def of_program(field: str) -> Any:
+            return e.get(program, f"LoadedExecutable.{field}")
+
+        count, results = of_program("num_inputs"), of_program("num_outputs")
+        ours = b.and_(
+            b.icmp_unsigned("==", of_program("direct"), I64(1)),
+            b.and_(
+                b.icmp_unsigned("==", e.get(args, f"{name}_Args.num_devices"), I64(1)),
+                b.icmp_unsigned("==", e.get(args, f"{name}_Args.num_args"), count),
+            ),
+        )
+        options = e.get(args, f"{name}_Args.options")
+        restricted = b.and_(
+            b.icmp_unsigned("==", of_program("has_donations"), I64(1)),
+            b.not_(e.is_zero(e.get(options, "ExecuteOptions.num_non_donatable_input_indices"))),
+        )
+        with e.when(b.or_(b.not_(ours), restricted)):
+            leave_to_python()
+        pointers = b.alloca(I64, b.add(b.add(count, results), I64(1)))
+        storages = b.alloca(I64, b.add(b.add(count, results), I64(1)))
+        arguments = e.item(e.get(args, f"{name}_Args.argument_lists"), 0)
+        outputs = e.item(e.get(args, f"{name}_Args.output_lists"), 0)
+
+        def drop_first(how_many: Any) -> None:
+            with e.loop(how_many) as index:
+                e.call("xhlo_storage_drop", e.pointer(e.item(storages, index)))
+
+        with e.loop(count) as index:
+            buffer = e.item(arguments, index)
+            storage = e.call("xhlo_buffer_hold", e.pointer(buffer))
+            e.put(storages, index, e.number(storage))
+            e.put(pointers, index, e.get(buffer, "Buffer.data"))
+            alike = b.icmp_unsigned("==", e.get(buffer, "Buffer.spec"), e.item(of_program("input_specs"), index))
+            alive = b.not_(e.is_zero(e.number(storage)))
+            with e.when(b.not_(b.and_(alike, alive))):
+                with e.when(alive):
+                    e.call("xhlo_storage_drop", storage)
+                drop_first(index)
+                leave_to_python()
+        with e.loop(results) as index:
+            at = b.add(count, index)
+            storage = e.call("xhlo_storage_new", e.get(e.item(of_program("output_specs"), index), "Spec.nbytes"))
+            with e.when(e.is_zero(e.number(storage))):
+                drop_first(at)
+                leave_to_python()
+            e.put(storages, at, e.number(storage))
+            e.put(pointers, at, e.get(storage, "Storage.data"))
+        scratch = b.alloca(PTR)
+        b.store(PTR(None), scratch)
+        capacity = of_program("arena_bytes")
+        with e.when(b.not_(e.is_zero(capacity))):
+            arena = e.call("xhlo_allocate", capacity)
+            with e.when(e.is_zero(e.number(arena))):
+                drop_first(b.add(count, results))
+                leave_to_python()
+            b.store(arena, scratch)
+        e.put(pointers, b.add(count, results), e.number(b.load(scratch, typ=PTR)))
+        e.call_pointer(of_program("entry"), VOID, pointers)
+        with e.when(b.not_(e.is_zero(capacity))):
+            e.call("xhlo_free", b.load(scratch, typ=PTR), capacity)
+        drop_first(count)
+        with e.when(b.icmp_unsigned("==", of_program("has_donations"), I64(1))), e.loop(count) as index:
+            flags = e.pointer(of_program("donated"))
+            donated = b.load(b.gep(flags, [index], source_etype=I8), typ=I8)
+            with e.when(b.not_(e.is_zero(donated))):
+                e.call("xhlo_buffer_delete", e.pointer(e.item(arguments, index)))
+        with e.loop(results) as index:
+            spec = e.pointer(e.item(of_program("output_specs"), index))
+            storage = e.pointer(e.item(storages, b.add(count, index)))
+            made = e.call("xhlo_buffer_new", spec, storage, of_program("device"))
+            e.put(outputs, index, e.number(made))
+        events = e.get(args, f"{name}_Args.device_complete_events")
+        with e.when(b.not_(e.is_zero(events))):
+            e.put(events, 0, e.number(e.variable("xhlo_ready", ir.ArrayType(I64, 4))))
+
+
+def _emit_errors(e: Emitter) -> None:
+    table = e.variable("xhlo_error_functions", ir.ArrayType(I64, 7))
+    with e.function("xhlo_error_new", PTR, I64, PTR, I64) as (code, text, size):
+        b = e.build
+        copy = e.call("malloc", b.add(size, I64(1)))
+        e.call("memcpy", copy, text, size)
+        b.store(I8(0), b.gep(copy, [size], source_etype=I8))
+        b.ret(native.new(e, "Error", function_table=table, code=code, message=copy, size=size))
+
+    with e.function("xhlo_error_destroy", VOID, PTR) as (error,):
+        with e.when(e.is_zero(e.number(error))):
+            e.build.ret_void()
+        e.call("free", e.pointer(e.get(error, "Error.message")))
+        e.call("free", error)
+    with e.function("xhlo_error_message", VOID, PTR, PTR, PTR) as (error, message, size):
+        e.put(message, 0, e.get(error, "Error.message"))
+        e.put(size, 0, e.get(error, "Error.size"))
+    with e.function("xhlo_error_code", I32, PTR) as (error,):
+        e.build.ret(e.build.trunc(e.get(error, "Error.code"), I32))
+    with e.function("xhlo_error_payloads", VOID, PTR, PTR, PTR):
+        pass
+    with e.function("xhlo_nothing", VOID, PTR):
+        # The deleter of what lives on anyway.
+        pass
+    with e.function("PJRT_Error_Destroy", VOID, PTR) as (args,):
+        e.call("xhlo_error_destroy", e.pointer(e.get(args, "Error_Destroy_Args.error")))
+    with e.function("PJRT_Error_Message", VOID, PTR) as (args,):
+        error = e.pointer(e.get(args, "Error_Message_Args.error"))
+        places = (e.place(args, f"Error_Message_Args.{field}") for field in ("message", "message_size"))
+        e.call("xhlo_error_message", error, *places)
+    with e.function("PJRT_Error_GetCode", PTR, PTR) as (args,):
+        code = e.call("xhlo_error_code", e.pointer(e.get(args, "Error_GetCode_Args.error")))
+        e.set(args, "Error_GetCode_Args.code", code)
+    with e.function("PJRT_Error_ForEachPayload", PTR, PTR):
+        pass
+
+
+def _emit_user_data(e: Emitter) -> None:
+    """What jaxlib hangs on memories: a short list each."""
+
+    def find(memory: Any, key: Any) -> Any:
+        b = e.build
+        entry = b.alloca(I64)
+        b.store(e.get(memory, "Memory.user_data"), entry)
+
+        def is_other() -> Any:
+            at = b.load(entry, typ=I64)
+            wanted = e.variable("xhlo_no_user_data", ir.ArrayType(I64, 4))
+            safe = b.select(e.is_zero(at), e.number(wanted), at)
+            differs = b.icmp_unsigned("!=", e.get(safe, "UserData.key"), e.number(key))
+            return b.and_(b.not_(e.is_zero(at)), differs)
+
+        with e.repeat(is_other):
+            b.store(e.get(b.load(entry, typ=I64), "UserData.next"), entry)
+        return b.load(entry, typ=I64)
+
+    with e.function("xhlo_memory_get", PTR, PTR, PTR) as (memory, key):
+        b = e.build
+        found = b.alloca(I64)
+        b.store(I64(0), found)
+        with e.locked(e.place(memory, "Memory.lock")):
+            entry = find(memory, key)
+            with e.when(b.not_(e.is_zero(entry))):
+                b.store(e.get(entry, "UserData.value"), found)
+        b.ret(e.pointer(b.load(found, typ=I64)))
+
+    with e.function("xhlo_memory_set", VOID, PTR, PTR, PTR, PTR) as (memory, key, value, destructor):
+        b = e.build
+        old_value, old_destructor = b.alloca(I64), b.alloca(I64)
+        b.store(I64(0), old_value)
+        b.store(I64(0), old_destructor)
+        with e.locked(e.place(memory, "Memory.lock")):
+            entry = find(memory, key)
+            with b.if_else(e.is_zero(entry)) as (missing, there):
+                with missing:
+                    fields = {"key": key, "value": value, "destructor": destructor}
+                    made = native.new(e, "UserData", **fields, next=e.get(memory, "Memory.user_data"))
+                    e.set(memory, "Memory.user_data", made)
+                with there:
+                    b.store(e.get(entry, "UserData.value"), old_value)
+                    b.store(e.get(entry, "UserData.destructor"), old_destructor)
+                    e.set(entry, "UserData.value", value)
+                    e.set(entry, "UserData.destructor", destructor)
+        destroys = b.load(old_destructor, typ=I64)
+        with e.when(b.not_(e.is_zero(destroys))):
+            e.call_pointer(destroys, VOID, b.load(old_value, typ=I64))
+
+
+_PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Fetch", "PyErr_Restore")
+
+
+def _emit_entry(e: Emitter) -> None:
+    """`xhlo_enter(function, args)`: into Python and back."""
+    e.declare("PyGILState_Ensure", I32)
+    e.declare("PyGILState_Release", VOID, I32)
+    e.declare("PyErr_Fetch", VOID, PTR, PTR, PTR)
+    e.declare("PyErr_Restore", VOID, PTR, PTR, PTR)
+    with e.function("xhlo_enter", PTR, I32, PTR) as (number, args):
+        b = e.build
+        dispatcher = b.load(e.variable("xhlo_dispatcher"), typ=I64)
+        with e.when(e.is_zero(dispatcher)):
+            b.ret(PTR(None))
+        state = e.call("PyGILState_Ensure")
+        pending = [b.alloca(PTR) for _ in range(3)]
+        e.call("PyErr_Fetch", *pending)
+        error = e.call_pointer(dispatcher, PTR, number, args)
+        e.call("PyErr_Restore", *(b.load(each, typ=PTR) for each in pending))
+        e.call("PyGILState_Release", state)
+        b.ret(error)
+
+
+def _emit_stubs(e: Emitter, names: Sequence[str]) -> None:
+    for name in names:
+        with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
+            e.build.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
+
+
+DIRECT = (
+    "Error_Destroy Error_Message Error_GetCode Error_ForEachPayload "
+    "Event_Destroy Event_IsReady Event_Error Event_Await Event_OnReady "
+    "Buffer_ElementType Buffer_Dimensions Buffer_UnpaddedDimensions Buffer_DynamicDimensionIndices "
+    "Buffer_GetMemoryLayout Buffer_OnDeviceSizeInBytes Buffer_Device Buffer_Memory Buffer_Delete Buffer_IsDeleted "
+    "Buffer_Destroy Buffer_IsOnCpu Buffer_ReadyEvent Buffer_UnsafePointer Buffer_IncreaseExternalReferenceCount "
+    "Buffer_DecreaseExternalReferenceCount Buffer_OpaqueDeviceMemoryDataPointer "
+    "Client_BufferFromHostBuffer Buffer_ToHostBuffer LoadedExecutable_Execute"
+).split()
+"""The functions of the API that machine code serves; the last three leave the unusual to Python."""
+
+_EXPORTS = (
+    "xhlo_storage_new xhlo_storage_drop xhlo_buffer_new xhlo_buffer_hold xhlo_buffer_delete xhlo_error_new "
+    "xhlo_error_destroy xhlo_error_message xhlo_error_code xhlo_error_payloads xhlo_memory_get xhlo_memory_set "
+    "xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_event_set xhlo_allocate xhlo_free"
+).split()
+
+_VARIABLES = ("xhlo_ready", "xhlo_dispatcher", "xhlo_error_functions", "xhlo_pool_limit", "xhlo_pool_kept")
+
+
+def emit() -> str:
+    """The module as LLVM IR text."""
+    e = Emitter()
+    native.emit_memory(e)
+    native.emit_events(e)
+    native.emit_buffers(e)
+    native.emit_buffer_questions(e)
+    _emit_entry(e)
+    _emit_spec_lookup(e)
+    _emit_transfers(e)
+    _emit_execute(e)
+    _emit_errors(e)
+    _emit_user_data(e)
+    _emit_stubs(e, [name for name in FUNCTIONS if name not in DIRECT])
+    return str(e.module)
+
+
+class Native:
+    """The loaded machine code; its functions are attributes: `native.buffer_new(spec, storage, device)`."""
+
+    def __init__(self) -> None:
+        symbols = (*(f"PJRT_{name}" for name in FUNCTIONS), *_EXPORTS, *_VARIABLES)
+        imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}
+        self._code: LoadedCode = load(compile_to_object(emit(), level=1), symbols, imports)
+        for name in _EXPORTS:
+            result = None if name in _WITHOUT_RESULT else ctypes.c_int64
+            kind = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * _ARITY[name])
+            setattr(self, name.removeprefix("xhlo_"), kind(self._code.address(name)))
+        self.variable("pool_limit").value = default_limit()
+        functions = STRUCTURES["ErrorFunctionTable"].from_address(self.address("error_functions"))
+        functions.struct_size = ctypes.sizeof(functions)
+        functions.instance_size = ctypes.sizeof(OBJECTS["Error"])
+        for field, name in (
+            ("destroy", "destroy"), ("message", "message"), ("get_code", "code"), ("for_each_payload", "payloads")
+        ):  # fmt: skip
+            setattr(functions, field, self.address(f"error_{name}"))
+
+    def address(self, name: str) -> int:
+        """Of a function or a variable, without its prefix."""
+        return self._code.address(f"xhlo_{name}")
+
+    def entry(self, name: str) -> int:
+        """The address of a function of the API."""
+        return self._code.address(f"PJRT_{name}")
+
+    def variable(self, name: str) -> Any:
+        """A 64-bit variable as a ctypes object."""
+        return ctypes.c_int64.from_address(self.address(name))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+_ARITY = {
+    "xhlo_storage_new": 1, "xhlo_storage_drop": 1, "xhlo_buffer_new": 3, "xhlo_buffer_hold": 1,
+    "xhlo_buffer_delete": 1, "xhlo_error_new": 3, "xhlo_error_destroy": 1, "xhlo_error_message": 3,
+    "xhlo_error_code": 1, "xhlo_error_payloads": 3, "xhlo_memory_get": 2, "xhlo_memory_set": 4, "xhlo_spec_slot": 3,
+    "xhlo_nothing": 1,
+    "xhlo_capacity": 1, "xhlo_event_set": 1, "xhlo_allocate": 1, "xhlo_free": 2,
+}  # fmt: skip
+_WITHOUT_RESULT = {
+    "xhlo_storage_drop", "xhlo_buffer_delete", "xhlo_error_destroy", "xhlo_error_message", "xhlo_error_payloads",
+    "xhlo_memory_set", "xhlo_event_set", "xhlo_nothing", "xhlo_free",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def loaded() -> Native:
+    """The machine code of this process, compiled at first use."""
+    return Native()

@@ -1,0 +1,43 @@
+"""The plugin itself: the table of the API in the capsule that JAX takes, and its end before the interpreter's."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+from . import arrays as arrays
+from . import client as client
+from . import executables as executables
+from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
+from .entries import dispatch
+from .native_calls import Native, loaded
+
+_DISPATCHER = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int32, ctypes.c_int64)
+"""Called by a trampoline that holds the interpreter's lock."""
+
+
+class Plugin:
+    """`api`, the table; `capsule`, the same for `xla_bridge.register_plugin`. They live as long as the process."""
+
+    def __init__(self) -> None:
+        native: Native = loaded()
+        self._dispatcher = _DISPATCHER(dispatch)
+        native.variable("dispatcher").value = ctypes.cast(self._dispatcher, ctypes.c_void_p).value or 0
+        # Buffers that outlive the interpreter must not call into it.
+        atexit.register(lambda: setattr(native.variable("dispatcher"), "value", 0))
+        self.api = Api(struct_size=ctypes.sizeof(Api))
+        self.api.version = Version(struct_size=ctypes.sizeof(Version), major=MAJOR, minor=MINOR)
+        for name in FUNCTIONS:
+            setattr(self.api, name, native.entry(name))
+        new_capsule: Any = ctypes.pythonapi.PyCapsule_New
+        new_capsule.restype = ctypes.py_object
+        new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        self._name = b"pjrt_c_api"
+        self.capsule: Any = new_capsule(ctypes.addressof(self.api), self._name, None)
+
+
+@lru_cache(maxsize=1)
+def plugin() -> Plugin:
+    return Plugin()

@@ -1,0 +1,178 @@
+"""From the program that JAX hands over to an executable: reading, what its attributes ask, compiling, dumping."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
+
+from ...hlo_dialect.collection import paused_gc
+from ...hlo_dialect.diagnostics import DiagnosticError
+from ...passes.timing import Timing
+from ..compile import parse_source, text_at
+from ..cpu.executable import Executable
+from ..registry import CPU
+from ..source import Source
+from .c_api import Code
+from .entries import PluginError
+from .protos import CompileOptions
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+
+DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
+"""Argument attributes by which JAX gives a buffer away."""
+
+
+@dataclass
+class Compiled:
+    """An executable and what the plugin has to know of its program."""
+
+    executable: Executable
+    name: str
+    donated: list[bool]
+    """Of each argument, whether its buffer may be taken."""
+    source: str
+    """StableHLO text."""
+    options: CompileOptions = field(default_factory=CompileOptions)
+
+
+def read_artifact(code: bytes, form: str, locations: bool) -> str:
+    """
+    The StableHLO text of what JAX serialized: a portable artifact.
+
+    Raises PluginError for other forms, and where jaxlib cannot read it.
+    """
+    if form != "mlir":
+        raise PluginError(Code.UNIMPLEMENTED, f"xhlo compiles programs of the format 'mlir', not '{form}'")
+    import jaxlib.mlir.ir as mlir
+    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+    ir: Any = mlir
+    with ir.Context() as context:
+        for dialect in (stablehlo, chlo, sdy):
+            cast("Any", dialect).register_dialect(context)
+        try:
+            module = stablehlo.deserialize_portable_artifact(context, code)
+        except Exception as error:
+            raise PluginError(Code.INVALID_ARGUMENT, f"the program cannot be deserialized: {error}") from None
+        return module.operation.get_asm(enable_debug_info=locations)
+
+
+def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compiled:
+    """
+    The executable of a serialized program.
+
+    Raises DiagnosticError, located in the Python source where JAX says it, for a program that cannot be compiled.
+    """
+    text = read_artifact(code, form, locations=False)
+    try:
+        return compile_text(text, options)
+    except DiagnosticError:
+        # Reading locations costs more than compiling without; now they are wanted.
+        compile_text(read_artifact(code, form, locations=True), options)
+        raise
+
+
+def compile_text(text: str, options: CompileOptions) -> Compiled:
+    """The executable of StableHLO text. Raises DiagnosticError."""
+    from ...hlo_dialect.dialect import make_context
+
+    source = Source(text, "<jax>")
+    timing = Timing()
+    with paused_gc():
+        ctx = make_context()
+        with timing.stage("read"):
+            module = parse_source(source, ctx)
+        name = module.sym_name.data if module.sym_name is not None else "main"
+        donated = donations(module)
+        dump(name, source)
+        executable = CPU.build(ctx, module, timing, False, text_maker(source))
+        executable.source = source
+    return Compiled(executable, name, donated, text, options)
+
+
+def text_maker(source: Source) -> Callable[[str], str]:
+    """What gives the program's text at a stage."""
+    return lambda stage: text_at(source, CPU, stage)
+
+
+def donations(module: ModuleOp) -> list[bool]:
+    """Of each argument of @main, whether JAX donates it."""
+    main = next(
+        (op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == "main"), None
+    )
+    if main is None:
+        return []
+    count = len(main.function_type.inputs.data)
+    if main.arg_attrs is None:
+        return [False] * count
+    return [_is_donated(entry) for entry in cast("ArrayAttr[DictionaryAttr]", main.arg_attrs).data]
+
+
+def _is_donated(attributes: DictionaryAttr) -> bool:
+    donor: Attribute | None = attributes.data.get(DONOR)
+    return ALIAS in attributes.data or (isinstance(donor, IntegerAttr) and bool(donor.value.data))
+
+
+DUMP_VARIABLE = "XHLO_DUMP_TO"
+DUMP_PASS_VARIABLE = "XHLO_DUMP_PASS_RE"
+_dumped = itertools.count()
+_STAGES = {"hlo": "mlir", "fused": "mlir", "linalg": "mlir", "loops": "mlir", "llvm": "ll", "asm": "s"}
+
+
+def dump(name: str, source: Source) -> None:
+    """
+    With XHLO_DUMP_TO set, write the program into that folder at every stage, and after every pass whose name
+    XHLO_DUMP_PASS_RE matches: `module_0003.jit_f.fused.mlir`, `module_0003.jit_f.after_07_cse.mlir`.
+
+    What a failing stage would have written is left out. Raises PluginError for a folder that cannot be written.
+    """
+    folder = os.environ.get(DUMP_VARIABLE)
+    if not folder:
+        return
+    stem = f"module_{next(_dumped):04}.{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}"
+    try:
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        (target / f"{stem}.input.mlir").write_text(source.text)
+        _dump_passes(target, stem, source)
+        for stage, suffix in _STAGES.items():
+            try:
+                (target / f"{stem}.{stage}.{suffix}").write_text(text_at(source, CPU, stage))
+            except DiagnosticError:
+                return
+    except OSError as error:
+        raise PluginError(Code.FAILED_PRECONDITION, f"{DUMP_VARIABLE}={folder}: {error}") from None
+
+
+def _dump_passes(target: Path, stem: str, source: Source) -> None:
+    pattern = os.environ.get(DUMP_PASS_VARIABLE)
+    if not pattern:
+        return
+    from ...hlo_dialect.dialect import make_context
+    from ...hlo_dialect.printing import print_module
+    from ...passes.pipelines import FRONT, FUSE
+    from ..compile import run_passes
+
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise PluginError(Code.INVALID_ARGUMENT, f"{DUMP_PASS_VARIABLE}={pattern}: {error}") from None
+    ctx = make_context()
+    module = parse_source(source, ctx)
+    for number, spec in enumerate((*FRONT, *FUSE, *CPU.passes_between(None, CPU.last_stage))):
+        try:
+            run_passes(ctx, module, (spec,))
+        except DiagnosticError:
+            return
+        if wanted.search(spec):
+            name = re.sub(r"[^A-Za-z0-9-]+", "_", spec).strip("_")
+            (target / f"{stem}.after_{number:02}_{name}.mlir").write_text(print_module(module))

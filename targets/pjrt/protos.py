@@ -1,0 +1,131 @@
+"""
+The few protocol buffers that the PJRT C API carries, read and written by their wire format.
+
+The messages are those of openxla/xla: CompileOptionsProto and ExecutableBuildOptionsProto in
+xla/pjrt/proto/compile_options.proto, DeviceAssignmentProto in xla/xla_data.proto.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from .c_api import Code
+from .entries import PluginError
+
+_VARINT, _I64, _BYTES, _I32 = 0, 1, 2, 5
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise PluginError(Code.INVALID_ARGUMENT, "a serialized message is cut off")
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def parse(data: bytes) -> dict[int, list[int | bytes]]:
+    """The fields of a message by their numbers: varints as numbers, the rest as bytes. Raises PluginError."""
+    fields: dict[int, list[int | bytes]] = defaultdict(list)
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, kind = key >> 3, key & 7
+        if kind == _VARINT:
+            value, at = _varint(data, at)
+            fields[number].append(value)
+            continue
+        if kind == _BYTES:
+            size, at = _varint(data, at)
+        elif kind in (_I64, _I32):
+            size = 8 if kind == _I64 else 4
+        else:
+            raise PluginError(Code.INVALID_ARGUMENT, f"a serialized message has a field of wire type {kind}")
+        if at + size > len(data):
+            raise PluginError(Code.INVALID_ARGUMENT, "a serialized message is cut off")
+        fields[number].append(data[at : at + size])
+        at += size
+    return fields
+
+
+def _number(fields: dict[int, list[int | bytes]], number: int, default: int = 0) -> int:
+    values = [value for value in fields.get(number, ()) if isinstance(value, int)]
+    return values[-1] if values else default
+
+
+def _messages(fields: dict[int, list[int | bytes]], number: int) -> list[bytes]:
+    return [value for value in fields.get(number, ()) if isinstance(value, bytes)]
+
+
+def _numbers(fields: dict[int, list[int | bytes]], number: int) -> list[int]:
+    """A repeated number, packed or not."""
+    found: list[int] = []
+    for value in fields.get(number, ()):
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            one, at = _varint(value, at)
+            found.append(one)
+    return found
+
+
+def encode_varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))
+
+
+def encode_number(number: int, value: int) -> bytes:
+    return encode_varint(number << 3 | _VARINT) + encode_varint(value)
+
+
+def encode_bytes(number: int, value: bytes) -> bytes:
+    return encode_varint(number << 3 | _BYTES) + encode_varint(len(value)) + value
+
+
+@dataclass
+class CompileOptions:
+    """What of the options of a compilation the plugin heeds."""
+
+    num_replicas: int = 1
+    num_partitions: int = 1
+    devices: list[list[int]] = field(default_factory=list[list[int]])
+    """`devices[replica][partition]`: device ids; empty where JAX leaves the choice to the execution."""
+    serialized: bytes = b""
+
+    @property
+    def device_ids(self) -> list[int]:
+        """All devices of the program, replica by replica."""
+        return [id_ for row in self.devices for id_ in row]
+
+    @property
+    def device_assignment(self) -> bytes:
+        """As a DeviceAssignmentProto."""
+        columns = [
+            encode_bytes(1, b"".join(encode_varint(id_) for id_ in column))
+            for column in zip(*self.devices, strict=True)
+        ]
+        counts = encode_number(1, self.num_replicas) + encode_number(2, self.num_partitions)
+        return counts + b"".join(encode_bytes(3, column) for column in columns)
+
+
+def read_compile_options(data: bytes) -> CompileOptions:
+    """Of a CompileOptionsProto. Raises PluginError for bytes that are none."""
+    (build,) = _messages(parse(data), 3)[-1:] or (b"",)
+    fields = parse(build)
+    options = CompileOptions(
+        num_replicas=max(1, _number(fields, 4, 1)), num_partitions=max(1, _number(fields, 5, 1)), serialized=data
+    )
+    assignment = _messages(fields, 9)
+    if assignment:
+        columns = [_numbers(parse(column), 1) for column in _messages(parse(assignment[-1]), 3)]
+        options.devices = [list(row) for row in zip(*columns, strict=True)]
+    return options
