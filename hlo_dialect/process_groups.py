@@ -284,7 +284,7 @@ class ReplicaGroupMeshAxesAttr(ParametrizedAttribute):
 ReplicaGroups: TypeAlias = DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr
 
 
-def _split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[list[int], list[int]]:
+def split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[list[int], list[int]]:
     """
     The mesh's sizes with every partly used axis cut into pieces, and which of the pieces `axes` name, in their order.
 
@@ -314,7 +314,7 @@ def _split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[lis
 
 def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
     """The groups of devices that the axes stand for. Raises VerifyException where there is no mesh that they fit."""
-    mesh = _mesh_of(attr.mesh, user)
+    mesh = find_mesh(attr.mesh, user)
     mesh.verify_mesh()
     sizes = mesh.sizes()
     axes: list[AxisRefAttr] = []
@@ -324,7 +324,7 @@ def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
         if axis.axis_name.data not in sizes:
             raise VerifyException(f'the mesh has no axis "{axis.axis_name.data}"')
         axes.append(axis)
-    pieces, chosen = _split_axes(sizes, axes)
+    pieces, chosen = split_axes(sizes, axes)
     devices = mesh.devices().reshape(pieces)
     others = [piece for piece in range(len(pieces)) if piece not in chosen]
     length = math.prod(pieces[piece] for piece in chosen)
@@ -332,7 +332,7 @@ def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
     return tuple(tuple(int(device) for device in row) for row in rows)
 
 
-def _mesh_of(mesh: Attribute, user: Operation) -> Mesh:
+def find_mesh(mesh: Attribute, user: Operation) -> Mesh:
     """The mesh itself, or what the symbol names in a surrounding module."""
     if isinstance(mesh, Mesh):
         return mesh

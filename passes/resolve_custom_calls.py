@@ -12,6 +12,9 @@ from ..hlo_dialect.check_calls import is_check
 from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.sharding import ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
+
+_HANDLED = (CustomCallOp, ManualComputationOp, SameValueOp, ShardingGroupOp)
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class ResolveCustomCallsPass(HloPass):
 
     Before: `%1 = hlo.custom_call @Sharding(%0)`, `%2 = hlo.custom_call @lapack_spotrf_ffi(%1)`
     After:  the second call alone, of %0: the function that is registered for its target runs when the program does
+    What says how arrays are split between devices vanishes; computations of several devices are refused.
     Assumes: the level after inline and flatten-tuples: operands and results are tensors. Checks stay as they are.
     Leaves: custom calls of functions only.
     """
@@ -28,9 +32,12 @@ class ResolveCustomCallsPass(HloPass):
     name = "resolve-custom-calls"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        waiting = [op for op in module.walk() if isinstance(op, CustomCallOp)]
+        waiting = [op for op in module.walk() if isinstance(op, _HANDLED)]
         while waiting:
             op = waiting.pop()
+            if not isinstance(op, CustomCallOp):
+                erase_sharding(op)
+                continue
             if is_check(op):
                 continue
             target = target_of(op)

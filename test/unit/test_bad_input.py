@@ -295,7 +295,7 @@ DEPTH = {
     "locations": (f"module {{\n}} loc({'callsite(' * 20_000}", "locations are nested more than"),
     "fused_locations": (f"module {{\n}} loc({'fused[' * 20_000}", "locations are nested more than"),
     "affine_expressions": (f"module attributes {{a = affine_map<(d0) -> ({'(' * 20_000}", "nested too deeply"),
-    "opaque": (f"module attributes {{a = #sdy.sharding<{'<' * 20_000}", "end of file|nesting"),
+    "opaque": (f"module attributes {{a = #sdy.op_sharding_rule<{'<' * 20_000}", "end of file|nesting"),
     "alias_chain": (
         "module {\n} loc(#loc1)\n"
         + "".join(f"#loc{index} = loc(callsite(#loc{index + 1} at unknown))\n" for index in range(1, 20_000)),
