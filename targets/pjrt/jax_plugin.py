@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
-
-
-def initialize() -> None:
-    """Register the platform "xhlo" with JAX, behind its own: JAX uses it when JAX_PLATFORMS names it."""
-    import jax._src.xla_bridge as xla_bridge  # pyright: ignore[reportMissingTypeStubs]
-    from jax._src.interpreters import mlir  # pyright: ignore[reportMissingTypeStubs]
-
-    from .client import PLATFORM
-    from .plugin import plugin
-
-    bridge: Any = xla_bridge
-    donating: list[str] = mlir._platforms_with_donation  # pyright: ignore
-    if PLATFORM not in donating:
-        donating.append(PLATFORM)
-    bridge._nonexperimental_plugins.add(PLATFORM)
-    bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=plugin().capsule)
-
 
 PRIORITY = -100
 """Below the platform cpu's 0: installing xhlo changes no program."""
+
+
+def initialize() -> None:
+    """
+    Register the platform "xhlo" with JAX: JAX uses it where JAX_PLATFORMS names it.
+
+    Where JAX_PLATFORMS names other platforms only, nothing is loaded.
+    """
+    from .client import PLATFORM
+
+    named = os.environ.get("JAX_PLATFORMS", "")
+    if named and PLATFORM not in named.split(","):
+        return
+
+    import jax._src.xla_bridge as xla_bridge
+    from jax._src.interpreters import mlir
+
+    from .jax_lowerings import install_callbacks, share_cpu_rules
+    from .plugin import plugin
+
+    bridge: Any = xla_bridge
+    if PLATFORM in bridge._backend_factories:
+        return
+    donating: Any = mlir._platforms_with_donation
+    donating.append(PLATFORM)
+    share_cpu_rules()
+    install_callbacks()
+    bridge._nonexperimental_plugins.add(PLATFORM)
+    bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=plugin().capsule)

@@ -1,0 +1,143 @@
+"""
+What JAX writes for this platform where it differs between platforms.
+
+JAX has rules for the platform cpu that call LAPACK and the like by name (`lapack_ssyevd_ffi`); xhlo implements those
+targets, so the rules serve it too. Functions of Python that a program calls back are custom calls of a target of ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections import ChainMap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...hlo_dialect.custom_calls.call import CustomCall
+from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
+from ...hlo_dialect.types import Array
+from .client import PLATFORM
+
+CALLBACK_TARGET = "xhlo_python_callback"
+
+
+class _Callback:
+    """A function that programs call back: kept by the executables of those programs."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+
+_callbacks: weakref.WeakValueDictionary[int, _Callback] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def _call_back(call: CustomCall, *operands: Array) -> tuple[Any, ...]:
+    """The meaning of the custom call: the function with that number."""
+    found = _callbacks.get(int(call.attributes["index"]))
+    if found is None:
+        raise RuntimeError("the function that the program calls back belongs to another process, or is gone")
+    return tuple(found.function(*operands))
+
+
+def share_cpu_rules() -> None:
+    """Let lowering rules of the platform cpu serve ours, those registered later too."""
+    from jax._src.interpreters import mlir
+
+    rules: Any = mlir._platform_specific_lowerings
+    if not isinstance(rules.get(PLATFORM), ChainMap):
+        rules[PLATFORM] = ChainMap(rules.get(PLATFORM, {}), rules["cpu"])
+
+
+_installing = threading.Lock()
+
+
+def install_callbacks() -> None:
+    """Let pure_callback, io_callback, debug.callback and debug.print work on our platform."""
+    from jax._src import callback, debugging
+
+    modules: tuple[Any, Any] = (callback, debugging)
+    with _installing:
+        if REGISTRY.find(CALLBACK_TARGET) is not None:
+            return
+        REGISTRY.add(CustomCallTarget(CALLBACK_TARGET, _call_back))
+        others = modules[0].emit_python_callback
+
+        def emit(ctx: Any, function: Any, token: Any, operands: Any, *rest: Any, **options: Any) -> Any:
+            if tuple(ctx.module_context.platforms) != (PLATFORM,):
+                return others(ctx, function, token, operands, *rest, **options)
+            return _emit(ctx, function, token, operands, *rest, **options)
+
+        modules[0].emit_python_callback = emit
+        modules[0].xb = _Bridge(modules[0].xb)
+        modules[1].xla_bridge = _Bridge(modules[1].xla_bridge)
+
+
+def _emit(
+    ctx: Any,
+    function: Callable[..., Sequence[Any]],
+    token: Any,
+    operands: Sequence[Any],
+    operand_avals: Sequence[Any],
+    result_avals: Sequence[Any],
+    *,
+    has_side_effect: bool,
+    returns_token: bool = True,
+    partitioned: bool = False,
+    sharding: Any = None,
+) -> tuple[Any, Any, Any]:
+    """As JAX's emit_python_callback: the results, the token after the call, and what keeps the function alive."""
+    import numpy as np
+    from jax._src import core, dtypes, ffi
+    from jax._src.interpreters import mlir
+
+    def checked(*arguments: Any) -> tuple[Any, ...]:
+        values = [dtypes.canonicalize_value(np.asarray(value)) for value in function(*arguments)]
+        if len(values) != len(result_avals):
+            raise RuntimeError(f"the callback returned {len(values)} arrays; {len(result_avals)} were promised")
+        for index, (value, aval) in enumerate(zip(values, result_avals, strict=True)):
+            if (value.shape, value.dtype) != (aval.shape, aval.dtype):
+                raise RuntimeError(
+                    f"result {index} of the callback has shape {value.shape} and dtype {value.dtype}; promised were "
+                    f"{aval.shape} and {aval.dtype}"
+                )
+        return tuple(values)
+
+    number = next(_numbers)
+    kept = _callbacks[number] = _Callback(checked)
+    ctx.module_context.add_keepalive(kept)
+    if token:
+        abstract: Any = core.abstract_token
+        ctx = ctx.replace(avals_in=[abstract, *ctx.avals_in], avals_out=[abstract, *ctx.avals_out])
+        operands = [token, *operands]
+    build: Any = ffi.build_ffi_lowering_function(CALLBACK_TARGET, has_side_effect=has_side_effect)
+    call = build(ctx, *operands, index=np.int64(number))
+    if sharding is not None:
+        mlir.set_sharding(ctx.module_context, call, sharding)
+    results = list(call.results)
+    if token:
+        token, *results = results
+    return results, token, kept
+
+
+class _Bridge:
+    """
+    JAX's xla_bridge as its callbacks see it.
+
+    They hand their arguments over on a device of the platform cpu; where JAX_PLATFORMS leaves that out, on ours.
+    """
+
+    def __init__(self, module: Any):
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def local_devices(self, *arguments: Any, backend: Any = None, **options: Any) -> Any:
+        try:
+            return self._module.local_devices(*arguments, backend=backend, **options)
+        except RuntimeError:
+            if backend != "cpu":
+                raise
+            return self._module.local_devices(*arguments, backend=PLATFORM, **options)
