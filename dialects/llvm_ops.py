@@ -4,7 +4,8 @@ Operations of the llvm dialect that xDSL lacks, and two of its own in a form tha
 Facts that LLVM keeps as metadata travel as plain attributes:
 
 - `access_groups = array<i64: 0>` on llvm.load, llvm.store and intrinsic calls: the parallel loops they belong to;
-- `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop.
+- `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop; `unroll = 0`
+  unrolls it wholly, `unroll = 1` not at all.
 """
 
 from __future__ import annotations

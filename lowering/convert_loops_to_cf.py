@@ -22,8 +22,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from .loop_unrolling import UNROLL, mark_small_loops
 
-LOOP_ATTRIBUTES = ("xhlo.parallel", "xhlo.vectorize", "xhlo.unroll")
+LOOP_ATTRIBUTES = ("xhlo.parallel", "xhlo.vectorize", UNROLL)
 """Facts about a loop that its closing branch keeps."""
 
 _I1 = IntegerType(1)
@@ -43,7 +44,7 @@ class ConvertLoopsToCfPass(HloPass):
     After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)
             ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
     Leaves: no scf. What a loop says of itself (xhlo.parallel, xhlo.unroll, xhlo.vectorize) stands on the branch that
-    closes it.
+    closes it; small loops of known bounds are marked to be unrolled (see loop_unrolling.py).
     """
 
     name = "convert-loops-to-cf"
@@ -53,6 +54,7 @@ class ConvertLoopsToCfPass(HloPass):
         for op in module.body.block.ops:
             if isinstance(op, func.FuncOp):
                 for block in list(op.body.blocks):
+                    mark_small_loops(block)
                     lower_block(block)
 
 

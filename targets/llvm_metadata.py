@@ -9,6 +9,9 @@ from xdsl.ir import Operation
 
 from ..dialects.llvm_ops import ACCESS_GROUPS
 
+_UNROLLING = {0: '!{!"llvm.loop.unroll.full"}', 1: '!{!"llvm.loop.unroll.disable"}'}
+"""By how often a loop's body is repeated, 0 for as often as it runs."""
+
 
 class Metadata:
     """Hands out numbers in the order of asking; the same fact gets the same number."""
@@ -59,8 +62,7 @@ class Metadata:
         unroll = facts.data.get("unroll")
         if isinstance(unroll, IntegerAttr):
             count = cast("IntegerAttr[Any]", unroll).value.data
-            kind = '!{!"llvm.loop.unroll.disable"}' if count == 1 else f'!{{!"llvm.loop.unroll.count", i32 {count}}}'
-            parts.append(self._node(kind))
+            parts.append(self._node(_UNROLLING.get(count, f'!{{!"llvm.loop.unroll.count", i32 {count}}}')))
         number = len(self._nodes)
         self._nodes.append(f"distinct !{{{', '.join([f'!{number}', *parts])}}}")
         return f"!{number}"

@@ -31,6 +31,15 @@ def buffer_of(value: SSAValue) -> Buffer:
     return cast(Buffer, value.type)
 
 
+def known(value: Index) -> Index:
+    """A constant of the kernel as the number that it is."""
+    if not isinstance(value, int) and isinstance(value.owner, arith.ConstantOp):
+        found = value.owner.value
+        if isinstance(found, IntegerAttr):
+            return found.value.data
+    return value
+
+
 class LoopBuilder:
     """
     Inserts operations into a kernel: before an anchor at its top level, or at the end of the loop being built.
@@ -78,6 +87,7 @@ class LoopBuilder:
     # Index arithmetic: known operands fold.
 
     def add(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
         if isinstance(lhs, int) and isinstance(rhs, int):
             return lhs + rhs
         if lhs == 0:
@@ -87,6 +97,7 @@ class LoopBuilder:
         return self._binary(arith.AddiOp, lhs, rhs)
 
     def mul(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
         if isinstance(lhs, int) and isinstance(rhs, int):
             return lhs * rhs
         if lhs == 0 or rhs == 0:
@@ -98,23 +109,27 @@ class LoopBuilder:
         return self._binary(arith.MuliOp, lhs, rhs)
 
     def sub(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
         if isinstance(lhs, int) and isinstance(rhs, int):
             return lhs - rhs
         return lhs if rhs == 0 else self._binary(arith.SubiOp, lhs, rhs)
 
     def min(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
         if isinstance(lhs, int) and isinstance(rhs, int):
             return min(lhs, rhs)
         return self._binary(arith.MinSIOp, lhs, rhs)
 
     def div(self, lhs: Index, rhs: int) -> Index:
         """Quotient of a number that is not negative."""
+        lhs = known(lhs)
         if isinstance(lhs, int):
             return lhs // rhs
         return lhs if rhs == 1 else self._binary(arith.DivUIOp, lhs, rhs)
 
     def rem(self, lhs: Index, rhs: int) -> Index:
         """Remainder of a number that is not negative."""
+        lhs = known(lhs)
         if isinstance(lhs, int):
             return lhs % rhs
         return 0 if rhs == 1 else self._binary(arith.RemUIOp, lhs, rhs)
@@ -159,8 +174,9 @@ class LoopBuilder:
         self, source: SSAValue, offset: Index, sizes: tuple[int, ...], strides: tuple[int, ...]
     ) -> SSAValue:
         """The elements `offset + sum(i * stride)` of a buffer of identity layout."""
-        known = isinstance(offset, int)
-        type_ = memref_type(sizes, buffer_of(source).element_type, strides, offset if known else None)
+        offset = known(offset)
+        static = isinstance(offset, int)
+        type_ = memref_type(sizes, buffer_of(source).element_type, strides, offset if static else None)
         if type_ == source.type:
             return source
         return self.insert(
@@ -171,7 +187,7 @@ class LoopBuilder:
                     "static_offsets": i64_array((offset if isinstance(offset, int) else DYNAMIC_INDEX,)),
                     "static_sizes": i64_array(sizes),
                     "static_strides": i64_array(strides),
-                    "operandSegmentSizes": i32_array((1, 0 if known else 1, 0, 0)),
+                    "operandSegmentSizes": i32_array((1, 0 if static else 1, 0, 0)),
                 },
             )
         ).result
@@ -193,6 +209,7 @@ class LoopBuilder:
 
         A loop of one known iteration is no loop.
         """
+        lower, upper = known(lower), known(upper)
         if isinstance(lower, int) and isinstance(upper, int) and lower < upper <= lower + step:
             return list(body(self.index(lower), list(inits)))
         bounds = [self.index(lower), self.index(upper), self.index(step)]

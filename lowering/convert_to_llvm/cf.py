@@ -11,11 +11,11 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.buffers import i32_array
 from ...dialects.llvm_ops import LOOP, make_switch
+from ..loop_unrolling import UNROLL
 from .builder import I64, UNIT, LlvmBuilder, Pattern
 
 PARALLEL = "xhlo.parallel"
 VECTORIZE = "xhlo.vectorize"
-UNROLL = "xhlo.unroll"
 
 
 def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]:

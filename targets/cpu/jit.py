@@ -23,6 +23,9 @@ llvm: Any = llvmlite.binding
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen, load."""
 
+LEVEL = 2
+"""Of LLVM's optimizer. The third adds a tenth to its time and nothing to the speed of what it makes of kernels."""
+
 _EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
 """Their conversions to bfloat flush denormals to zero."""
 
@@ -92,19 +95,20 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
     with _stage(timings, "optimize"):
         options: Any = llvm.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
-        options.loop_unrolling = level > 1
+        # Only loops that are marked: see lowering/loop_unrolling.py.
+        options.loop_unrolling = False
         builder: Any = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
     return module
 
 
-def optimize(text: str, timings: Timings | None = None, level: int = 3) -> str:
+def optimize(text: str, timings: Timings | None = None, level: int = LEVEL) -> str:
     """The LLVM IR after the optimizer, as text."""
     with _lock:
         return str(_optimized(text, _target_machine(), timings, level))
 
 
-def compile_to_assembly(text: str, timings: Timings | None = None, level: int = 3) -> str:
+def compile_to_assembly(text: str, timings: Timings | None = None, level: int = LEVEL) -> str:
     """Assembly for this machine."""
     with _lock:
         machine = _target_machine()
@@ -113,7 +117,7 @@ def compile_to_assembly(text: str, timings: Timings | None = None, level: int = 
             return str(machine.emit_assembly(module))
 
 
-def compile_to_object(text: str, timings: Timings | None = None, level: int = 3) -> bytes:
+def compile_to_object(text: str, timings: Timings | None = None, level: int = LEVEL) -> bytes:
     """A relocatable object file for this machine; `timings` receives the seconds of each stage."""
     with _lock:
         machine = _target_machine()

@@ -110,6 +110,29 @@ def test_facts_reach_llvm() -> None:
     assert "!llvm.access.group" in text
 
 
+def test_llvm_unrolls_the_marked_loops_and_no_others() -> None:
+    """A function of two loops that call something: one call each, or as many as its loop has iterations."""
+
+    def calls(mark: str) -> int:
+        text = emit_llvm_ir(
+            lowered(f"""
+  func.func private @seen(%i: index)
+  func.func @main(%x: memref<1xf32>) {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    scf.for %i = %c0 to %c5 step %c1 {{
+      func.call @seen(%i) : (index) -> ()
+    }} {{xhlo.unroll = {mark} : i64}}
+    func.return
+  }}""")
+        )
+        return jit.optimize(text).count("call void @seen(")
+
+    assert calls("0") == 5
+    assert calls("1") == 1
+
+
 def test_the_printed_module_means_the_same() -> None:
     """Writing the module itself, or what is read back from its text, gives the same bytes."""
     module = lowered(PROGRAM)

@@ -87,3 +87,40 @@ func.func @serial(%m: memref<4x4xf32>, %v: f32, %c0: index, %c1: index, %c4: ind
   }) : (index, index, index, index, index, index) -> ()
   func.return
 }
+
+// Small loops of known bounds are marked to be unrolled: the inner one here, not the outer one around it.
+// CHECK-LABEL: func.func @small
+// CHECK-COUNT-1: {xhlo.unroll = 0 : i64}
+// CHECK-NOT:     xhlo.unroll
+func.func @small(%m: memref<100x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c100 step %c1 {
+    scf.for %j = %c0 to %c4 step %c1 {
+      %v = memref.load %m[%i, %j] : memref<100x4xf32>
+      %w = arith.addf %v, %v : f32
+      memref.store %w, %m[%i, %j] : memref<100x4xf32>
+    }
+  }
+  func.return
+}
+
+// Forty iterations are too many, and loops of unknown bounds stay loops.
+// CHECK-LABEL: func.func @not_small
+// CHECK-NOT:     xhlo.unroll
+func.func @not_small(%m: memref<40xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c40 = arith.constant 40 : index
+  scf.for %i = %c0 to %c40 step %c1 {
+    %v = memref.load %m[%i] : memref<40xf32>
+    memref.store %v, %m[%i] : memref<40xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %m[%i] : memref<40xf32>
+    memref.store %v, %m[%i] : memref<40xf32>
+  }
+  func.return
+}
