@@ -46,7 +46,7 @@ class ConvertToLlvmPass(HloPass):
     Before: `memref.load %m[%i, %j] : memref<4x8xf32>`
     After:  `llvm.load (llvm.getelementptr inbounds %m[%i * 8 + %j] : f32)`
     A memref is a pointer to its first element, index is i64, an i1 in memory takes a byte. Private functions become
-    internal ones; @xhlo_entry(ptr) loads the pointers of @main's parameters in order and calls it.
+    internal ones, as does @main: @xhlo_entry(ptr) loads the pointers of its parameters in order and calls it.
     Assumes: static shapes and strides; convert-loops-to-cf took the loops, plan-buffers every memref.alloc.
     Leaves: llvm only.
     """
@@ -106,7 +106,8 @@ class ModuleConversion:
     def _function(self, op: func.FuncOp, independent: frozenset[str]) -> llvm.FuncOp:
         to = self._builder(op)
         body = Region(self._blocks(op, to)) if op.body.blocks else Region()
-        external = op.sym_visibility is None or op.sym_visibility.data == "public" or not op.body.blocks
+        public = op.sym_visibility is None or op.sym_visibility.data == "public"
+        external = not op.body.blocks or (public and op.sym_name.data != MAIN)
         made = llvm.FuncOp(
             op.sym_name,
             self._type(op, to),

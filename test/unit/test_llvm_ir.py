@@ -111,7 +111,7 @@ def test_facts_reach_llvm() -> None:
 
 
 def test_llvm_unrolls_the_marked_loops_and_no_others() -> None:
-    """A function of two loops that call something: one call each, or as many as its loop has iterations."""
+    """A loop of five calls: five of them, or one."""
 
     def calls(mark: str) -> int:
         text = emit_llvm_ir(

@@ -38,7 +38,7 @@ func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi:
 // CHECK-COUNT-2: llvm.load
 // CHECK:         llvm.call @body(
 
-// CHECK-LABEL: llvm.func @main
+// CHECK-LABEL: llvm.func internal @main
 func.func @main(%x: memref<64xf32>, %y: memref<64xf32>) {
   func.call @kernel(%x, %y) : (memref<64xf32>, memref<64xf32>) -> ()
   func.return
