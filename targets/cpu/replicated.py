@@ -4,8 +4,15 @@ Programs of several devices on one CPU: each device is a thread that runs the sa
     program = compile_replicated(text, num_replicas=1, num_partitions=4)
     results = program([[x0], [x1], [x2], [x3]])
 
-`run_on_devices` is the part below it: it calls a function once for each device, in as many threads, which meet in the
-program's collectives (hlo_dialect/custom_calls/rendezvous.py).
+What a caller with its own buffers does step by step, for a module as it was read:
+
+    shardings = partition(ctx, module, num_replicas, num_partitions)      # rewrites the module: one device's program
+    shardings.parameters[0].text, shardings.outputs[0].op_sharding        # how arguments and results are split
+    executable = CPU.build(ctx, module, ..)                               # its types are those of the parts
+    run_on_devices(lambda number: executable.run_at(addresses[number]), num_replicas, num_partitions)
+
+`run_on_devices` calls a function once for each device, in as many threads, which meet in the program's collectives
+(hlo_dialect/custom_calls/rendezvous.py).
 """
 
 from __future__ import annotations
@@ -13,16 +20,20 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.attributes import int_attr
 from ...hlo_dialect.collection import paused_gc
 from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
+from ...hlo_dialect.tilings import Tiling
 from ...hlo_dialect.types import Array, i32
+from ...passes.partition_spmd import output_tilings, parameter_tilings
 from ...passes.timing import Timing
-from ..compile import parse_source, text_at
+from ..compile import parse_source, run_passes, text_at
 from ..registry import CPU
 from ..source import read_source
 from .executable import Executable
@@ -116,12 +127,21 @@ def _was_released(error: BaseException | None) -> bool:
     return error is not None and (isinstance(error, DeviceReleased) or _was_released(error.__cause__))
 
 
+@dataclass
+class Shardings:
+    """How the arguments and results of a program lie on the partitions; see `Tiling.text` and `Tiling.op_sharding`."""
+
+    parameters: list[Tiling]
+    outputs: list[Tiling]
+
+
 class ReplicatedExecutable:
     """Call it with the arguments of each device; it returns the results of each. Safe to call from several threads."""
 
-    def __init__(self, executable: Executable, num_replicas: int, num_partitions: int):
+    def __init__(self, executable: Executable, num_replicas: int, num_partitions: int, shardings: Shardings):
         self.executable = executable
         """The program of one device."""
+        self.shardings = shardings
         self.num_replicas = num_replicas
         self.num_partitions = num_partitions
 
@@ -144,30 +164,44 @@ def state_grid(module: ModuleOp, num_replicas: int, num_partitions: int) -> None
     module.attributes["mhlo.num_partitions"] = int_attr(num_partitions, i32)
 
 
+def partition(ctx: Context, module: ModuleOp, num_replicas: int, num_partitions: int) -> Shardings:
+    """
+    Make of a module as it was read the program of one device, in place; of one that is that already, nothing.
+
+    Raises DiagnosticError for shardings that are wrong or not supported.
+    """
+    state_grid(module, num_replicas, num_partitions)
+    if num_partitions > 1:
+        run_passes(ctx, module, ("inline", "partition-spmd"))
+    return Shardings(parameter_tilings(module), output_tilings(module))
+
+
 def compile_replicated(
     program: Any, num_replicas: int, num_partitions: int, *, profile: bool = False
 ) -> ReplicatedExecutable:
     """
-    Compile a program whose devices exchange data in collectives, for a grid of devices of this CPU.
+    Compile a program for a grid of devices of this CPU.
 
-    `program` is what `xhlo.compile` takes, written from the view of one device. Raises DiagnosticError for a program
-    that is wrong or whose collectives do not fit the grid.
+    `program` is what `xhlo.compile` takes. Where it has shardings and there are several partitions, it is a program on
+    whole arrays, and is partitioned; else it is written from the view of one device, whose collectives name the others.
+    Raises DiagnosticError for a program that is wrong or whose collectives do not fit the grid.
     """
     from ...hlo_dialect.dialect import make_context
 
     source = read_source(program)
     timing = Timing()
+
+    def partitioned(ctx: Context) -> tuple[ModuleOp, Shardings]:
+        module = parse_source(source, ctx)
+        return module, partition(ctx, module, num_replicas, num_partitions)
+
+    def text(stage: str) -> str:
+        """The grid is part of the program from its first stage on."""
+        return text_at(read_source(partitioned(make_context())[0]), CPU, stage)
+
     with paused_gc():
         ctx = make_context()
         with timing.stage("read"):
-            module = parse_source(source, ctx)
-        state_grid(module, num_replicas, num_partitions)
-
-        def text(stage: str) -> str:
-            """The grid is part of the program from its first stage on."""
-            read = parse_source(source, make_context())
-            state_grid(read, num_replicas, num_partitions)
-            return text_at(read_source(read), CPU, stage)
-
+            module, shardings = partitioned(ctx)
         executable = CPU.build(ctx, module, timing, profile, text)
-    return ReplicatedExecutable(executable, num_replicas, num_partitions)
+    return ReplicatedExecutable(executable, num_replicas, num_partitions, shardings)
