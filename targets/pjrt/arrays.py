@@ -17,6 +17,9 @@ from .entries import Kept, PluginError, entry
 from .native_calls import loaded
 from .objects import OBJECTS
 
+TOKEN = c_api.ELEMENT_TYPES.index("token") + 1
+"""The element type of tokens, whose buffers hold nothing."""
+
 _specs: dict[tuple[int, tuple[int, ...]], int] = {}
 _kept = Kept()
 
@@ -54,7 +57,7 @@ def spec_of(element_type: int, shape: tuple[int, ...]) -> int:
     found = _specs.get((element_type, shape))
     if found is not None:
         return found
-    itemsize = dtype_of(element_type).itemsize
+    itemsize = 0 if element_type == TOKEN else dtype_of(element_type).itemsize
     dims = _kept.numbers(shape)
     spec = _kept.keep(
         OBJECTS["Spec"](
@@ -81,9 +84,17 @@ def shape_of(spec: int) -> tuple[int, ...]:
     return numbers_at(found.dims, found.num_dims)
 
 
+def type_text(spec: int) -> str:
+    """What a spec stands for, in words: "f32 of shape (2, 3)"."""
+    number = OBJECTS["Spec"].from_address(spec).element_type
+    return "tokens" if number == TOKEN else f"{dtype_of(number).name} of shape {shape_of(spec)}"
+
+
 def view(address: int, spec: int) -> Array:
     """The array of a spec at an address; its owner must outlive it."""
     found = OBJECTS["Spec"].from_address(spec)
+    if found.element_type == TOKEN:
+        return np.empty((), "V0")
     dtype, shape = dtype_of(found.element_type), shape_of(spec)
     if not found.nbytes:
         return np.empty(shape, dtype)
@@ -103,12 +114,12 @@ def new_buffer(spec: int, device: int) -> tuple[int, Array]:
 
 
 class Held:
-    """A buffer's memory, held while the object lives. Raises PluginError for a deleted buffer."""
+    """A buffer's memory, held until the end of a `with`. Raises PluginError for a deleted buffer."""
 
-    def __init__(self, buffer: int):
+    def __init__(self, buffer: int, name: str = "the buffer"):
         self._storage = loaded().buffer_hold(buffer)
         if not self._storage:
-            raise PluginError(Code.INVALID_ARGUMENT, "a buffer was used that has been deleted or donated")
+            raise PluginError(Code.INVALID_ARGUMENT, f"{name} has been deleted or donated")
         found = OBJECTS["Buffer"].from_address(buffer)
         self.address: int = found.data
         self.spec: int = found.spec

@@ -108,6 +108,7 @@ Device_IsAddressable: device is_addressable:bool
 Device_LocalHardwareId: device local_hardware_id:i32
 Device_AddressableMemories: device memories num_memories
 Device_DefaultMemory: device memory
+Device_ClearMemoryStats: device
 Device_GetAttributes: device attributes num_attributes device_attributes attributes_deleter
 Device_MemoryStats: device bytes_in_use peak_bytes_in_use peak_bytes_in_use_is_set:bool num_allocs
   num_allocs_is_set:bool largest_alloc_size largest_alloc_size_is_set:bool bytes_limit bytes_limit_is_set:bool

@@ -10,12 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..cpu import jit
+from . import PLATFORM
 from .c_api import INT64_LIST, STRUCTURES, Code
 from .entries import Kept, PluginError, entry, text
 from .native_calls import loaded
 from .objects import OBJECTS
 
-PLATFORM = "xhlo"
 MEMORY_KIND = "device"
 DEVICES_VARIABLE = "XHLO_NUM_DEVICES"
 

@@ -42,8 +42,9 @@ class LoadedProgram(Kept):
         executable = compiled.executable
         self.inputs, self.outputs = executable.input_types, executable.output_types
         self.devices = self._choose_devices(compiled.options)
-        self.input_specs = [_spec(type_) for type_ in self.inputs]
-        self.output_specs = [_spec(type_) for type_ in self.outputs]
+        self.input_specs = _with_tokens([_spec(type_) for type_ in self.inputs], compiled.tokens[0])
+        self.output_specs = _with_tokens([_spec(type_) for type_ in self.outputs], compiled.tokens[1])
+        """With those of tokens, which `inputs` and `outputs` leave out."""
         self.handle = self._make_record()
         self.executable_handles: list[int] = []
         _executables[self.handle] = self
@@ -67,10 +68,10 @@ class LoadedProgram(Kept):
             arena = -(-arena // 64) * 64 if arena < SMALL else loaded().capacity(arena)
         return self.keep(
             OBJECTS["LoadedExecutable"](
-                direct=int(executable.runs_alone and len(self.devices) == 1),
+                direct=int(executable.runs_alone and len(self.devices) == 1 and not self._has_tokens),
                 entry=program.entry,
-                num_inputs=len(self.inputs),
-                num_outputs=len(self.outputs),
+                num_inputs=len(self.input_specs),
+                num_outputs=len(self.output_specs),
                 input_specs=self.numbers(self.input_specs),
                 output_specs=self.numbers(self.output_specs),
                 donated=self.numbers(compiled.donated, ctypes.c_uint8),
@@ -81,23 +82,37 @@ class LoadedProgram(Kept):
             )
         )
 
+    @property
+    def _has_tokens(self) -> bool:
+        return any(any(tokens) for tokens in self.compiled.tokens)
+
     def run_on(self, device: int, buffers: Sequence[int]) -> list[int]:
         """Run on the buffers of one device; returns new buffers. Raises what the program raises."""
-        if len(buffers) != len(self.inputs):
+        name = self.compiled.name
+        if len(buffers) != len(self.input_specs):
             raise PluginError(
-                Code.INVALID_ARGUMENT, f"{self.compiled.name} takes {len(self.inputs)} arguments, got {len(buffers)}"
+                Code.INVALID_ARGUMENT, f"{name} takes {len(self.input_specs)} arguments, got {len(buffers)}"
             )
         with contextlib.ExitStack() as stack:
-            held = [stack.enter_context(arrays.Held(buffer)) for buffer in buffers]
+            held = [
+                stack.enter_context(arrays.Held(buffer, f"argument {index} of {name}"))
+                for index, buffer in enumerate(buffers)
+            ]
             for index, (one, spec) in enumerate(zip(held, self.input_specs, strict=True)):
-                if one.spec != spec:
+                if one.spec != spec and spec != _token_spec():
                     raise PluginError(
                         Code.INVALID_ARGUMENT,
-                        f"argument {index} of {self.compiled.name} is a buffer of shape {arrays.shape_of(one.spec)} "
-                        f"and type {one.array.dtype}; expected {self.inputs[index].text}",
+                        f"argument {index} of {name} is a buffer of {arrays.type_text(one.spec)}, expected was one of "
+                        f"{arrays.type_text(spec)}",
                     )
             made = [arrays.new_buffer(spec, device)[0] for spec in self.output_specs]
-            addresses = [one.address for one in held] + [OBJECTS["Buffer"].from_address(each).data for each in made]
+            arguments = [one.address for one, spec in zip(held, self.input_specs, strict=True) if spec != _token_spec()]
+            results = [
+                OBJECTS["Buffer"].from_address(each).data
+                for each, spec in zip(made, self.output_specs, strict=True)
+                if spec != _token_spec()
+            ]
+            addresses = arguments + results
             try:
                 self.compiled.executable.run_at(addresses)
             except BaseException:
@@ -116,6 +131,18 @@ def destroy_buffer(buffer: int) -> None:
     destroy = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded().entry("Buffer_Destroy"))
     arguments = arrays.c_api.ARGUMENTS["Buffer_Destroy"](buffer=buffer)
     destroy(ctypes.addressof(arguments))
+
+
+def _token_spec() -> int:
+    return arrays.spec_of(arrays.TOKEN, ())
+
+
+def _with_tokens(specs: Sequence[int], tokens: Sequence[bool]) -> list[int]:
+    """Specs of arrays, with those of tokens where there are some between them."""
+    if not any(tokens):
+        return list(specs)
+    rest = iter(specs)
+    return [_token_spec() if is_token else next(rest) for is_token in tokens]
 
 
 def _spec(type_: ArrayType) -> int:
@@ -275,7 +302,7 @@ def _num_partitions(args: Any) -> None:
 
 @entry("Executable_NumOutputs")
 def _num_outputs(args: Any) -> None:
-    args.num_outputs = len(program_of(args.executable).outputs)
+    args.num_outputs = len(program_of(args.executable).output_specs)
 
 
 @entry("Executable_SizeOfGeneratedCodeInBytes")
@@ -291,16 +318,17 @@ def _code_bytes(found: LoadedProgram) -> int:
 @entry("Executable_OutputElementTypes")
 def _output_types(args: Any) -> None:
     found = program_of(args.executable)
-    types = [arrays.element_type_of(np.dtype(type_.dtype)) for type_ in found.outputs]
+    types = [OBJECTS["Spec"].from_address(spec).element_type for spec in found.output_specs]
     args.output_types, args.num_output_types = found.numbers(types, ctypes.c_int32), len(types)
 
 
 @entry("Executable_OutputDimensions")
 def _output_dimensions(args: Any) -> None:
     found = program_of(args.executable)
-    args.num_outputs = len(found.outputs)
-    args.dims = found.numbers(size for type_ in found.outputs for size in type_.shape)
-    args.dim_sizes = found.numbers(len(type_.shape) for type_ in found.outputs)
+    shapes = [arrays.shape_of(spec) for spec in found.output_specs]
+    args.num_outputs = len(shapes)
+    args.dims = found.numbers(itertools.chain.from_iterable(shapes))
+    args.dim_sizes = found.numbers(map(len, shapes))
 
 
 def _memory_kinds(args: Any, count: int) -> None:
@@ -312,13 +340,13 @@ def _memory_kinds(args: Any, count: int) -> None:
 
 @entry("Executable_OutputMemoryKinds")
 def _output_memory_kinds(args: Any) -> None:
-    args.num_outputs = len(program_of(args.executable).outputs)
+    args.num_outputs = len(program_of(args.executable).output_specs)
     _memory_kinds(args, args.num_outputs)
 
 
 @entry("Executable_ParameterMemoryKinds")
 def _parameter_memory_kinds(args: Any) -> None:
-    args.num_parameters = len(program_of(args.executable).inputs)
+    args.num_parameters = len(program_of(args.executable).input_specs)
     _memory_kinds(args, args.num_parameters)
 
 
@@ -399,7 +427,12 @@ def _serialize(args: Any) -> None:
     except ValueError as error:
         raise PluginError(Code.UNIMPLEMENTED, f"{compiled.name} cannot be serialized: {error}") from None
     about = json.dumps(
-        {"name": compiled.name, "donated": compiled.donated, "options": compiled.options.serialized.hex()}
+        {
+            "name": compiled.name,
+            "donated": compiled.donated,
+            "tokens": compiled.tokens,
+            "options": compiled.options.serialized.hex(),
+        }
     ).encode()
     _hand_out(args, found, _HEADER.pack(_MAGIC, len(about), len(code)) + about + code)
 
@@ -420,5 +453,7 @@ def _deserialize(args: Any) -> None:
     if args.overridden_compile_options_size:
         options = ctypes.string_at(args.overridden_compile_options, args.overridden_compile_options_size)
     source = executable.source.text if executable.source is not None else ""
-    compiled = Compiled(executable, about["name"], about["donated"], source, read_compile_options(options))
+    compiled = Compiled(
+        executable, about["name"], about["donated"], source, about["tokens"], read_compile_options(options)
+    )
     args.loaded_executable = LoadedProgram(compiled).handle

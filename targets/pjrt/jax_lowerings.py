@@ -17,7 +17,7 @@ from typing import Any
 from ...hlo_dialect.custom_calls.call import CustomCall
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
 from ...hlo_dialect.types import Array
-from .client import PLATFORM
+from . import PLATFORM
 
 CALLBACK_TARGET = "xhlo_python_callback"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from . import PLATFORM
+
 PRIORITY = -100
 """Below the platform cpu's 0: installing xhlo changes no program."""
 
@@ -15,8 +17,6 @@ def initialize() -> None:
 
     Where JAX_PLATFORMS names other platforms only, nothing is loaded.
     """
-    from .client import PLATFORM
-
     named = os.environ.get("JAX_PLATFORMS", "")
     if named and PLATFORM not in named.split(","):
         return
@@ -24,6 +24,7 @@ def initialize() -> None:
     import jax._src.xla_bridge as xla_bridge
     from jax._src.interpreters import mlir
 
+    from . import jax_dlpack
     from .jax_lowerings import install_callbacks, share_cpu_rules
     from .plugin import plugin
 
@@ -34,5 +35,22 @@ def initialize() -> None:
     donating.append(PLATFORM)
     share_cpu_rules()
     install_callbacks()
+    jax_dlpack.install()
+    _use_persistent_cache()
     bridge._nonexperimental_plugins.add(PLATFORM)
     bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=plugin().capsule)
+
+
+def _use_persistent_cache() -> None:
+    """JAX uses its persistent cache of compilations on the platforms that it lists; our executables serialize too."""
+    from jax._src import compilation_cache
+
+    module: Any = compilation_cache
+    asked = module.is_cache_used
+
+    def is_cache_used(backend: Any) -> bool:
+        if backend.platform != PLATFORM:
+            return asked(backend)
+        return module._is_cache_enabled()
+
+    module.is_cache_used = is_cache_used

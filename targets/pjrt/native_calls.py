@@ -299,7 +299,14 @@ _PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Fetch", "PyErr_Rest
 
 
 def _emit_entry(e: Emitter) -> None:
-    """`xhlo_enter(function, args)`: into Python and back."""
+    """
+    `xhlo_enter(function, args)`: into Python and back.
+
+    At the end of the process the thread that ends it returns at once; others, which want an answer that nobody can
+    give any more, wait for the end.
+    """
+    e.declare("pthread_self", I64)
+    e.declare("sleep", I32, I32)
     e.declare("PyGILState_Ensure", I32)
     e.declare("PyGILState_Release", VOID, I32)
     e.declare("PyErr_Fetch", VOID, PTR, PTR, PTR)
@@ -308,7 +315,11 @@ def _emit_entry(e: Emitter) -> None:
         b = e.build
         dispatcher = b.load(e.variable("xhlo_dispatcher"), typ=I64)
         with e.when(e.is_zero(dispatcher)):
-            b.ret(PTR(None))
+            ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
+            with e.when(ending):
+                b.ret(PTR(None))
+            with e.repeat(lambda: ir.IntType(1)(1)):
+                e.call("sleep", I32(1000))
         state = e.call("PyGILState_Ensure")
         pending = [b.alloca(PTR) for _ in range(3)]
         e.call("PyErr_Fetch", *pending)
@@ -341,7 +352,14 @@ _EXPORTS = (
     "xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_event_set xhlo_allocate xhlo_free"
 ).split()
 
-_VARIABLES = ("xhlo_ready", "xhlo_dispatcher", "xhlo_error_functions", "xhlo_pool_limit", "xhlo_pool_kept")
+_VARIABLES = (
+    "xhlo_ready",
+    "xhlo_dispatcher",
+    "xhlo_main_thread",
+    "xhlo_error_functions",
+    "xhlo_pool_limit",
+    "xhlo_pool_kept",
+)
 
 
 def emit() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +27,7 @@ class Plugin:
         self._dispatcher = _DISPATCHER(dispatch)
         native.variable("dispatcher").value = ctypes.cast(self._dispatcher, ctypes.c_void_p).value or 0
         # Buffers that outlive the interpreter must not call into it.
-        atexit.register(lambda: setattr(native.variable("dispatcher"), "value", 0))
+        atexit.register(_end, native)
         self.api = Api(struct_size=ctypes.sizeof(Api))
         self.api.version = Version(struct_size=ctypes.sizeof(Version), major=MAJOR, minor=MINOR)
         for name in FUNCTIONS:
@@ -36,6 +37,11 @@ class Plugin:
         new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         self._name = b"pjrt_c_api"
         self.capsule: Any = new_capsule(ctypes.addressof(self.api), self._name, None)
+
+
+def _end(native: Native) -> None:
+    native.variable("main_thread").value = threading.get_ident()
+    native.variable("dispatcher").value = 0
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 
 from ...hlo_dialect.collection import paused_gc
 from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.tokens import TokenType
 from ...passes.timing import Timing
 from ..compile import parse_source, text_at
 from ..cpu.executable import Executable
@@ -41,6 +42,8 @@ class Compiled:
     """Of each argument, whether its buffer may be taken."""
     source: str
     """StableHLO text."""
+    tokens: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
+    """Of each argument and of each result, whether it is a token, which machine code does not see."""
     options: CompileOptions = field(default_factory=CompileOptions)
 
 
@@ -92,11 +95,11 @@ def compile_text(text: str, options: CompileOptions) -> Compiled:
         with timing.stage("read"):
             module = parse_source(source, ctx)
         name = module.sym_name.data if module.sym_name is not None else "main"
-        donated = donations(module)
+        donated, tokens = donations(module), find_tokens(module)
         dump(name, source)
         executable = CPU.build(ctx, module, timing, False, text_maker(source))
         executable.source = source
-    return Compiled(executable, name, donated, text, options)
+    return Compiled(executable, name, donated, text, tokens, options)
 
 
 def text_maker(source: Source) -> Callable[[str], str]:
@@ -104,17 +107,28 @@ def text_maker(source: Source) -> Callable[[str], str]:
     return lambda stage: text_at(source, CPU, stage)
 
 
+def _main(module: ModuleOp) -> func.FuncOp | None:
+    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    return next((op for op in functions if op.sym_name.data == "main"), None)
+
+
 def donations(module: ModuleOp) -> list[bool]:
     """Of each argument of @main, whether JAX donates it."""
-    main = next(
-        (op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == "main"), None
-    )
+    main = _main(module)
     if main is None:
         return []
-    count = len(main.function_type.inputs.data)
     if main.arg_attrs is None:
-        return [False] * count
+        return [False] * len(main.function_type.inputs.data)
     return [_is_donated(entry) for entry in cast("ArrayAttr[DictionaryAttr]", main.arg_attrs).data]
+
+
+def find_tokens(module: ModuleOp) -> tuple[list[bool], list[bool]]:
+    """Of each argument and of each result of @main, whether it is a token."""
+    main = _main(module)
+    if main is None:
+        return [], []
+    inputs, outputs = main.function_type.inputs.data, main.function_type.outputs.data
+    return [isinstance(type_, TokenType) for type_ in inputs], [isinstance(type_, TokenType) for type_ in outputs]
 
 
 def _is_donated(attributes: DictionaryAttr) -> bool:

@@ -1,0 +1,246 @@
+"""The plugin itself: transfers, lifetimes, donation, threads, errors, saving. Run with JAX_PLATFORMS=xhlo,cpu."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp
+import ml_dtypes
+
+DEVICE = jax.devices("xhlo")[0]
+
+
+def put(value):
+    return jax.device_put(value, DEVICE)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 5), (2, 3, 4), (4097,), (3, 0, 2), (64, 65)])
+@pytest.mark.parametrize(
+    "dtype",
+    [np.bool_, np.int8, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128]
+    + [getattr(ml_dtypes, name) for name in ("bfloat16", "float8_e4m3fn", "int4", "uint4")],
+)
+def test_there_and_back(shape, dtype):
+    value = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
+    back = np.asarray(put(value))
+    assert back.dtype == value.dtype and back.shape == value.shape
+    assert back.tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize("view", [
+    lambda a: a.T, lambda a: a[::-1], lambda a: a[:, ::2], lambda a: a[1:, 1:], lambda a: np.broadcast_to(a[0], a.shape)
+])  # fmt: skip
+def test_arrays_with_strides(view):
+    array = view(np.arange(6000.0, dtype=np.float32).reshape(60, 100))
+    np.testing.assert_array_equal(np.asarray(put(array)), array)
+
+
+def test_a_host_array_lives_as_long_as_its_buffer():
+    class Tracked(np.ndarray):
+        pass
+
+    host = np.arange(100_000, dtype=np.float32).view(Tracked)
+    gone = weakref.ref(host)
+    device = put(host)
+    expected = host.sum()
+    del host
+    gc.collect()
+    assert float(jnp.sum(device)) == pytest.approx(float(expected))
+    del device
+    gc.collect()
+    jax.device_put(np.zeros(1, np.float32), DEVICE).block_until_ready()
+    assert gone() is None
+
+
+def test_a_view_of_a_result_lives_on_after_it():
+    result = jax.jit(lambda x: x + 1)(put(np.zeros(300_000, np.float32)))
+    view = np.asarray(result)
+    assert not view.flags.writeable
+    del result
+    gc.collect()
+    # What would overwrite the memory, had it been given back.
+    for _ in range(4):
+        jax.jit(lambda x: x * 7)(put(np.ones(300_000, np.float32))).block_until_ready()
+    assert (view == 1).all()
+
+
+def test_results_do_not_share_the_memory_of_arguments():
+    x = put(np.ones(70_000, np.float32))
+    same = jax.jit(lambda x: x)(x)
+    x.delete()
+    assert float(same.sum()) == 70_000
+
+
+def test_donation_deletes_the_argument_and_nothing_else():
+    step = jax.jit(lambda state, x: (state + x, state * 2), donate_argnums=0)
+    state, x = put(np.ones((100, 100), np.float32)), put(np.full((100, 100), 3, np.float32))
+    first, second = step(state, x)
+    assert state.is_deleted() and not x.is_deleted()
+    assert (np.asarray(first) == 4).all() and (np.asarray(second) == 2).all()
+    with pytest.raises((RuntimeError, ValueError), match="argument 0 .* deleted or donated"):
+        step(state, x)
+
+
+def test_a_loop_that_donates_does_not_grow():
+    step = jax.jit(lambda state: state * 0.5 + 1, donate_argnums=0)
+    state = put(np.zeros(1 << 20, np.float32))
+    for _ in range(50):
+        state = step(state)
+    np.testing.assert_allclose(np.asarray(state), 2.0, rtol=1e-6)
+
+
+def test_dlpack_shares_memory_with_numpy():
+    array = put(np.arange(10_000, dtype=np.int32))
+    seen = np.from_dlpack(array)
+    np.testing.assert_array_equal(seen, np.arange(10_000))
+    del array
+    gc.collect()
+    np.testing.assert_array_equal(seen, np.arange(10_000))
+
+
+def test_copies_between_platforms():
+    value = np.random.default_rng(1).standard_normal((37, 5)).astype(np.float32)
+    there = jax.device_put(put(value), jax.devices("cpu")[0])
+    back = jax.device_put(there, DEVICE)
+    assert back.devices() == {DEVICE}
+    np.testing.assert_array_equal(np.asarray(back), value)
+
+
+def test_a_program_that_cannot_be_compiled_says_where():
+    def unknown(x):
+        return jax.ffi.ffi_call("no_such_target", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="no_such_target") as caught:
+        jax.jit(unknown)(put(np.ones(3, np.float32)))
+    assert "test_plugin.py" in str(caught.value)
+
+
+def test_a_callback_that_fails():
+    def fail(x):
+        raise ValueError("the callback's own words")
+
+    def program(x):
+        return jax.pure_callback(fail, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="the callback's own words"):
+        jax.jit(program)(put(np.ones(3, np.float32))).block_until_ready()
+
+
+def test_callbacks_in_a_loop_and_in_order():
+    seen = []
+
+    def program(x):
+        def body(i, x):
+            jax.experimental.io_callback(lambda i: seen.append(int(i)), None, i, ordered=True)
+            return x + 1
+
+        return jax.lax.fori_loop(0, 5, body, x)
+
+    assert float(jax.jit(program)(put(np.float32(0)))) == 5
+    jax.effects_barrier()
+    assert seen == [0, 1, 2, 3, 4]
+
+
+def test_threads():
+    programs = [jax.jit(lambda x, k=k: jnp.cumsum(jnp.sin(x) * k)) for k in range(8)]
+    x = np.linspace(0, 1, 5000, dtype=np.float32)
+    expected = [np.cumsum(np.sin(x) * k, dtype=np.float64) for k in range(8)]
+    failures = []
+
+    def work(number):
+        try:
+            for turn in range(60):
+                k = (number + turn) % 8
+                np.testing.assert_allclose(np.asarray(programs[k](put(x))), expected[k], rtol=2e-4, atol=1e-4)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
+
+
+def test_what_a_compiled_program_says_of_itself():
+    compiled = jax.jit(lambda x: jnp.sin(x) @ x.T).lower(put(np.ones((8, 16), np.float32))).compile()
+    assert "dot" in compiled.as_text()
+    assert compiled.cost_analysis()["flops"] >= 2 * 8 * 8 * 16
+    memory = compiled.memory_analysis()
+    assert memory.argument_size_in_bytes == 8 * 16 * 4 and memory.output_size_in_bytes == 8 * 8 * 4
+    assert compiled.runtime_executable().fingerprint
+
+
+def test_serialized_executables_run_again():
+    from jax.experimental import serialize_executable
+
+    compiled = jax.jit(lambda x: jnp.tanh(x) + 1).lower(put(np.ones(7, np.float32))).compile()
+    payload, in_tree, out_tree = serialize_executable.serialize(compiled)
+    again = serialize_executable.deserialize_and_load(payload, in_tree, out_tree, backend="xhlo")
+    np.testing.assert_allclose(np.asarray(again(put(np.zeros(7, np.float32)))), 1.0)
+
+
+def run(program: str, **environment: str) -> str:
+    """What a program prints in a process of its own."""
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+        env=os.environ | {"JAX_PLATFORMS": "xhlo"} | environment,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_persistent_cache_of_jax(tmp_path):
+    program = """
+import jax, numpy as np
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+from jax._src import monitoring
+hits = []
+monitoring.register_event_listener(lambda name, **_: hits.append(name) if name.endswith("/cache_hits") else None)
+print(float(jax.jit(lambda x: (x * 3).sum())(np.ones(4, np.float32))), len(hits))
+"""
+    environment = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
+    assert run(program, **environment).split() == ["12.0", "0"]
+    value, hits = run(program, **environment).split()
+    assert value == "12.0" and int(hits) >= 1
+
+
+def test_the_interpreter_ends_with_buffers_alive_and_work_going_on():
+    run("""
+import threading, jax, numpy as np
+f = jax.jit(lambda x: (x @ x).sum())
+x = jax.device_put(np.ones((300, 300), np.float32))
+f(x)
+def work():
+    while True:
+        f(x)
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+kept = [f(x) for _ in range(10)]
+""")
+
+
+def test_nothing_is_loaded_where_other_platforms_are_named():
+    modules = run("import jax, sys; jax.devices(); print(*sys.modules)", JAX_PLATFORMS="cpu").split()
+    assert "xhlo.targets.pjrt.plugin" not in modules and "llvmlite" not in modules
+
+
+def test_dumps(tmp_path):
+    run(
+        "import jax, numpy as np; jax.jit(lambda x: x * 2 + 1)(np.ones(4, np.float32))",
+        XHLO_DUMP_TO=str(tmp_path), XHLO_DUMP_PASS_RE="cse|fuse",
+    )  # fmt: skip
+    names = sorted(path.name.split(".", 1)[1] for path in tmp_path.iterdir())
+    for stage in ("hlo.mlir", "fused.mlir", "linalg.mlir", "loops.mlir", "llvm.ll", "asm.s", "input.mlir"):
+        assert any(name.endswith(stage) for name in names), names
+    assert any("after_" in name and "fuse-hlo" in name for name in names), names
