@@ -78,7 +78,7 @@ def _tilings(
 ) -> list[Tiling]:
     _, partitions = grid_of(module)
     found = module.attributes.get(recorded)
-    ranks = [len(shape_of(type_)) if isinstance(type_, TensorType) else 0 for type_ in types]
+    ranks = [len(shape_of(cast(Attribute, type_))) if isinstance(type_, TensorType) else 0 for type_ in types]
     if isinstance(found, ArrayAttr):
         texts = cast("ArrayAttr[StringAttr]", found).data
         tilings = [parse_tiling(text.data, rank, partitions) for text, rank in zip(texts, ranks, strict=True)]
