@@ -17,7 +17,7 @@ UNROLL = "xhlo.unroll"
 WHOLLY = 0
 
 MOST_ITERATIONS = 32
-MOST_OPERATIONS = 256
+MOST_OPERATIONS = 128
 """Operations of a loop that is unrolled, over all iterations."""
 
 _ROLLED = MOST_OPERATIONS + 1
