@@ -6,6 +6,7 @@ From the program of all devices to the program of one: what shardings and manual
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -29,8 +30,8 @@ from ..hlo_dialect.types import element_of, make_tensor, shape_of
 from .spmd_layouts import Layouts
 from .spmd_rules import partition_operation, run_once
 
-PARAMETERS, OUTPUTS = "xhlo.parameter_shardings", "xhlo.output_shardings"
-"""Attributes of a partitioned module: arrays of the tilings as text."""
+PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
+"""Attributes by which XLA's partitioned modules say how their arguments and results are split, and so do ours."""
 
 _STATED = ("sdy.sharding", "mhlo.sharding")
 """Attributes of arguments, results and operations that say how they are split."""
@@ -79,9 +80,8 @@ def _tilings(
     _, partitions = grid_of(module)
     found = module.attributes.get(recorded)
     ranks = [len(shape_of(cast(Attribute, type_))) if isinstance(type_, TensorType) else 0 for type_ in types]
-    if isinstance(found, ArrayAttr):
-        texts = cast("ArrayAttr[StringAttr]", found).data
-        tilings = [parse_tiling(text.data, rank, partitions) for text, rank in zip(texts, ranks, strict=True)]
+    if found is not None:
+        tilings = [parse_tiling(text, rank, partitions) for text, rank in zip(_texts(found), ranks, strict=True)]
         return [tiling for tiling in tilings if tiling is not None]
     stated = _stated(attributes, len(types))
     tilings: list[Tiling | None] = []
@@ -92,6 +92,15 @@ def _tilings(
             fail(function, f"has {what} {index} of type {type_} with a sharding that is wrong: {error}")
         tilings.append(tiling or Tiling.replicated(rank, partitions))
     return [tiling for tiling in tilings if tiling is not None]
+
+
+def _texts(recorded: Attribute) -> list[str]:
+    """The shardings that an attribute of a partitioned module holds: an array, one, or several as `{{..}, {..}}`."""
+    if isinstance(recorded, ArrayAttr):
+        return [text.data for text in cast("ArrayAttr[StringAttr]", recorded).data]
+    assert isinstance(recorded, StringAttr)
+    text = recorded.data
+    return re.findall(r"\{[^{}]*\}", text) if text.startswith("{{") or text == "{}" else [text]
 
 
 def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
@@ -129,7 +138,8 @@ class PartitionSpmdPass(HloPass):
     After:  `@main(%x: tensor<4xf32>)`, `%0 = hlo.add %x, %x : tensor<4xf32>`
     An operation computes on parts where a rule says how (spmd_rules.py), else every device computes all of it from
     gathered operands. Bodies of manual computations see parts, as they are written. Results whose sharding is not
-    stated stay as they come; the module's attributes xhlo.parameter_shardings and xhlo.output_shardings say how.
+    stated stay as they come; the module's attributes mhlo.spmd_parameters_shardings and mhlo.spmd_output_sharding say
+    how.
     Assumes: the level after inline. A module of one partition stays as it is.
     Leaves: no shardings, constraints and manual computations; collectives and partition_id.
     """
@@ -183,8 +193,9 @@ class _Partitioner:
             if isinstance(attributes, ArrayAttr):
                 each = cast("ArrayAttr[DictionaryAttr]", attributes).data
                 self.function.properties[name] = ArrayAttr([_without_shardings(entry) for entry in each])
-        for name, tilings in ((PARAMETERS, self.parameters), (OUTPUTS, self.outputs)):
-            self.module.attributes[name] = ArrayAttr([StringAttr(tiling.text) for tiling in tilings])
+        texts = [tiling.text for tiling in self.outputs]
+        self.module.attributes[PARAMETERS] = ArrayAttr([StringAttr(tiling.text) for tiling in self.parameters])
+        self.module.attributes[OUTPUTS] = StringAttr(texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}")
 
     def _arguments(self) -> None:
         for argument, tiling in zip(list(self.block.args), self.parameters, strict=True):
