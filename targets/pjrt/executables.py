@@ -178,7 +178,9 @@ def _execute(args: Any) -> None:
     lists = [
         arrays.numbers_at(each, args.num_args) for each in arrays.numbers_at(args.argument_lists, args.num_devices)
     ]
-    devices = [args.execute_device] if args.execute_device else loaded_program.devices
+    # A device is named for programs that were compiled for none, too; it counts where there is a single one.
+    single = args.num_devices == 1 and args.execute_device
+    devices = [args.execute_device] if single else loaded_program.devices
     results = _run_everywhere(loaded_program, devices, lists)
     for buffers in lists:
         loaded_program.donate(buffers, kept)
@@ -364,7 +366,7 @@ def _optimized_program(args: Any) -> None:
 
 def optimized_program(found: LoadedProgram) -> str:
     """The program after simplification, in StableHLO where all of it is that, else as it came."""
-    return found.compiled.source
+    return found.compiled.optimized or found.compiled.source
 
 
 @entry("Executable_Fingerprint")
@@ -431,6 +433,7 @@ def _serialize(args: Any) -> None:
             "name": compiled.name,
             "donated": compiled.donated,
             "tokens": compiled.tokens,
+            "optimized": compiled.optimized,
             "options": compiled.options.serialized.hex(),
         }
     ).encode()

@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 
 from ...hlo_dialect.collection import paused_gc
 from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.tokens import TokenType
 from ...passes.timing import Timing
 from ..compile import parse_source, text_at
 from ..cpu.executable import Executable
+from ..cpu.replicated import partition
 from ..registry import CPU
 from ..source import Source
 from .c_api import Code
@@ -44,6 +47,8 @@ class Compiled:
     """StableHLO text."""
     tokens: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
     """Of each argument and of each result, whether it is a token, which machine code does not see."""
+    optimized: str = ""
+    """What JAX is shown as the compiled program, in StableHLO; the source where it is empty."""
     options: CompileOptions = field(default_factory=CompileOptions)
 
 
@@ -96,10 +101,28 @@ def compile_text(text: str, options: CompileOptions) -> Compiled:
             module = parse_source(source, ctx)
         name = module.sym_name.data if module.sym_name is not None else "main"
         donated, tokens = donations(module), find_tokens(module)
+        optimized = ""
+        if options.num_replicas * options.num_partitions > 1:
+            optimized = _partition(ctx, module, options)
+            source = Source(optimized, source.filename)
         dump(name, source)
         executable = CPU.build(ctx, module, timing, False, text_maker(source))
         executable.source = source
-    return Compiled(executable, name, donated, text, tokens, options)
+    return Compiled(executable, name, donated, text, tokens, optimized, options)
+
+
+def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
+    """Make of the module the program of one device; returns its text, which says how results lie on the devices."""
+    shardings = partition(ctx, module, options.num_replicas, options.num_partitions)
+    if options.num_partitions > 1:
+        # Names that the translation of StableHLO to HLO in jaxlib knows.
+        outputs = ", ".join(tiling.text for tiling in shardings.outputs)
+        text = outputs if len(shardings.outputs) == 1 else f"{{{outputs}}}"
+        module.attributes["mhlo.spmd_output_sharding"] = StringAttr(text)
+        module.attributes["mhlo.spmd_parameters_shardings"] = ArrayAttr(
+            [StringAttr(tiling.text) for tiling in shardings.parameters]
+        )
+    return print_module(module, spelling="stablehlo")
 
 
 def text_maker(source: Source) -> Callable[[str], str]:
@@ -172,7 +195,6 @@ def _dump_passes(target: Path, stem: str, source: Source) -> None:
     if not pattern:
         return
     from ...hlo_dialect.dialect import make_context
-    from ...hlo_dialect.printing import print_module
     from ...passes.pipelines import FRONT, FUSE
     from ..compile import run_passes
 
