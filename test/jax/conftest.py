@@ -1,0 +1,31 @@
+"""
+Both platforms in one process: xhlo, which is the default, and XLA's cpu, with eight devices each.
+
+JAX reads these variables when it is imported, so the suite is a pytest run of its own: `pytest test/jax`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
+os.environ["XHLO_NUM_DEVICES"] = "8"
+os.environ["JAX_NUM_CPU_DEVICES"] = "8"
+# Tests of their own turn these on; they must not act on the others.
+for name in ("JAX_ENABLE_X64", "JAX_COMPILATION_CACHE_DIR", "XHLO_DUMP_TO"):
+    os.environ.pop(name, None)
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def no_leftover_effects() -> Iterator[None]:
+    """Callbacks of a test end within it."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].effects_barrier()

@@ -1,0 +1,43 @@
+"""The tables: every case on xhlo, jitted and some operation by operation, against XLA:CPU in the same process."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax", reason="JAX is not installed")
+
+from cases import Case, assert_same
+from platforms import COMPILED_ON, run
+
+TABLES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
+
+
+def _cases() -> dict[str, Case]:
+    found: dict[str, Case] = {}
+    for table in TABLES:
+        for case in importlib.import_module(table).CASES:
+            name = f"{table.removeprefix('cases_')}-{case.name}"
+            assert name not in found, f"two cases are named {name}"
+            found[name] = case
+    return found
+
+
+CASES = _cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_jitted(name: str) -> None:
+    case = CASES[name]
+    before = len(COMPILED_ON)
+    got = run(case, "xhlo")
+    assert "xhlo" in COMPILED_ON[before:], "nothing was compiled"
+    assert_same(got, run(case, "cpu"), case)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.eager])
+def test_operation_by_operation(name: str) -> None:
+    case = CASES[name]
+    assert_same(run(case, "xhlo", jit=False), run(case, "cpu", jit=False), case)
