@@ -90,7 +90,8 @@ def _stage(timings: Timings | None, name: str) -> Generator[None]:
 def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> Any:
     """Parse, verify and optimize. Raises RuntimeError with LLVM's message for text that it refuses."""
     with _stage(timings, "parse"):
-        module: Any = llvm.parse_assembly(text)
+        # A context of its own: what LLVM interns in the global one stays for ever.
+        module: Any = llvm.parse_assembly(text, context=llvm.create_context())
         module.verify()
     with _stage(timings, "optimize"):
         options: Any = llvm.create_pipeline_tuning_options(speed_level=level)
