@@ -7,10 +7,10 @@ from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..hlo_dialect.calls import CompositeOp
+from ..hlo_dialect.calls import CompositeOp, CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 
@@ -20,6 +20,13 @@ Call: TypeAlias = func.CallOp | CompositeOp
 
 def calls_in(op: Operation) -> list[Call]:
     return [inner for inner in op.walk() if isinstance(inner, (func.CallOp, CompositeOp))]
+
+
+def _computations(module: ModuleOp) -> set[str]:
+    """Names of functions that custom calls name as theirs."""
+    stated = [op.called_computations for op in module.walk() if isinstance(op, CustomCallOp)]
+    names = [name for one in stated if one is not None for name in cast("ArrayAttr[SymbolRefAttr]", one).data]
+    return {name.root_reference.data for name in names}
 
 
 def inline_call(call: Call, callee: func.FuncOp) -> None:
@@ -66,7 +73,7 @@ class InlinePass(HloPass):
         for op in module.walk():
             if isinstance(op, CompositeOp):
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
-        called = {call.callee.root_reference.data for call in calls_in(module)}
+        called = {call.callee.root_reference.data for call in calls_in(module)} | _computations(module)
         for name, function in functions.items():
             private = function.sym_visibility is not None and function.sym_visibility.data == "private"
             if private and name not in called:

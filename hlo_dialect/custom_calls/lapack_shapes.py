@@ -93,7 +93,9 @@ def _signature(name: str, dtype: np.dtype[Any], core: Shape, call: CustomCall) -
         if not (isinstance(low, int) and isinstance(high, int) and 1 <= low <= max(1, high) and high <= n):
             return f"attributes low and high are {low} and {high}, expected 1 <= low <= high <= {n}"
     if name in ("gesdd", "gesvd"):
-        thin = chr(call.attributes["mode"]) == "S"
+        mode = chr(call.attributes["mode"])
+        # Without vectors nothing is written to the arrays for them; JAX makes them of either size.
+        thin = mode == "S" or (mode == "N" and [r.shape[-2:] for r in call.results[2:4]] == [(m, least), (least, n)])
         u, vt = ((m, least), (least, n)) if thin else ((m, m), (n, n))
         return [matrix], [matrix, ((least,), real), (u, dtype), (vt, dtype), info]
     if name in ("orgqr", "ormqr", "trsm"):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from xdsl.ir import Operation
+
+from ..op import replace_op
 from .call import CustomCall
 from .registry import CustomCallTarget
 
@@ -46,7 +50,21 @@ def _check_assertion(call: CustomCall) -> str | None:
     return None
 
 
+def _sink(call: CustomCall, *values: Any) -> None:
+    """`dce_sink(values ..)`: what keeps values from being removed before; nothing when the program runs."""
+
+
+def _check_sink(call: CustomCall) -> str | None:
+    return "it gives nothing" if call.results else None
+
+
+def _erase(op: Operation) -> Sequence[Operation]:
+    replace_op(op, [], [])
+    return []
+
+
 TARGETS = (
+    CustomCallTarget("dce_sink", _sink, _check_sink, _erase),
     *(CustomCallTarget(name) for name in IDENTITIES),
     CustomCallTarget("shape_assertion", _shape_assertion, _check_assertion, borrows=True),
 )

@@ -1,0 +1,103 @@
+"""
+JAX's approx_max_k and approx_min_k, `ApproxTopK`: exact here, which is one of the results that it allows.
+
+Operands are the values and what goes with them (their indices), then an initial value of each; the results are their
+first elements along `reduction_dim`, as the called computation orders them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, Region
+
+from ..attributes import int_array
+from ..control_flow import ReturnOp
+from ..diagnostics import fail
+from ..op import replace_op
+from ..slicing import SliceOp
+from ..sort import SortOp
+from ..types import Array, i64
+from .call import CustomCall, describe_call
+from .mhlo import sort_keys
+from .registry import CustomCallTarget
+
+NAME = "ApproxTopK"
+
+
+def _top_k(call: CustomCall, values: Array, indices: Array, initial: Array, _: Array) -> tuple[Array, Array]:
+    """For a comparator `>` or `<` of the values, which the value that comes last tells apart: -inf, or +inf."""
+    dimension = int(call.attributes["reduction_dim"])
+    keys = sort_keys(values)
+    order = np.argsort(~keys if initial < 0 else keys, axis=dimension, kind="stable")
+    order = np.take(order, np.arange(call.results[0].shape[dimension]), axis=dimension)
+    return np.take_along_axis(values, order, axis=dimension), np.take_along_axis(indices, order, axis=dimension)
+
+
+def _check(call: CustomCall) -> str | None:
+    if len(call.operands) != 4 or len(call.results) != 2:
+        return "it takes values, indices and an initial value of each, and gives values and indices"
+    values, dimension = call.operands[0], call.attributes.get("reduction_dim")
+    if not isinstance(dimension, int) or not 0 <= dimension < len(values.shape):
+        return f"attribute reduction_dim is {dimension!r}, expected a dimension of {values.text}"
+    for given, initial, result in zip(call.operands[:2], call.operands[2:], call.results, strict=True):
+        count = result.shape[dimension] if len(result.shape) == len(given.shape) else -1
+        shape = (*given.shape[:dimension], count, *given.shape[dimension + 1 :])
+        if given.shape != values.shape or result.shape != shape or not 0 <= count <= given.shape[dimension]:
+            return f"the result {result.text} is not the first part of {given.text} along dimension {dimension}"
+        if initial.shape != () or not given.dtype == initial.dtype == result.dtype:
+            return f"{given.text} comes with the initial value {initial.text} and the result {result.text}"
+    return None
+
+
+def _decompose(op: Operation) -> Sequence[Operation]:
+    """A stable sort with the called computation, and its first elements."""
+    dimension = int(describe_call(op).attributes["reduction_dim"])
+    operands = op.operands[:2]
+    sort = SortOp.create(
+        operands=operands,
+        result_types=[value.type for value in operands],
+        properties={"dimension": IntegerAttr(dimension, i64), "is_stable": BoolAttr.from_bool(True)},
+        regions=[_comparator(op)],
+        location=op.location,
+    )
+    slices = [_first(value, result.type, op) for value, result in zip(sort.results, op.results, strict=True)]
+    new = [sort, *slices]
+    replace_op(op, new, [one.results[0] for one in slices])
+    return new
+
+
+def _first(value: Any, result_type: Any, op: Operation) -> Operation:
+    limits = result_type.get_shape()
+    properties: dict[str, Attribute] = {
+        "start_indices": int_array([0] * len(limits)),
+        "limit_indices": int_array(limits),
+        "strides": int_array([1] * len(limits)),
+    }
+    return SliceOp.create(operands=[value], result_types=[result_type], properties=properties, location=op.location)
+
+
+def _comparator(op: Operation) -> Region:
+    """A copy of the called computation's body."""
+    called = cast(Any, op.properties.get("called_computations"))
+    names = [] if called is None else [name.root_reference.data for name in called.data]
+    module = op.get_toplevel_object()
+    functions = module.body.block.ops if isinstance(module, ModuleOp) else ()
+    found = [f for f in functions if isinstance(f, func.FuncOp) and names == [f.sym_name.data] and not f.is_declaration]
+    if not found:
+        fail(op, f"calls '{NAME}', which needs one called computation that orders values; it has {names}")
+    wanted = [value.type for value in op.operands[2:] for _ in range(2)]
+    if [argument.type for argument in found[0].body.block.args] != wanted:
+        fail(op, f"calls '{NAME}' with the computation @{names[0]}, which does not compare two of each value")
+    region = found[0].body.clone()
+    last = region.block.last_op
+    if isinstance(last, func.ReturnOp):
+        replace_op(last, [ReturnOp.create(operands=last.operands)], [])
+    return region
+
+
+TARGETS = (CustomCallTarget(NAME, _top_k, _check, _decompose),)
