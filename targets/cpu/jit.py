@@ -99,7 +99,10 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
         # Only loops that are marked: see lowering/loop_unrolling.py.
         options.loop_unrolling = False
         builder: Any = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        manager: Any = builder.getModulePassManager()
+        manager.run(module, builder)
+        # llvmlite forgets to: its ObjectRef's empty method comes first in the class's order.
+        llvm.newpassmanagers.NewPassManager._dispose(manager)
     return module
 
 
