@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.collective import CollectiveOp
+from ..hlo_dialect.control_flow import WhileOp
 from ..hlo_dialect.custom_calls.markers import IDENTITIES
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -27,8 +28,9 @@ from ..hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueO
 from ..hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
 from ..hlo_dialect.tilings import Tiling, parse_tiling, tiling_of
 from ..hlo_dialect.types import element_of, make_tensor, shape_of
+from .spmd_effects import run_once
 from .spmd_layouts import Layouts
-from .spmd_rules import partition_operation, run_once
+from .spmd_rules import partition_operation
 
 PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
 """Attributes by which XLA's partitioned modules say how their arguments and results are split, and so do ours."""
@@ -219,9 +221,7 @@ class _Partitioner:
             self.old.append(op)
         elif isinstance(op, SameValueOp) or (isinstance(op, CustomCallOp) and op.target in IDENTITIES):
             self._same_value(op)
-        elif isinstance(op, CustomCallOp) and not self.manual and run_once(op, self.layouts):
-            pass
-        elif partition_operation(op, self.layouts):
+        elif not self.manual and self._is_partitioned(op):
             self.old.append(op)
         else:
             for region in op.regions:
@@ -230,6 +230,62 @@ class _Partitioner:
             self._on_whole_operands(op)
         for name in _STATED:
             op.attributes.pop(name, None)
+
+    def _is_partitioned(self, op: Operation) -> bool:
+        """Put what the devices share out between them before an operation outside of manual computations."""
+        if isinstance(op, CustomCallOp) and run_once(op, self.layouts):
+            return True
+        if isinstance(op, WhileOp) and any(map(self._even, op.operands)):
+            self._while(op)
+            return True
+        return partition_operation(op, self.layouts)
+
+    def _even(self, value: SSAValue) -> Tiling | None:
+        found = self.layouts.tiling(value)
+        return found if found is not None and found.fits(shape_of(value)) else None
+
+    def _while(self, op: WhileOp) -> None:
+        """Values of the loop stay split as they come in."""
+        tilings = [self._even(value) for value in op.operands]
+        operands = [self._as_carried(*pair) for pair in zip(op.operands, tilings, strict=True)]
+        regions = [op.detach_region(region) for region in list(op.regions)]
+        new = WhileOp.create(
+            operands=operands,
+            result_types=[value.type for value in operands],
+            attributes=op.attributes,
+            regions=regions,
+            location=op.location,
+        )
+        around = op.parent
+        assert around is not None
+        around.insert_op_before(new, op)
+        for region in regions:
+            self._loop_body(region.block, operands, tilings)
+        for old, result, tiling in zip(op.results, new.results, tilings, strict=True):
+            if tiling is None:
+                old.replace_all_uses_with(result)
+            else:
+                self.layouts.split(old, tiling, result)
+
+    def _as_carried(self, value: SSAValue, tiling: Tiling | None) -> SSAValue:
+        if tiling is not None:
+            return self.layouts.part(value, tiling)
+        return self.layouts.whole(value) if isinstance(value.type, TensorType) else value
+
+    def _loop_body(self, block: Block, operands: Sequence[SSAValue], tilings: Sequence[Tiling | None]) -> None:
+        """Either region of a loop: its arguments become parts; what a body hands on too."""
+        operations = list(block.ops)
+        for argument, value, tiling in zip(list(block.args), operands, tilings, strict=True):
+            if tiling is not None:
+                part = block.insert_arg(value.type, argument.index)
+                part.name_hint = argument.name_hint
+                self.layouts.split(argument, tiling, part)
+                self.old_arguments.append(argument)
+        self._visit_all(operations[:-1])
+        last = operations[-1]
+        carried = tilings if len(last.operands) == len(tilings) and not _is_condition(last) else [None]
+        for index, (value, tiling) in enumerate(zip(last.operands, carried, strict=True)):
+            last.operands[index] = self._as_carried(value, tiling)
 
     def _on_whole_operands(self, op: Operation) -> None:
         for index, operand in enumerate(op.operands):
@@ -290,12 +346,12 @@ class _Partitioner:
         outputs = self._value_tilings(op, op.out_shardings, op.results, axes)
         parts = [self.layouts.part(operand, tiling) for operand, tiling in zip(op.operands, inputs, strict=True)]
         block = op.regions[0].block
-        body = [inner for inner in block.ops if inner is not block.last_op]
-        returned = _take_body(op, block, parts)
+        last = block.last_op
+        assert last is not None
         self.manual += 1
-        self._visit_all(body)
+        self._visit_all(_take_body(op, block, parts))
         self.manual -= 1
-        for result, tiling, value in zip(op.results, outputs, returned, strict=True):
+        for result, tiling, value in zip(op.results, outputs, last.operands, strict=True):
             self.layouts.split(result, tiling, self.layouts.whole(value))
         self.old.append(op)
 
@@ -332,17 +388,23 @@ class _Partitioner:
         self.old.append(op)
 
 
-def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-    """Move the body's operations before the computation; what they return."""
-    last, around = block.last_op, op.parent
-    assert last is not None and around is not None
+def _is_condition(last: Operation) -> bool:
+    """Whether the operation ends the condition of a loop, and not its body."""
+    loop = last.parent_op()
+    return loop is not None and loop.regions[0] is last.parent_region()
+
+
+def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAValue]) -> list[Operation]:
+    """Move the body's operations, all but the return, before the computation."""
+    around = op.parent
+    assert around is not None
     for argument, value in zip(block.args, arguments, strict=True):
         argument.replace_all_uses_with(value)
-    for inner in list(block.ops):
-        if inner is not last:
-            inner.detach()
-            around.insert_op_before(inner, op)
-    return list(last.operands)
+    body = [inner for inner in block.ops if inner is not block.last_op]
+    for inner in body:
+        inner.detach()
+        around.insert_op_before(inner, op)
+    return body
 
 
 def _without_shardings(entry: DictionaryAttr) -> DictionaryAttr:

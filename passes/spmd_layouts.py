@@ -8,7 +8,7 @@ of the partition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnitAttr
@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..hlo_dialect.attributes import int_array, int_attr
 from ..hlo_dialect.collective_reductions import AllReduceOp
-from ..hlo_dialect.collectives import AllGatherOp, PartitionIdOp, ui32
+from ..hlo_dialect.collectives import AllGatherOp, CollectiveBroadcastOp, PartitionIdOp, ui32
 from ..hlo_dialect.control_flow import ReturnOp
 from ..hlo_dialect.conversion import ConvertOp
 from ..hlo_dialect.creation import ConstantOp
@@ -96,6 +96,8 @@ class Layouts:
                 forms[tiling] = self._gathered(part, shape_of(value), known)
             elif _refines(known, tiling, shape_of(value)):
                 forms[tiling] = self._sliced(part, shape_of(part), known, tiling)
+            elif (dims := _joined(known, tiling)) and known.fits(shape_of(value)):
+                forms[tiling] = self._gathered(part, tiling.part_shape(shape_of(value)), known, dims)
             else:
                 whole = self.whole(value)
                 replicated = Tiling.replicated(len(tiling.counts), self.partitions)
@@ -119,11 +121,14 @@ class Layouts:
             "use_global_device_ids": UnitAttr(),
         }
 
-    def _gathered(self, part: SSAValue, shape: tuple[int, ...], tiling: Tiling) -> SSAValue:
+    def _gathered(
+        self, part: SSAValue, shape: tuple[int, ...], tiling: Tiling, dims: Collection[int] | None = None
+    ) -> SSAValue:
+        """The array of `shape` whose parts the devices hold; of parts along `dims` only, where they are given."""
         place = _Behind(part, self._marker)
         value, found = part, list(shape_of(part))
         for dim, count in enumerate(tiling.counts):
-            if count > 1:
+            if count > 1 and (dims is None or dim in dims):
                 found[dim] *= count
                 gather = AllGatherOp.create(
                     operands=[value],
@@ -182,12 +187,10 @@ class Layouts:
             if not any(offsets):
                 self._starts[offsets] = place.add(ConstantOp.of(np.zeros(1, np.int32), make_tensor((), i32)))
             else:
-                if self._number is None:
-                    number = place.add(PartitionIdOp.create(result_types=[make_tensor((), ui32)]))
-                    self._number = place.add(ConvertOp.to(number, i32))
+                number = self.number
                 table = ConstantOp.of(np.array(offsets, np.int32), make_tensor((len(offsets),), i32))
                 entry = DynamicSliceOp.create(
-                    operands=[place.add(table), self._number],
+                    operands=[place.add(table), number],
                     result_types=[make_tensor((1,), i32)],
                     properties={"slice_sizes": int_array([1])},
                 )
@@ -195,11 +198,31 @@ class Layouts:
                 self._starts[offsets] = place.add(scalar)
         return self._starts[offsets]
 
+    def broadcast(self, value: SSAValue, source: int, behind: Operation) -> SSAValue:
+        """What partition `source` has, behind an operation."""
+        numbers = [source, *(number for number in range(self.partitions) if number != source)]
+        self._channel += 1
+        broadcast = CollectiveBroadcastOp.create(
+            operands=[value],
+            result_types=[value.type],
+            properties={
+                "replica_groups": dense_constant(np.array([numbers], np.int64)),
+                "channel_handle": ChannelHandleAttr(int_attr(self._channel), int_attr(_DEVICE_TO_DEVICE)),
+            },
+            location=behind.location,
+        )
+        block = behind.parent
+        assert block is not None
+        block.insert_op_after(broadcast, behind)
+        return broadcast.results[0]
+
     @property
     def number(self) -> SSAValue:
         """The number of the partition, an i32."""
-        self._start((1,) * self.partitions)
-        assert self._number is not None
+        if self._number is None:
+            place = _Before(self._marker)
+            number = place.add(PartitionIdOp.create(result_types=[make_tensor((), ui32)]))
+            self._number = place.add(ConvertOp.to(number, i32))
         return self._number
 
 
@@ -212,6 +235,13 @@ def _refines(known: Tiling, wanted: Tiling, shape: Sequence[int]) -> bool:
         if rest or [number // ratio for number in wanted.coordinates(dim)] != known.coordinates(dim):
             return False
     return True
+
+
+def _joined(known: Tiling, wanted: Tiling) -> list[int]:
+    """The dimensions along which the parts of `known` make up those of `wanted`; none where that is not so."""
+    dims = [dim for dim, (a, b) in enumerate(zip(known.counts, wanted.counts, strict=True)) if a != b]
+    kept = known.derived([None if dim in dims else dim for dim in range(len(known.counts))])
+    return dims if kept == wanted else []
 
 
 def _splat_of(value: SSAValue, shape: tuple[int, ...]) -> Operation | None:

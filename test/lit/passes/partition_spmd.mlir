@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --split-input-file --partition-spmd --verify-diagnostics | filecheck %s
 
-// Arguments and results become parts. What no rule knows how to split is computed everywhere, from gathered operands.
+// Arguments and results become parts. A dimension along which an operation cannot be split is gathered before it.
 // CHECK: builtin.module @whole attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3}", "{replicated}"], mhlo.spmd_output_sharding = "{devices=[4,1]0,2,1,3}"}
 module @whole attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
@@ -11,8 +11,9 @@ module @whole attributes {mhlo.num_partitions = 4 : i32} {
     // CHECK:      hlo.constant dense<[0, 0, 4, 4]> : tensor<4xi32>
     // CHECK:      hlo.constant dense<[0, 4, 2, 6]> : tensor<4xi32>
     // CHECK:      "hlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #hlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x3xf32>) -> tensor<8x3xf32>
-    // CHECK-NEXT: "hlo.all_gather"({{.*}}) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]>
     // CHECK-NEXT: "hlo.sort"
+    // CHECK:      }) : (tensor<8x3xf32>) -> tensor<8x3xf32>
+    // CHECK-NEXT: "hlo.all_gather"({{.*}}) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]>
     %0 = "stablehlo.sort"(%a) ({
     ^bb0(%x: tensor<f32>, %y: tensor<f32>):
       %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
