@@ -22,8 +22,8 @@ sort cumsum take pooling random slices concatenate integers complex effects no_a
 """.split()
 
 
-def programs() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    """(name, function, arguments)"""
+def programs(devices: Any = None) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """(name, function, arguments), on these devices or on JAX's first ones."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -31,7 +31,7 @@ def programs() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
     from jax.sharding import Mesh, NamedSharding
     from jax.sharding import PartitionSpec as P
 
-    devices = np.array(jax.devices())
+    devices = np.array(jax.devices() if devices is None else devices)
     mesh, line = Mesh(devices.reshape(2, 4), ("x", "y")), Mesh(devices, ("i",))
     cube = Mesh(devices[[3, 1, 2, 0, 7, 6, 5, 4]].reshape(2, 2, 2), ("a", "b", "c"))
     numbers = np.random.default_rng(0)
