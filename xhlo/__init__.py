@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .targets.compile import compile_program as compile
     from .targets.cpu.executable import Executable as Executable
     from .targets.cpu.serialization import load_executable as deserialize
+    from .targets.pjrt.inspection import executable_of as executable_of
 
 __all__ = [
     "CheckFailure",
@@ -41,6 +42,7 @@ _HOMES = {
     "register_custom_call": (".hlo_dialect.custom_calls.registry", "register_custom_call"),
     "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
     "Executable": (".targets.cpu.executable", "Executable"),
+    "executable_of": (".targets.pjrt.inspection", "executable_of"),
     "compile": (".targets.compile", "compile_program"),
     "deserialize": (".targets.cpu.serialization", "load_executable"),
 }

@@ -8,7 +8,9 @@ import hashlib
 import itertools
 import json
 import struct
+import weakref
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ from .protos import CompileOptions, read_compile_options
 
 _executables: dict[int, LoadedProgram] = {}
 """By the addresses of handles: each program has one as `PJRT_LoadedExecutable`, others as `PJRT_Executable`."""
+
+_fingerprints: weakref.WeakValueDictionary[str, LoadedProgram] = weakref.WeakValueDictionary()
 
 _serial = itertools.count(1)
 
@@ -48,6 +52,7 @@ class LoadedProgram(Kept):
         self.handle = self._make_record()
         self.executable_handles: list[int] = []
         _executables[self.handle] = self
+        _fingerprints[self.fingerprint] = self
 
     @staticmethod
     def _choose_devices(options: CompileOptions) -> list[int]:
@@ -81,6 +86,11 @@ class LoadedProgram(Kept):
                 number=self.number,
             )
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for equal programs with equal options."""
+        return hashlib.sha256(self.compiled.source.encode() + self.compiled.options.serialized).hexdigest()
 
     @property
     def _has_tokens(self) -> bool:
@@ -154,6 +164,11 @@ def program_of(handle: int) -> LoadedProgram:
         return _executables[handle]
     except KeyError:
         raise PluginError(Code.INVALID_ARGUMENT, "an executable was used that has been destroyed") from None
+
+
+def by_fingerprint(fingerprint: str) -> LoadedProgram | None:
+    """A living program with that fingerprint."""
+    return _fingerprints.get(fingerprint)
 
 
 @entry("Client_Compile")
@@ -372,9 +387,9 @@ def optimized_program(found: LoadedProgram) -> str:
 @entry("Executable_Fingerprint")
 @entry("LoadedExecutable_Fingerprint")
 def _fingerprint(args: Any) -> None:
-    compiled = program_of(args.executable).compiled
-    digest = hashlib.sha256(compiled.source.encode() + compiled.options.serialized).hexdigest()
-    args.executable_fingerprint, args.executable_fingerprint_size = text(digest)
+    found = program_of(args.executable)
+    digest = found.fingerprint.encode()
+    args.executable_fingerprint, args.executable_fingerprint_size = found.bytes(digest), len(digest)
 
 
 @entry("Executable_GetCostAnalysis")

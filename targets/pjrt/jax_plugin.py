@@ -24,7 +24,7 @@ def initialize() -> None:
     import jax._src.xla_bridge as xla_bridge
     from jax._src.interpreters import mlir
 
-    from . import jax_dlpack
+    from . import inspection, jax_dlpack
     from .jax_lowerings import install_callbacks, share_cpu_rules
     from .plugin import plugin
 
@@ -36,6 +36,7 @@ def initialize() -> None:
     share_cpu_rules()
     install_callbacks()
     jax_dlpack.install()
+    inspection.install()
     _use_persistent_cache()
     bridge._nonexperimental_plugins.add(PLATFORM)
     bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=plugin().capsule)

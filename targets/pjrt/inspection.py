@@ -1,0 +1,53 @@
+"""
+What xhlo made of a function that JAX compiled.
+
+    compiled = jax.jit(f).lower(x).compile()
+    compiled.as_text()                                # the program with its fusions
+    xhlo.executable_of(compiled).as_text("asm")       # any stage
+    xhlo.executable_of(compiled).kernels              # one by one, with bytes and flops
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..cpu.executable import Executable
+from . import PLATFORM
+from .executables import by_fingerprint
+
+
+def executable_of(compiled: Any) -> Executable:
+    """
+    The xhlo executable behind what `jax.jit(f).lower(..).compile()` returns.
+
+    Raises TypeError for anything else, ValueError for what another platform compiled.
+    """
+    runtime = getattr(compiled, "runtime_executable", None)
+    if runtime is None:
+        raise TypeError(f"expected what jax.jit(f).lower(..).compile() returns, got {type(compiled).__name__}")
+    return _of_runtime(runtime())
+
+
+def _of_runtime(runtime: Any) -> Executable:
+    if runtime.client.platform != PLATFORM:
+        raise ValueError(f"the function was compiled for the platform '{runtime.client.platform}', not for {PLATFORM}")
+    found = by_fingerprint(bytes(runtime.fingerprint).decode())
+    if found is None:
+        raise ValueError("the executable has been deleted")
+    return found.compiled.executable
+
+
+def install() -> None:
+    """Let `as_text()` of what JAX compiles show our program with its fusions."""
+    from jax._src import stages
+
+    kind: Any = stages.Executable
+    others = kind.as_text
+
+    def as_text(self: Any) -> str:
+        runtime = self.xla_extension_executable()
+        if runtime.client.platform != PLATFORM:
+            return others(self)
+        return _of_runtime(runtime).as_text("fused")
+
+    kind.as_text = as_text
