@@ -22,6 +22,13 @@ from xdsl.utils.exceptions import VerifyException
 
 i64 = IntegerType(64)
 
+SHARED = "xhlo.shared"
+"""
+On a function that other programs are likely to have too: it is compiled by itself, once in a process.
+
+Its memrefs do not overlap those that it writes to, and it calls nothing.
+"""
+
 
 class _CallsABody(SymbolUserOpInterface):
     """cpu.parallel_for names a function of its captures and two index arguments, the bounds of a share."""

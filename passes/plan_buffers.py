@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.buffers import Buffer, memref_type
+from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .buffer_ops import alloc, byte_size, index_constant
@@ -173,7 +174,7 @@ class PlanBuffersPass(HloPass):
         for function in module.body.block.ops:
             if not isinstance(function, func.FuncOp) or function.is_declaration:
                 continue
-            if "hlo.kernel" in function.attributes:
+            if "hlo.kernel" in function.attributes or SHARED in function.attributes:
                 continue
             intervals = live_intervals(function)
             size = assign_offsets(intervals)

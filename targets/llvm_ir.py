@@ -7,6 +7,7 @@ used and cost no line; block arguments become phis. Names and numbers depend on 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import cast
 
@@ -14,11 +15,15 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from .llvm_literals import global_initializer, symbol
 from .llvm_metadata import Metadata
 from .llvm_operations import LITERALS, WRITERS, edges
 from .llvm_types import type_text
+
+_UNNAMED = "xhlo_unnamed"
+"""The name of a function as long as its own text decides it."""
 
 
 def emit_llvm_ir(
@@ -34,6 +39,18 @@ def emit_llvm_ir(
     return ModuleWriter(module, triple, cpu, features).text()
 
 
+def emit_units(module: ModuleOp) -> tuple[str, dict[str, str]]:
+    """
+    The module as LLVM IR to be compiled in parts: its text without the functions that other programs are likely to have
+    too (`SHARED`), and by symbol the texts of these. Equal functions have equal symbols and texts in every program.
+    """
+    writer = ModuleWriter(module, None, None, None)
+    for op in module.body.block.ops:
+        if isinstance(op, llvm.FuncOp) and SHARED in op.attributes:
+            writer.set_apart(op)
+    return writer.text(), writer.apart
+
+
 class ModuleWriter:
     """Writes globals, functions, declarations of the intrinsics used, attribute groups and metadata."""
 
@@ -45,11 +62,14 @@ class ModuleWriter:
         self.metadata = Metadata()
         self.intrinsics: dict[str, str] = {}
         """Declarations by name."""
+        self.declared: set[str] = set()
+        self.apart: dict[str, str] = {}
+        """Functions with texts of their own, by symbol."""
+        self._symbols: dict[str, str] = {}
 
     def text(self) -> str:
-        lines = self.lines
         if self.triple is not None:
-            lines.append(f'target triple = "{self.triple}"')
+            self.lines.append(f'target triple = "{self.triple}"')
         for op in self.module.body.block.ops:
             if isinstance(op, llvm.FuncOp):
                 FunctionWriter(self, op).write()
@@ -57,6 +77,33 @@ class ModuleWriter:
                 self._global(op)
             else:
                 fail(op, "is no part of the llvm dialect: it cannot be written as LLVM IR")
+        return self._finished()
+
+    def set_apart(self, op: llvm.FuncOp) -> None:
+        """Give a function a text of its own, and a symbol that follows from it."""
+        alone = ModuleWriter(self.module, None, None, None)
+        name = op.sym_name.data
+        alone._symbols[name] = _UNNAMED
+        FunctionWriter(alone, op).write()
+        text = alone._finished()
+        symbol = f"xhlo_shared_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+        self._symbols[name] = symbol
+        self.apart[symbol] = text.replace(_UNNAMED, symbol)
+
+    def symbol(self, name: str) -> str:
+        """The symbol of a function, without the @."""
+        return self._symbols.get(name) or symbol(name)
+
+    def is_apart(self, op: llvm.FuncOp) -> bool:
+        """Whether the function's body is written elsewhere."""
+        return self._symbols.get(op.sym_name.data, _UNNAMED) != _UNNAMED
+
+    def is_unit(self, op: llvm.FuncOp) -> bool:
+        """Whether this is the text of that function alone."""
+        return self._symbols.get(op.sym_name.data) == _UNNAMED
+
+    def _finished(self) -> str:
+        lines = self.lines
         lines += [""] * bool(self.intrinsics)
         lines += self.intrinsics.values()
         lines += ["", f"attributes #0 = {{ {self.target} }}"]
@@ -130,12 +177,16 @@ class FunctionWriter:
         op = self.op
         inputs = op.function_type.inputs.data
         result = type_text(op.function_type.output)
-        name = symbol(op.sym_name.data)
+        name = self.module.symbol(op.sym_name.data)
         traits = " ".join(self._traits())
         traits = f" {traits}" if traits else ""
         linkage = op.linkage.linkage.data
-        linkage = "" if linkage == "external" else linkage + " "
-        if not op.body.blocks:
+        linkage = "" if linkage == "external" or self.module.is_unit(op) else linkage + " "
+        apart = self.module.is_apart(op)
+        if apart or not op.body.blocks:
+            if name in self.module.declared:
+                return
+            self.module.declared.add(name)
             types = ", ".join(type_text(type_) for type_ in inputs)
             self.lines.append(f"\ndeclare {result} @{name}({types}){traits}")
             return

@@ -170,7 +170,7 @@ def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
 def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
     if op.callee is None:
         fail(op, "is an indirect call, which the LLVM IR writer does not support")
-    _write_call(w, op, symbol(op.callee.string_value()), op.args, op.returned)
+    _write_call(w, op, w.module.symbol(op.callee.string_value()), op.args, op.returned)
 
 
 def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:

@@ -44,9 +44,9 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         builder.insert_at(op)
         blocking = block(product, machine)
         if reads_in_place(product):
-            DirectProductEmitter(builder, product, block_rows(product, blocking, machine), overwrite).emit()
+            DirectProductEmitter(builder, kernel, product, block_rows(product, blocking, machine), overwrite).emit()
         else:
-            ProductEmitter(builder, product, blocking, overwrite).emit()
+            ProductEmitter(builder, kernel, product, blocking, overwrite).emit()
         unread = [value.owner for value in op.inputs[2:]]
         for dead in (op, fill if overwrite else None, *unread):
             if isinstance(dead, Operation):
@@ -60,8 +60,8 @@ class ConvertContractionsToVectorPass(HloPass):
     Matrix products marked xhlo.contraction become packed and register-blocked loops of the vector dialect.
 
     Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel
-    After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around a
-            micro-kernel of vector.fma
+    After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around calls of a
+            micro-kernel, a function of vector.fma
     Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor of
     overlapping windows (a convolution's input), or of a product of few columns, is read where it lies.
     Leaves: small products, integer products and products of few rows or columns to convert-linalg-to-scf.
@@ -75,6 +75,6 @@ class ConvertContractionsToVectorPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         machine = Machine(self.vector_bits, self.l1_bytes, self.l2_bytes)
-        for function in module.body.block.ops:
+        for function in list(module.body.block.ops):
             if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
                 convert_contractions(function, machine)

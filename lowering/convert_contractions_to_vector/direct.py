@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import SSAValue
 
@@ -19,6 +20,7 @@ from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, b
 from .blocking import TASKS, Blocking, Machine
 from .contraction import Contraction, Loop
 from .kernel import ProductEmitter, Step
+from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
 
 INFLATION = 2
@@ -81,16 +83,18 @@ def _is_shallow(product: Contraction, blocking: Blocking) -> bool:
 class DirectProductEmitter(ProductEmitter):
     """Emits one contraction that reads A in place. `blocking.m_panels` counts the panels of all rows: `block_rows`."""
 
-    overlaps = True
-
-    def __init__(self, builder: LoopBuilder, product: Contraction, blocking: Blocking, overwrite: bool):
+    def __init__(
+        self, builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, blocking: Blocking, overwrite: bool
+    ):
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
         self.inner_k: tuple[Loop, ...] = product.outer_k if _is_shallow(product, blocking) else ()
         """Contracted loops that the micro-kernel runs through, so that C is written once."""
         outer_k = () if self.inner_k else product.outer_k
         # The loops around B's matrices come first, and those of the rows are counted with the panels.
-        super().__init__(builder, replace(product, outer=tuple(self.batches), outer_k=outer_k), blocking, overwrite)
+        super().__init__(
+            builder, kernel, replace(product, outer=tuple(self.batches), outer_k=outer_k), blocking, overwrite
+        )
 
     def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
@@ -103,28 +107,15 @@ class DirectProductEmitter(ProductEmitter):
     def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
         return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
 
-    def micro_kernel(self, a_at: Index, of: Step) -> list[SSAValue]:
-        builder, operand = self.builder, self.packers[0].operand
-        count = builder.sub(of.upper, of.lower)
+    def _lies(self) -> PanelOfA:
+        """Where the rows and steps of a panel are: the loops that the micro-kernel runs through move both factors."""
+        operand = self.packers[0].operand
         matrices = [around.matrices for around in operand.around[len(operand.around) - len(self.inner_k) :]]
-        steps = [
-            (loop, matrix * operand.panels * operand.panel_size)
+        loops = tuple(
+            (loop.size, loop.a, matrix * operand.panels * operand.panel_size)
             for loop, matrix in zip(self.inner_k, matrices, strict=True)
-        ]
-
-        def around(depth: int, a: Index, b: Index, sums: list[SSAValue]) -> list[SSAValue]:
-            if depth == len(steps):
-                return self.accumulate(a, b, count, sums)
-            loop, moved = steps[depth]
-
-            def body(x: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
-                return around(
-                    depth + 1, builder.add(a, builder.mul(x, loop.a)), builder.add(b, builder.mul(x, moved)), carried
-                )
-
-            return builder.loop(0, loop.size, body, inits=sums)
-
-        return around(0, a_at, of.b_at, self.zeros())
+        )
+        return PanelOfA(row=self.product.m.a, step=self.product.k.a, loops=loops, overlaps=True)
 
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""
@@ -154,14 +145,8 @@ class DirectProductEmitter(ProductEmitter):
         a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)
         a_at = builder.add(a_at, builder.mul(self._row(panel), product.m.a))
         a_at = builder.add(a_at, builder.mul(step.lower, product.k.a))
-        sums = self.micro_kernel(a_at, step)
         output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
-        self.write(sums, output, builder.index(panel), j, first)
-
-    def rows_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
-        builder, product = self.builder, self.product
-        offset = builder.add(a_at, builder.mul(k, product.k.a))
-        return builder.strided_view(product.a.root, offset, (self.blocking.mr,), (product.m.a,))
+        self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first)
 
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking

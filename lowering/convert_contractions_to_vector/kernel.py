@@ -12,17 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from xdsl.dialects import arith, scf, vector
-from xdsl.dialects.builtin import FloatAttr, VectorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import SSAValue
 
-from ...dialects.buffers import memref_type
 from ..convert_linalg_to_scf.cost import task_count, task_size
 from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
 from .blocking import Blocking
 from .contraction import Contraction, Loop
+from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 
 WORK_OF_PACKING = 3
@@ -49,18 +48,17 @@ class Step:
 class ProductEmitter:
     """Emits one contraction at the builder's insertion point."""
 
-    overlaps = False
-    """Whether the last panel of A ends with the last row of A, rather than with zeros."""
-
-    def __init__(self, builder: LoopBuilder, product: Contraction, blocking: Blocking, overwrite: bool):
+    def __init__(
+        self, builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, blocking: Blocking, overwrite: bool
+    ):
         self.builder = builder
+        self.kernel = kernel
         self.product = product
         self.blocking = blocking
         self.overwrite = overwrite
         """Whether C starts from zero; else from what its buffer holds."""
         self.packers = self.pack()
         """Those of B and A; A may be read without one."""
-        self.vector_type: VectorType[Any] = VectorType(product.element, [blocking.lanes])
 
     def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
@@ -177,8 +175,8 @@ class ProductEmitter:
     def emit_block(self, step: Step, i: SSAValue, j: SSAValue, first: bool) -> None:
         """Add the product of panel i of A and panel j of B to their block of C; `first`: it is stored instead."""
         a_at = self.packers[1].panel(step.at, i, step.lower, step.upper)
-        sums = self.micro_kernel(a_at, step)
-        self.write(sums, step.output, i, j, first)
+        lies = PanelOfA(row=1, step=self.blocking.mr)
+        self.multiply_block((self.packers[1].buffer, a_at), lies, step, step.output, i, j, first)
 
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         """Set the tile of C to zero."""
@@ -198,147 +196,36 @@ class ProductEmitter:
             top, bottom, lambda i, _: builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL)
         )
 
-    # The micro-kernel.
-
-    def rows_of_a(self, a_at: Index, k: SSAValue) -> SSAValue:
-        """The `mr` elements of a panel of A at step k."""
-        mr = self.blocking.mr
-        at = self.builder.add(a_at, self.builder.mul(k, mr))
-        return self.builder.strided_view(self.packers[1].buffer, at, (mr,), (1,))
+    # Blocks of C.
 
     def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
         """Where the packed panel j of B begins."""
         return self.packers[0].panel(at, j, lower, upper)
 
-    def micro_kernel(self, a_at: Index, of: Step) -> list[SSAValue]:
-        """The `mr` x `nr` sums of the products of two panels over one pass, row by row."""
-        return self.accumulate(a_at, of.b_at, self.builder.sub(of.upper, of.lower), self.zeros())
-
-    def zeros(self) -> list[SSAValue]:
-        """The sums of a block before anything is added."""
-        zero = self._splat(self._constant(0.0))
-        return [zero] * (self.blocking.mr * self.blocking.nr // self.blocking.lanes)
-
-    def accumulate(self, a_at: Index, b_start: Index, count: Index, start: list[SSAValue]) -> list[SSAValue]:
-        """Add `count` products of the rows of A and the columns of B to sums."""
-        builder, blocking = self.builder, self.blocking
-        mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
-        vectors = nr // lanes
-
-        def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            a_view = self.rows_of_a(a_at, k)
-            b_at = builder.add(b_start, builder.mul(k, nr))
-            b_view = builder.strided_view(self.packers[0].buffer, b_at, (nr,), (1,))
-            b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
-            result: list[SSAValue] = []
-            for i in range(mr):
-                a_element = self._splat(builder.load(a_view, [i]))
-                for v in range(vectors):
-                    fma = vector.FMAOp.create(
-                        operands=[a_element, b_row[v], sums[i * vectors + v]], result_types=[self.vector_type]
-                    )
-                    result.append(builder.insert(fma).res)
-            return result
-
-        return builder.loop(0, count, step, inits=start)
-
-    def _splat(self, value: SSAValue) -> SSAValue:
-        op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
-        return self.builder.insert(op).vector
-
-    def _load_vector(self, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        operands = [source, *(self.builder.index(i) for i in indices)]
-        op = vector.LoadOp.create(operands=operands, result_types=[self.vector_type])
-        return self.builder.insert(op).result
-
-    def _store_vector(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
-        operands = [value, target, *(self.builder.index(i) for i in indices)]
-        self.builder.insert(vector.StoreOp.create(operands=operands))
-
-    # Writing back.
-
-    def write(self, sums: list[SSAValue], output: Index, i: SSAValue, j: SSAValue, first: bool) -> None:
-        """Store the sums of block (i, j), or add them to what is there; blocks over the edge go through a buffer."""
+    def multiply_block(
+        self, a: tuple[SSAValue, Index], lies: PanelOfA, step: Step, output: Index, i: Index, j: Index, first: bool
+    ) -> None:
+        """Block (i, j) of what begins at `output` gets the product of the panel of A at `a` and the step's of B."""
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = builder.mul(i, blocking.mr), builder.mul(j, blocking.nr)
-        offset = builder.add(output, builder.mul(row, product.m.c))
-        offset = builder.add(offset, builder.mul(column, product.n.c))
-        shape = (blocking.mr, blocking.nr)
-        target = builder.strided_view(product.c.root, offset, shape, (product.m.c, product.n.c))
-        even_m, even_n = product.m.size % blocking.mr == 0, product.n.size % blocking.nr == 0
-
-        def whole() -> None:
-            self._write_whole(sums, target, first)
-
-        def part() -> None:
-            self._write_part(sums, target, row, column, first)
-
-        if product.n.c != 1:
-            part()
-        elif even_m and even_n:
-            whole()
-        elif product.m.size < blocking.mr or product.n.size < blocking.nr:
-            part()
-        else:
-            fits: list[SSAValue] = []
-            if not even_m:
-                fits.append(self._less(i, product.m.size // blocking.mr))
-            if not even_n:
-                fits.append(self._less(j, product.n.size // blocking.nr))
-            condition = fits[0] if len(fits) == 1 else self._and(fits[0], fits[1])
-            self._branch(condition, whole, part)
-
-    def _less(self, lhs: SSAValue, rhs: int) -> SSAValue:
-        return self.builder.insert(arith.CmpiOp(lhs, self.builder.index(rhs), "slt")).result
-
-    def _and(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return self.builder.insert(arith.AndIOp(lhs, rhs)).result
-
-    def _branch(self, condition: SSAValue, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
-        outer = self.builder.block
-        regions: list[Region] = []
-        for body in (then, otherwise):
-            self.builder.block = block = Block()
-            body()
-            self.builder.insert(scf.YieldOp.create())
-            regions.append(Region(block))
-        self.builder.block = outer
-        self.builder.insert(scf.IfOp.create(operands=[condition], regions=regions))
-
-    def _write_whole(self, sums: list[SSAValue], target: SSAValue, first: bool) -> None:
-        builder, lanes = self.builder, self.blocking.lanes
-        vectors = self.blocking.nr // lanes
-        for number, value in enumerate(sums):
-            at = [number // vectors, number % vectors * lanes]
-            if not first:
-                total = arith.AddfOp.create(
-                    operands=[self._load_vector(target, at), value],
-                    result_types=[self.vector_type],
-                    properties={"fastmath": arith.FastMathFlagsAttr("none")},
-                )
-                value = builder.insert(total).result
-            self._store_vector(value, target, at)
-
-    def _write_part(self, sums: list[SSAValue], target: SSAValue, row: Index, column: Index, first: bool) -> None:
-        builder, product, blocking = self.builder, self.product, self.blocking
-        buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), product.element))
-        vectors = blocking.nr // blocking.lanes
-        for number, value in enumerate(sums):
-            self._store_vector(value, buffer, [number // vectors, number % vectors * blocking.lanes])
-        rows = builder.min(builder.sub(product.m.size, row), blocking.mr)
-        first_row = builder.sub(blocking.mr, rows) if self.overlaps else 0
-        columns = builder.min(builder.sub(product.n.size, column), blocking.nr)
-
-        def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
-            value = builder.load(buffer, [builder.add(i, first_row), j])
-            if not first:
-                total = arith.AddfOp.create(
-                    operands=[builder.load(target, [i, j]), value],
-                    result_types=[value.type],
-                    properties={"fastmath": arith.FastMathFlagsAttr("none")},
-                )
-                value = builder.insert(total).result
-            builder.store(value, target, [i, j])
-            return ()
-
-        builder.loop(0, rows, lambda i, _: builder.loop(0, columns, lambda j, _: element(i, j), attributes=PARALLEL))
+        c_at = builder.add(output, builder.mul(row, product.m.c))
+        target = Target(
+            column=product.n.c,
+            rows_vary=product.m.size % blocking.mr != 0,
+            columns_vary=product.n.size % blocking.nr != 0,
+            never_whole=product.m.size < blocking.mr or product.n.size < blocking.nr,
+            overwrite=first,
+        )
+        arguments = Arguments(
+            a=a[0],
+            a_at=a[1],
+            b=self.packers[0].buffer,
+            b_at=step.b_at,
+            c=product.c.root,
+            c_at=builder.add(c_at, builder.mul(column, product.n.c)),
+            c_row=product.m.c,
+            count=builder.sub(step.upper, step.lower),
+            rows=builder.min(builder.sub(product.m.size, row), blocking.mr),
+            columns=builder.min(builder.sub(product.n.size, column), blocking.nr),
+        )
+        call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)

@@ -10,7 +10,7 @@ from xdsl.dialects import cf, func, llvm, memref
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...dialects.cpu import ParallelForOp
+from ...dialects.cpu import SHARED, ParallelForOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from . import arith, cpu, math, vector
@@ -117,8 +117,10 @@ class ModuleConversion:
         made.location = op.location
         if to.has_bfloat:
             bfloat_as_bits(made)
-        if KERNEL in op.attributes or op.sym_name.data in independent:
+        if KERNEL in op.attributes or SHARED in op.attributes or op.sym_name.data in independent:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
+        if SHARED in op.attributes:
+            made.attributes[SHARED] = UNIT
         traits = _function_traits(op)
         if traits:
             made.properties["passthrough"] = ArrayAttr([StringAttr(trait) for trait in traits])
@@ -199,7 +201,7 @@ def _function_traits(op: func.FuncOp) -> list[str]:
     """LLVM's attributes of a function: kernels and parallel bodies stay functions, so that their noalias is kept."""
     if INLINE in op.attributes:
         return ["alwaysinline", "nounwind"]
-    if KERNEL in op.attributes or PARALLEL_BODY in op.attributes:
+    if KERNEL in op.attributes or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
         return ["noinline", "nounwind"]
     return ["nounwind"] if op.body.blocks else []
 

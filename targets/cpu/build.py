@@ -108,8 +108,8 @@ def build_image(
     ctx: Context, module: ModuleOp, timing: Timing, profile: bool, *, fuse: bool = True, verify_each: bool = False
 ) -> Image:
     """The same, but for loading the machine code into the process."""
-    from ..llvm_ir import emit_llvm_ir
-    from .jit import compile_to_object
+    from ..llvm_ir import emit_units
+    from .jit import compile_shared, compile_to_object
 
     def run(*specs: str) -> None:
         run_passes(ctx, module, specs, timing, verify_each)
@@ -127,9 +127,9 @@ def build_image(
     host_calls, arena = host_calls_of(module), arena_bytes(module)
     run(*CPU.passes_between("loops", "llvm"))
     with timing.stage("emit LLVM IR"):
-        text = emit_llvm_ir(module)
+        text, shared = emit_units(module)
     llvm: dict[str, float] = {}
-    code = compile_to_object(text, llvm)
+    code = (compile_to_object(text, llvm), *compile_shared(shared, llvm))
     for name, seconds in llvm.items():
         timing.seconds[f"LLVM {name}"] = seconds
     return Image(

@@ -49,8 +49,8 @@ class HostCall:
 class Image:
     """All of a compiled program; `targets.cpu.loading.load_image` makes an executable of it."""
 
-    code: bytes
-    """A relocatable object file with `void xhlo_entry(void **buffers)`."""
+    code: tuple[bytes, ...]
+    """Relocatable object files; the first has `void xhlo_entry(void **buffers)`."""
     data: Mapping[str, bytes]
     """Large constants by the names that the code knows them by."""
     inputs: tuple[ArrayType, ...]

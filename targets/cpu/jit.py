@@ -7,6 +7,7 @@ import itertools
 import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -71,7 +72,9 @@ def _initialize() -> None:
     llvm.initialize_native_asmprinter()
 
 
+@lru_cache(maxsize=1)
 def _target_machine() -> Any:
+    """What code is made for; used by one thread at a time."""
     _initialize()
     target: Any = llvm.Target.from_triple(host_triple())
     return target.create_target_machine(
@@ -130,6 +133,29 @@ def compile_to_object(text: str, timings: Timings | None = None, level: int = LE
             return bytes(machine.emit_object(module))
 
 
+_shared: OrderedDict[str, bytes] = OrderedDict()
+"""Objects of `compile_shared` by symbol, those used last at the end."""
+
+_SHARED_KEPT = 1024
+
+
+def compile_shared(units: Mapping[str, str], timings: Timings | None = None) -> list[bytes]:
+    """
+    Object files of functions that many programs have, each compiled once in the process.
+
+    `units`: LLVM IR by symbol, which follows from the text (see `emit_units`).
+    """
+    with _lock:
+        for symbol, text in units.items():
+            if symbol not in _shared:
+                _shared[symbol] = compile_to_object(text, timings)
+            _shared.move_to_end(symbol)
+        objects = [_shared[symbol] for symbol in units]
+        while len(_shared) > _SHARED_KEPT:
+            _shared.popitem(last=False)
+    return objects
+
+
 @dataclass
 class LoadedCode:
     """Machine code in this process; it lives as long as this object."""
@@ -156,12 +182,13 @@ class _Engine:
         self.imports: dict[str, int] = {}
         chosen = openmp.runtime()
         text = openmp.parallel_for_ir(chosen.kind) + _CLOCK.replace("CLOCK_ID", str(time.CLOCK_MONOTONIC))
-        self.runtime = self.link(compile_to_object(text, level=1), RUNTIME_FUNCTIONS, chosen.symbols)
+        self.runtime = self.link([compile_to_object(text, level=1)], RUNTIME_FUNCTIONS, chosen.symbols)
         self.imports = dict(self.runtime.addresses)
 
-    def link(self, code: bytes, symbols: Sequence[str], imports: Mapping[str, int]) -> LoadedCode:
+    def link(self, code: Sequence[bytes], symbols: Sequence[str], imports: Mapping[str, int]) -> LoadedCode:
         library: Any = llvm.JITLibraryBuilder()
-        library.add_object_img(code)
+        for each in code:
+            library.add_object_img(each)
         library.add_current_process()
         for name, address in {**self.imports, **imports}.items():
             library.import_symbol(name, address)
@@ -193,13 +220,16 @@ _engine: _Engine | None = None
 
 
 def load(
-    code: str | bytes, symbols: Sequence[str] = ("xhlo_entry",), imports: Mapping[str, int] | None = None
+    code: str | bytes | Sequence[bytes],
+    symbols: Sequence[str] = ("xhlo_entry",),
+    imports: Mapping[str, int] | None = None,
 ) -> LoadedCode:
     """
     Put code into this process and find the addresses of `symbols`.
 
-    `code` is LLVM IR text, which is compiled first, or object code. It may call the runtime's functions, the C library,
-    and `imports` (addresses by name). Raises RuntimeError when LLVM refuses the code or a symbol is missing.
+    `code` is LLVM IR text, which is compiled first, or object code, of one file or several. It may call the runtime's
+    functions, the C library, and `imports` (addresses by name). Raises RuntimeError when LLVM refuses the code or a
+    symbol is missing.
     """
     global _engine
     timings = Timings()
@@ -210,7 +240,7 @@ def load(
         if isinstance(code, str):
             code = compile_to_object(code, timings)
         with _stage(timings, "load"):
-            loaded = _engine.link(code, symbols, imports or {})
+            loaded = _engine.link([code] if isinstance(code, bytes) else code, symbols, imports or {})
     loaded.timings = timings
     loaded._needs = _engine.runtime  # pyright: ignore[reportPrivateUsage]
     return loaded

@@ -56,7 +56,9 @@ def environment() -> dict[str, str]:
 
 def serialize(image: Image, source: Source | None) -> bytes:
     """The image as bytes, with the program's text where it is known."""
-    sections = {"code": image.code, **{f"data {name}": content for name, content in image.data.items()}}
+    sections = {f"code {number}": each for number, each in enumerate(image.code)} | {
+        f"data {name}": content for name, content in image.data.items()
+    }
     if source is not None:
         sections["text"] = zlib.compress(source.text.encode(), 1)
     header = {
@@ -89,7 +91,7 @@ def load_executable(data: bytes) -> Executable:
     if "text" in sections:
         source = Source(zlib.decompress(sections["text"]).decode(), header["filename"])
     image = Image(
-        code=sections["code"],
+        code=tuple(content for name, content in sections.items() if name.startswith("code ")),
         data={name[5:]: content for name, content in sections.items() if name.startswith("data ")},
         inputs=tuple(map(_array_type_of, header["inputs"])),
         outputs=tuple(map(_array_type_of, header["outputs"])),

@@ -23,7 +23,7 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_loops_to_cf import ConvertLoopsToCfPass
 from xhlo.lowering.convert_to_llvm.conversion import ConvertToLlvmPass
 from xhlo.targets.cpu import jit
-from xhlo.targets.llvm_ir import emit_llvm_ir
+from xhlo.targets.llvm_ir import emit_llvm_ir, emit_units
 from xhlo.targets.llvm_literals import float_literal, symbol
 
 PROGRAM = """
@@ -261,3 +261,41 @@ def test_a_switch_with_several_edges_to_one_block() -> None:
 def test_other_dialects_are_refused_by_name() -> None:
     with pytest.raises(DiagnosticError, match=r"'func\.func' op is no part of the llvm dialect"):
         emit_llvm_ir(llvm_module("func.func @f() { func.return }"))
+
+
+SHARING = """
+  func.func private @{name}(%x: memref<{size}xf32>, %i: index) attributes {{xhlo.shared}} {{
+    %c0 = arith.constant {value} : f32
+    memref.store %c0, %x[%i] : memref<{size}xf32>
+    func.return
+  }}
+  func.func @main(%x: memref<{size}xf32>) {{
+    %c1 = arith.constant 1 : index
+    func.call @{name}(%x, %c1) : (memref<{size}xf32>, index) -> ()
+    func.return
+  }}"""
+
+
+def test_shared_functions_have_texts_of_their_own() -> None:
+    """They are the same under other names and for other shapes, and others where the code differs."""
+    units: list[dict[str, str]] = []
+    for name, size, value in (("one", 8, 1.0), ("two", 16, 1.0), ("two", 16, 2.0)):
+        module = lowered(SHARING.format(name=name, size=size, value=value))
+        text, apart = emit_units(module)
+        (symbol,) = apart
+        assert f"declare void @{symbol}(ptr, i64)" in text and f"call void @{symbol}(" in text
+        accepted(text)
+        assert f"define void @{symbol}(" in accepted(apart[symbol])
+        assert f"define internal void @{name}(" in accepted(emit_llvm_ir(module))
+        units.append(apart)
+    assert units[0] == units[1] != units[2]
+
+
+def test_what_was_compiled_apart_is_linked() -> None:
+    text, apart = emit_units(lowered(SHARING.format(name="set", size=4, value=3.0)))
+    objects = [jit.compile_to_object(text), *jit.compile_shared(apart)]
+    assert jit.compile_shared(apart)[0] is objects[1]
+    array = np.zeros(4, np.float32)
+    pointers = np.array([array.ctypes.data])
+    jit.call(jit.load(objects, ("xhlo_entry",)), "xhlo_entry", pointers)
+    np.testing.assert_array_equal(array, [0, 3, 0, 0])

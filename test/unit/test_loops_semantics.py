@@ -161,6 +161,9 @@ class Interpreter:
                 for lower, upper in ((count // 3, count), (0, count // 3)):
                     self.call(op.callee.root_reference.data, [*args, lower, upper])
                 return []
+            case func.CallOp():
+                self.call(op.callee.root_reference.data, args)
+                return []
             case linalg.ops.FillOp():
                 for index in itertools.product(*map(range, args[1].shape)):
                     args[1].data[args[1].address(list(index))] = args[0]

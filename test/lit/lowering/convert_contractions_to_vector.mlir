@@ -5,7 +5,8 @@
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 
-// Both factors are packed into panels; a task multiplies the panels of one tile of the output.
+// Both factors are packed into panels; a task multiplies the panels of one tile of the output, with a function for two
+// panels that gets sizes passed.
 // CHECK-LABEL: func.func private @product
 // CHECK-NOT:     linalg
 // CHECK:         %[[PA:.*]] = memref.alloc() : memref<265216xf32>
@@ -15,12 +16,19 @@
 // CHECK:           memref.store
 // CHECK:         "scf.parallel"
 // CHECK:         "scf.parallel"
+// CHECK:           func.call @product_block(%[[PA]], %{{.*}}, %[[PB]], %{{.*}}, %o,
+// CHECK-LABEL: func.func private @product_block(
+// CHECK-SAME:    attributes {xhlo.shared}
+// CHECK:         scf.for
 // CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
 // CHECK:           vector.broadcast %{{.*}} : f32 to vector<16xf32>
 // CHECK-NEXT:      vector.fma
 // CHECK-NEXT:      vector.fma
-// CHECK:           vector.store %{{.*}} : memref<14x32xf32, strided<[512, 1], offset: ?>>, vector<16xf32>
-// AVX2-LABEL:  func.func private @product
+// CHECK:         scf.if
+// CHECK:           vector.store %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
+// CHECK:         } else {
+// CHECK:           vector.store %{{.*}} : memref<14x32xf32>, vector<16xf32>
+// AVX2-LABEL:  func.func private @product_block(
 // AVX2:          vector.load
 // AVX2:          vector.broadcast %{{.*}} : f32 to vector<8xf32>
 // AVX2-NEXT:     vector.fma

@@ -5,9 +5,11 @@
 // CHECK:         memref.alloc() : memref<6144xf32>
 // CHECK-NOT:     memref.alloc
 // CHECK:         "scf.parallel"
-// CHECK:           memref.reinterpret_cast %x {{.*}} sizes: [8], strides: [64] : memref<8x66x64xf32>
-// CHECK:           vector.fma
+// CHECK:           func.call @kernel_block(%x,
 // CHECK-NOT:     linalg.generic
+// CHECK-LABEL: func.func private @kernel_block(
+// CHECK:         memref.reinterpret_cast %{{.*}} sizes: [8], strides: [64] : memref<8x66x64xf32>
+// CHECK:         vector.fma
 func.func private @kernel(%x: tensor<8x66x64xf32>, %w: tensor<3x64x32xf32>) -> tensor<8x64x32xf32> attributes {hlo.kernel = "custom"} {
   %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x66x64xf32>, tensor<3x64x32xf32>) -> tensor<8x64x32xf32>
   return %0 : tensor<8x64x32xf32>

@@ -1,0 +1,245 @@
+"""
+The micro-kernel: a function that adds the product of a panel of A and a panel of B to a block of C.
+
+Its sums are held in registers. It knows no sizes of the matrices but gets them passed, so that products of many shapes
+have the same micro-kernel: it is most of the code of a product, and is compiled once in a process (see
+`targets/llvm_ir.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+from xdsl.dialects import arith, func, vector
+from xdsl.dialects.builtin import FloatAttr, FunctionType, StringAttr, UnitAttr, VectorType
+from xdsl.ir import Block, Region, SSAValue
+
+from ...dialects.buffers import memref_type
+from ...dialects.cpu import SHARED
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from .blocking import Blocking
+
+
+@dataclass(frozen=True)
+class PanelOfA:
+    """How the rows of a panel of A lie in memory."""
+
+    row: int
+    """Elements from one row to the next."""
+    step: int
+    """Elements from one step along k to the next."""
+    loops: tuple[tuple[int, int, int], ...] = ()
+    """Contracted loops around the one along k: iterations, and elements that each moves A and the panel of B."""
+    overlaps: bool = False
+    """Whether the last panel ends with the last row of A, rather than with zeros."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What of the blocks of C the code depends on."""
+
+    column: int
+    """Elements from one column to the next."""
+    rows_vary: bool
+    """Whether C has fewer than `mr` rows of some block."""
+    columns_vary: bool
+    never_whole: bool
+    """Whether it has of none all rows and columns."""
+    overwrite: bool
+    """The sums are stored, rather than added."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a call of the micro-kernel gets: buffers, and where in them, in elements, the panels and the block begin."""
+
+    a: SSAValue
+    a_at: Index
+    b: SSAValue
+    b_at: Index
+    c: SSAValue
+    c_at: Index
+    c_row: Index
+    """Elements of C from one row to the next."""
+    count: Index
+    """Steps along k."""
+    rows: Index
+    """Rows of the block that C has."""
+    columns: Index
+
+    def values(self) -> tuple[Index, ...]:
+        return tuple(getattr(self, each.name) for each in fields(self))
+
+
+class MicroKernel:
+    """The body of one micro-kernel, as the parameters of its function see A, B and C."""
+
+    def __init__(self, builder: LoopBuilder, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments):
+        self.builder = builder
+        self.blocking = blocking
+        self.a = a
+        self.target = target
+        self.given = given
+        self.element = buffer_of(given.b).element_type
+        self.vector_type: VectorType[Any] = VectorType(self.element, [blocking.lanes])
+
+    def emit(self) -> None:
+        self.write(self.sums(0, self.given.a_at, self.given.b_at, self.zeros()))
+
+    # Multiplying.
+
+    def zeros(self) -> list[SSAValue]:
+        """The sums of a block before anything is added."""
+        zero = self._splat(self.builder.scalar(FloatAttr(0.0, self.element)))  # pyright: ignore
+        return [zero] * (self.blocking.mr * self.blocking.nr // self.blocking.lanes)
+
+    def sums(self, depth: int, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
+        """The `mr` x `nr` sums of products, row by row, added to `start`."""
+        if depth == len(self.a.loops):
+            return self.accumulate(a_at, b_at, start)
+        builder = self.builder
+        size, a_step, b_step = self.a.loops[depth]
+
+        def body(x: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
+            a = builder.add(a_at, builder.mul(x, a_step))
+            return self.sums(depth + 1, a, builder.add(b_at, builder.mul(x, b_step)), carried)
+
+        return builder.loop(0, size, body, inits=start)
+
+    def accumulate(self, a_at: Index, b_start: Index, start: list[SSAValue]) -> list[SSAValue]:
+        """Add the products of `count` steps along k."""
+        builder, blocking = self.builder, self.blocking
+        mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
+        vectors = nr // lanes
+
+        def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            a_offset = builder.add(a_at, builder.mul(k, self.a.step))
+            a_view = builder.strided_view(self.given.a, a_offset, (mr,), (self.a.row,))
+            b_view = builder.strided_view(self.given.b, builder.add(b_start, builder.mul(k, nr)), (nr,), (1,))
+            b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
+            result: list[SSAValue] = []
+            for i in range(mr):
+                a_element = self._splat(builder.load(a_view, [i]))
+                for v in range(vectors):
+                    fma = vector.FMAOp.create(
+                        operands=[a_element, b_row[v], sums[i * vectors + v]], result_types=[self.vector_type]
+                    )
+                    result.append(builder.insert(fma).res)
+            return result
+
+        return builder.loop(0, self.given.count, step, inits=start)
+
+    def _splat(self, value: SSAValue) -> SSAValue:
+        op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
+        return self.builder.insert(op).vector
+
+    def _load_vector(self, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
+        operands = [source, *(self.builder.index(i) for i in indices)]
+        op = vector.LoadOp.create(operands=operands, result_types=[self.vector_type])
+        return self.builder.insert(op).result
+
+    def _store_vector(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
+        operands = [value, target, *(self.builder.index(i) for i in indices)]
+        self.builder.insert(vector.StoreOp.create(operands=operands))
+
+    # Writing back.
+
+    def write(self, sums: list[SSAValue]) -> None:
+        """Store the sums, or add them to what is there; blocks over the edge go through a buffer."""
+        target, blocking, builder = self.target, self.blocking, self.builder
+        if target.column != 1 or target.never_whole:
+            self._write_part(sums)
+            return
+        if not target.rows_vary and not target.columns_vary:
+            self._write_whole(sums)
+            return
+        whole: list[SSAValue] = []
+        if target.rows_vary:
+            whole.append(self._equal(self.given.rows, blocking.mr))
+        if target.columns_vary:
+            whole.append(self._equal(self.given.columns, blocking.nr))
+        condition = whole[0] if len(whole) == 1 else builder.insert(arith.AndIOp(whole[0], whole[1])).result
+        builder.choose(condition, lambda: self._write_whole(sums), lambda: self._write_part(sums))
+
+    def _equal(self, lhs: Index, rhs: int) -> SSAValue:
+        return self.builder.insert(arith.CmpiOp(self.builder.index(lhs), self.builder.index(rhs), "eq")).result
+
+    def _row(self, at: Index) -> SSAValue:
+        """The row of the block of C that begins there."""
+        return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
+
+    def _add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        properties = {"fastmath": arith.FastMathFlagsAttr("none")}
+        op = arith.AddfOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=properties)
+        return self.builder.insert(op).result
+
+    def _write_whole(self, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        lanes = self.blocking.lanes
+        vectors = self.blocking.nr // lanes
+        at = self.given.c_at
+        for i in range(self.blocking.mr):
+            row = self._row(at)
+            at = self.builder.add(at, self.given.c_row)
+            for v, value in enumerate(sums[i * vectors : (i + 1) * vectors]):
+                if not self.target.overwrite:
+                    value = self._add(self._load_vector(row, [v * lanes]), value)
+                self._store_vector(value, row, [v * lanes])
+        return ()
+
+    def _write_part(self, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        builder, blocking, given = self.builder, self.blocking, self.given
+        buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
+        vectors = blocking.nr // blocking.lanes
+        for number, value in enumerate(sums):
+            self._store_vector(value, buffer, [number // vectors, number % vectors * blocking.lanes])
+        first_row = builder.sub(blocking.mr, given.rows) if self.a.overlaps else 0
+
+        def element(i: SSAValue, row: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
+            value = builder.load(buffer, [builder.add(i, first_row), j])
+            if not self.target.overwrite:
+                value = self._add(builder.load(row, [j]), value)
+            builder.store(value, row, [j])
+            return ()
+
+        def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            target = self._row(builder.add(given.c_at, builder.mul(i, given.c_row)))
+            return builder.loop(0, given.columns, lambda j, _: element(i, target, j), attributes=PARALLEL)
+
+        builder.loop(0, given.rows, row)
+        return ()
+
+
+def call_micro_kernel(
+    builder: LoopBuilder, kernel: func.FuncOp, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments
+) -> None:
+    """Define a micro-kernel beside `kernel` and call it where `builder` stands."""
+    operands = [builder.index(value) for value in given.values()]
+    block = Block(arg_types=[value.type for value in operands])
+    block.add_op(func.ReturnOp())
+    function = func.FuncOp(
+        _free_name(kernel), FunctionType.from_lists(list(block.arg_types), []), Region(block), StringAttr("private")
+    )
+    function.attributes[SHARED] = UnitAttr()
+    function.location = builder.location
+    cast(Block, kernel.parent).insert_ops_after([function], kernel)
+    received = Arguments(*block.args)
+    if not target.rows_vary:
+        received = replace(received, rows=blocking.mr)
+    if not target.columns_vary:
+        received = replace(received, columns=blocking.nr)
+    inside = LoopBuilder(function)
+    inside.location = builder.location
+    MicroKernel(inside, blocking, a, target, received).emit()
+    builder.insert(func.CallOp(function.sym_name.data, operands, []))
+
+
+def _free_name(kernel: func.FuncOp) -> str:
+    """`dot_0_block`, numbered where the kernel has several products."""
+    module = cast(Block, kernel.parent)
+    base = f"{kernel.sym_name.data}_block"
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
+    names = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
+    return next(name for name in names if name not in taken)
