@@ -42,7 +42,7 @@ def entry(name: str) -> Callable[[Entry], Entry]:
 def new_error(code: int, message: str) -> int:
     """The handle of a new `PJRT_Error`, which its receiver destroys."""
     text = message.encode(errors="replace")
-    return int(loaded().error_new(code, ctypes.cast(text, ctypes.c_void_p).value, len(text)))
+    return int(loaded().error_new(code, ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value, len(text)))
 
 
 def error_of(error: BaseException) -> int:

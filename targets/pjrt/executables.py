@@ -6,8 +6,6 @@ import contextlib
 import ctypes
 import hashlib
 import itertools
-import json
-import struct
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.types import ArrayType
-from ..cpu.serialization import load_executable
 from . import arrays
-from .c_api import FLOAT, STRUCTURES, Code
-from .client import MEMORY_KIND, client
-from .entries import Kept, PluginError, entry, read_text, text
+from .c_api import STRUCTURES, Code
+from .client import client
+from .entries import Kept, PluginError, entry, read_text
 from .native import SMALL
 from .native_calls import loaded
 from .objects import OBJECTS
@@ -257,39 +254,6 @@ def _destroy(args: Any) -> None:
     _handles.pop(args.executable, None)
 
 
-@entry("LoadedExecutable_AddressableDevices")
-def _devices(args: Any) -> None:
-    found = program_of(args.executable)
-    args.devices, args.num_devices = found.numbers(found.devices), len(found.devices)
-
-
-@entry("LoadedExecutable_AddressableDeviceLogicalIds")
-def _logical_ids(args: Any) -> None:
-    """Pairs (replica, partition) of 32-bit numbers, as the devices are listed."""
-    found = program_of(args.executable)
-    options = found.compiled.options
-    pairs = itertools.product(range(options.num_replicas), range(options.num_partitions))
-    args.logical_ids = found.numbers(itertools.chain.from_iterable(pairs), ctypes.c_int32)
-    args.num_logical_ids = len(found.devices)
-
-
-@entry("LoadedExecutable_GetDeviceAssignment")
-def _assignment(args: Any) -> None:
-    found = program_of(args.executable)
-    ids = [arrays.OBJECTS["Device"].from_address(device).ordinal for device in found.devices]
-    options = found.compiled.options
-    partitions = options.num_partitions
-    rows = [ids[at : at + partitions] for at in range(0, len(ids), partitions)]
-    data = CompileOptions(options.num_replicas, partitions, rows).device_assignment
-    _hand_out(args, found, data)
-
-
-def _hand_out(args: Any, owner: Kept, data: bytes) -> None:
-    """Bytes that their receiver gives back by calling `deleter`; they live as long as the program."""
-    args.serialized_bytes, args.serialized_bytes_size = owner.bytes(data), len(data)
-    args.owner, args.deleter = args.serialized_bytes, loaded().address("nothing")
-
-
 @entry("LoadedExecutable_Delete")
 def _delete(args: Any) -> None:
     found = program_of(args.executable)
@@ -300,178 +264,3 @@ def _delete(args: Any) -> None:
 @entry("LoadedExecutable_IsDeleted")
 def _is_deleted(args: Any) -> None:
     args.is_deleted = program_of(args.executable).deleted
-
-
-@entry("Executable_Name")
-def _name(args: Any) -> None:
-    args.executable_name, args.executable_name_size = text(program_of(args.executable).compiled.name)
-
-
-@entry("Executable_NumReplicas")
-def _num_replicas(args: Any) -> None:
-    args.num_replicas = program_of(args.executable).compiled.options.num_replicas
-
-
-@entry("Executable_NumPartitions")
-def _num_partitions(args: Any) -> None:
-    args.num_partitions = program_of(args.executable).compiled.options.num_partitions
-
-
-@entry("Executable_NumOutputs")
-def _num_outputs(args: Any) -> None:
-    args.num_outputs = len(program_of(args.executable).output_specs)
-
-
-@entry("Executable_SizeOfGeneratedCodeInBytes")
-def _code_size(args: Any) -> None:
-    args.size_in_bytes = _code_bytes(program_of(args.executable))
-
-
-def _code_bytes(found: LoadedProgram) -> int:
-    image = found.compiled.executable.program.image
-    return len(image.code) if image is not None else 0
-
-
-@entry("Executable_OutputElementTypes")
-def _output_types(args: Any) -> None:
-    found = program_of(args.executable)
-    types = [OBJECTS["Spec"].from_address(spec).element_type for spec in found.output_specs]
-    args.output_types, args.num_output_types = found.numbers(types, ctypes.c_int32), len(types)
-
-
-@entry("Executable_OutputDimensions")
-def _output_dimensions(args: Any) -> None:
-    found = program_of(args.executable)
-    shapes = [arrays.shape_of(spec) for spec in found.output_specs]
-    args.num_outputs = len(shapes)
-    args.dims = found.numbers(itertools.chain.from_iterable(shapes))
-    args.dim_sizes = found.numbers(map(len, shapes))
-
-
-def _memory_kinds(args: Any, count: int) -> None:
-    address, size = text(MEMORY_KIND)
-    found = program_of(args.executable)
-    args.memory_kinds = found.numbers([address] * count)
-    args.memory_kind_sizes = found.numbers([size] * count)
-
-
-@entry("Executable_OutputMemoryKinds")
-def _output_memory_kinds(args: Any) -> None:
-    args.num_outputs = len(program_of(args.executable).output_specs)
-    _memory_kinds(args, args.num_outputs)
-
-
-@entry("Executable_ParameterMemoryKinds")
-def _parameter_memory_kinds(args: Any) -> None:
-    args.num_parameters = len(program_of(args.executable).input_specs)
-    _memory_kinds(args, args.num_parameters)
-
-
-@entry("Executable_OptimizedProgram")
-def _optimized_program(args: Any) -> None:
-    """Called twice: for the size, then with memory for it."""
-    found = program_of(args.executable)
-    program = STRUCTURES["Program"].from_address(args.program)
-    program.format, program.format_size = text("mlir")
-    code = optimized_program(found).encode()
-    program.code_size = len(code)
-    if program.code:
-        ctypes.memmove(program.code, code, len(code))
-
-
-def optimized_program(found: LoadedProgram) -> str:
-    """The program after simplification, in StableHLO where all of it is that, else as it came."""
-    return found.compiled.optimized or found.compiled.source
-
-
-@entry("Executable_Fingerprint")
-@entry("LoadedExecutable_Fingerprint")
-def _fingerprint(args: Any) -> None:
-    found = program_of(args.executable)
-    digest = found.fingerprint.encode()
-    args.executable_fingerprint, args.executable_fingerprint_size = found.bytes(digest), len(digest)
-
-
-@entry("Executable_GetCostAnalysis")
-def _cost(args: Any) -> None:
-    """Sums over the kernels, each counted once for each place that calls it."""
-    found = program_of(args.executable)
-    kernels = found.compiled.executable.kernels
-    values = {
-        "flops": float(sum(kernel.flops * kernel.sites for kernel in kernels)),
-        "bytes accessed": float(sum(kernel.bytes * kernel.sites for kernel in kernels)),
-    }
-    named: Any = STRUCTURES["NamedValue"]
-    made = (named * len(values))()
-    for value, (name, number) in zip(made, values.items(), strict=True):
-        value.struct_size = ctypes.sizeof(named)
-        value.name, value.name_size = text(name)
-        value.type, value.value_size = FLOAT, 1
-        value.value = int.from_bytes(struct.pack("<f", number), "little")
-    args.num_properties, args.properties = len(values), found.keep(made)
-
-
-@entry("Executable_GetCompiledMemoryStats")
-def _memory_stats(args: Any) -> None:
-    found = program_of(args.executable)
-    args.generated_code_size = _code_bytes(found)
-    args.argument_size = sum(type_.nbytes for type_ in found.inputs)
-    args.output_size = sum(type_.nbytes for type_ in found.outputs)
-    args.temp_size = found.compiled.executable.program.arena_bytes
-    args.alias_size = 0
-    args.peak_memory = args.total_size = args.argument_size + args.output_size + args.temp_size
-    for field in ("generated_code_size", "argument_size", "output_size", "alias_size", "temp_size"):
-        setattr(args, f"host_{field}", 0)
-
-
-@entry("Executable_GetCompileOptions")
-def _options(args: Any) -> None:
-    found = program_of(args.executable)
-    _hand_out(args, found, found.compiled.options.serialized)
-
-
-_HEADER = struct.Struct("<4sQQ")
-_MAGIC = b"XJAX"
-
-
-@entry("Executable_Serialize")
-def _serialize(args: Any) -> None:
-    """The executable's own bytes behind what JAX needs to know of it."""
-    found = program_of(args.executable)
-    compiled = found.compiled
-    try:
-        code = compiled.executable.serialize()
-    except ValueError as error:
-        raise PluginError(Code.UNIMPLEMENTED, f"{compiled.name} cannot be serialized: {error}") from None
-    about = json.dumps(
-        {
-            "name": compiled.name,
-            "donated": compiled.donated,
-            "tokens": compiled.tokens,
-            "optimized": compiled.optimized,
-            "options": compiled.options.serialized.hex(),
-        }
-    ).encode()
-    _hand_out(args, found, _HEADER.pack(_MAGIC, len(about), len(code)) + about + code)
-
-
-@entry("Executable_DeserializeAndLoad")
-def _deserialize(args: Any) -> None:
-    data = ctypes.string_at(args.serialized_executable, args.serialized_executable_size)
-    try:
-        magic, about_size, code_size = _HEADER.unpack_from(data)
-        about = json.loads(data[_HEADER.size : _HEADER.size + about_size])
-        code = data[_HEADER.size + about_size :]
-        if magic != _MAGIC or len(code) != code_size:
-            raise ValueError("it is cut off, or was not made by xhlo")
-        executable = load_executable(code)
-    except (ValueError, struct.error, KeyError) as error:
-        raise PluginError(Code.INVALID_ARGUMENT, f"the serialized executable cannot be loaded: {error}") from None
-    options = bytes.fromhex(about["options"])
-    if args.overridden_compile_options_size:
-        options = ctypes.string_at(args.overridden_compile_options, args.overridden_compile_options_size)
-    source = executable.source.text if executable.source is not None else ""
-    compiled = Compiled(
-        executable, about["name"], about["donated"], source, about["tokens"], read_compile_options(options)
-    )
-    args.loaded_executable = LoadedProgram(compiled).handle

@@ -14,6 +14,7 @@ from typing import Any
 from ..cpu.executable import Executable
 from . import PLATFORM
 from .executables import by_fingerprint
+from .jax_internals import internal
 
 
 def executable_of(compiled: Any) -> Executable:
@@ -39,9 +40,7 @@ def _of_runtime(runtime: Any) -> Executable:
 
 def install() -> None:
     """Let `as_text()` of what JAX compiles show our program with its fusions."""
-    from jax._src import stages
-
-    kind: Any = stages.Executable
+    kind = internal("stages").Executable
     others = kind.as_text
 
     def as_text(self: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import PLATFORM
+from .jax_internals import internal
 
 CPU = 1
 """kDLCPU"""
@@ -102,9 +103,7 @@ class _Instead:
 
 def install() -> None:
     """Let JAX's DLPack functions know this platform."""
-    from jax._src import array, dlpack
-
-    module: Any = dlpack
+    module = internal("dlpack")
     bridge, library = module.xla_bridge, module._jax
 
     def get_backend(platform: Any = None) -> Any:
@@ -119,7 +118,7 @@ def install() -> None:
 
     module.xla_bridge = _Instead(bridge, get_backend=get_backend)
     module._jax = _Instead(library, buffer_to_dlpack_managed_tensor=buffer_to_dlpack_managed_tensor)
-    arrays: Any = array.ArrayImpl
+    arrays = internal("array").ArrayImpl
     others = arrays.__dlpack_device__
 
     def dlpack_device(self: Any) -> tuple[Any, int]:

@@ -14,10 +14,13 @@ from collections import ChainMap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...hlo_dialect.custom_calls.call import CustomCall
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
 from ...hlo_dialect.types import Array
 from . import PLATFORM
+from .jax_internals import internal
 
 CALLBACK_TARGET = "xhlo_python_callback"
 
@@ -43,9 +46,7 @@ def _call_back(call: CustomCall, *operands: Array) -> tuple[Any, ...]:
 
 def share_cpu_rules() -> None:
     """Let lowering rules of the platform cpu serve ours, those registered later too."""
-    from jax._src.interpreters import mlir
-
-    rules: Any = mlir._platform_specific_lowerings
+    rules = internal("interpreters.mlir")._platform_specific_lowerings
     if not isinstance(rules.get(PLATFORM), ChainMap):
         rules[PLATFORM] = ChainMap(rules.get(PLATFORM, {}), rules["cpu"])
 
@@ -55,23 +56,21 @@ _installing = threading.Lock()
 
 def install_callbacks() -> None:
     """Let pure_callback, io_callback, debug.callback and debug.print work on our platform."""
-    from jax._src import callback, debugging
-
-    modules: tuple[Any, Any] = (callback, debugging)
+    callback, debugging = internal("callback"), internal("debugging")
     with _installing:
         if REGISTRY.find(CALLBACK_TARGET) is not None:
             return
         REGISTRY.add(CustomCallTarget(CALLBACK_TARGET, _call_back))
-        others = modules[0].emit_python_callback
+        others = callback.emit_python_callback
 
         def emit(ctx: Any, function: Any, token: Any, operands: Any, *rest: Any, **options: Any) -> Any:
             if tuple(ctx.module_context.platforms) != (PLATFORM,):
                 return others(ctx, function, token, operands, *rest, **options)
             return _emit(ctx, function, token, operands, *rest, **options)
 
-        modules[0].emit_python_callback = emit
-        modules[0].xb = _Bridge(modules[0].xb)
-        modules[1].xla_bridge = _Bridge(modules[1].xla_bridge)
+        callback.emit_python_callback = emit
+        callback.xb = _Bridge(callback.xb)
+        debugging.xla_bridge = _Bridge(debugging.xla_bridge)
 
 
 def _emit(
@@ -88,12 +87,10 @@ def _emit(
     sharding: Any = None,
 ) -> tuple[Any, Any, Any]:
     """As JAX's emit_python_callback: the results, the token after the call, and what keeps the function alive."""
-    import numpy as np
-    from jax._src import core, dtypes, ffi
-    from jax._src.interpreters import mlir
+    canonical = internal("dtypes").canonicalize_value
 
     def checked(*arguments: Any) -> tuple[Any, ...]:
-        values = [dtypes.canonicalize_value(np.asarray(value)) for value in function(*arguments)]
+        values: list[Array] = [canonical(np.asarray(value)) for value in function(*arguments)]
         if len(values) != len(result_avals):
             raise RuntimeError(f"the callback returned {len(values)} arrays; {len(result_avals)} were promised")
         for index, (value, aval) in enumerate(zip(values, result_avals, strict=True)):
@@ -108,13 +105,13 @@ def _emit(
     kept = _callbacks[number] = _Callback(checked)
     ctx.module_context.add_keepalive(kept)
     if token:
-        abstract: Any = core.abstract_token
+        abstract = internal("core").abstract_token
         ctx = ctx.replace(avals_in=[abstract, *ctx.avals_in], avals_out=[abstract, *ctx.avals_out])
         operands = [token, *operands]
-    build: Any = ffi.build_ffi_lowering_function(CALLBACK_TARGET, has_side_effect=has_side_effect)
+    build = internal("ffi").build_ffi_lowering_function(CALLBACK_TARGET, has_side_effect=has_side_effect)
     call = build(ctx, *operands, index=np.int64(number))
     if sharding is not None:
-        mlir.set_sharding(ctx.module_context, call, sharding)
+        internal("interpreters.mlir").set_sharding(ctx.module_context, call, sharding)
     results = list(call.results)
     if token:
         token, *results = results

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from . import PLATFORM
+from .jax_internals import internal
 
 PRIORITY = -100
 """Below the platform cpu's 0: installing xhlo changes no program."""
@@ -21,18 +22,14 @@ def initialize() -> None:
     if named and PLATFORM not in named.split(","):
         return
 
-    import jax._src.xla_bridge as xla_bridge
-    from jax._src.interpreters import mlir
-
     from . import inspection, jax_dlpack
     from .jax_lowerings import install_callbacks, share_cpu_rules
     from .plugin import plugin
 
-    bridge: Any = xla_bridge
+    bridge = internal("xla_bridge")
     if PLATFORM in bridge._backend_factories:
         return
-    donating: Any = mlir._platforms_with_donation
-    donating.append(PLATFORM)
+    internal("interpreters.mlir")._platforms_with_donation.append(PLATFORM)
     share_cpu_rules()
     install_callbacks()
     jax_dlpack.install()
@@ -44,9 +41,7 @@ def initialize() -> None:
 
 def _use_persistent_cache() -> None:
     """JAX uses its persistent cache of compilations on the platforms that it lists; our executables serialize too."""
-    from jax._src import compilation_cache
-
-    module: Any = compilation_cache
+    module = internal("compilation_cache")
     asked = module.is_cache_used
 
     def is_cache_used(backend: Any) -> bool:

@@ -29,6 +29,11 @@ _LAYOUTS: dict[str, Any] = {**OBJECTS, **STRUCTURES, **{f"{name}_Args": each for
 _BITS = {ctypes.c_int64: I64, ctypes.c_int32: I32, ctypes.c_bool: I8}
 
 
+def _fields(layout: str) -> dict[str, Any]:
+    """The types of a structure's fields by their names."""
+    return dict(_LAYOUTS[layout]._fields_)
+
+
 class Emitter:
     """Functions of one LLVM module; inside a function, loads and stores by the names of fields."""
 
@@ -79,7 +84,7 @@ class Emitter:
 
     def _place(self, pointer: Any, path: str) -> tuple[Any, Any]:
         layout, _, field = path.partition(".")
-        kind = dict(_LAYOUTS[layout]._fields_)[field]
+        kind = _fields(layout)[field]
         offset = getattr(_LAYOUTS[layout], field).offset
         if pointer.type != PTR:
             pointer = self.build.inttoptr(pointer, PTR)
@@ -389,7 +394,7 @@ def emit_buffer_questions(e: Emitter) -> None:
             for field, source in fields.items():
                 start = buffer if source.startswith("Buffer.") else e.get(buffer, "Buffer.spec")
                 value = e.get(start, source)
-                if dict(ARGUMENTS[f"Buffer_{name}"]._fields_)[field] is ctypes.c_int32:
+                if _BITS[_fields(f"Buffer_{name}_Args")[field]] is I32:
                     value = e.build.trunc(value, I32)
                 e.set(args, f"Buffer_{name}_Args.{field}", value)
 

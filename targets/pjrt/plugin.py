@@ -10,6 +10,7 @@ from typing import Any
 
 from . import arrays as arrays
 from . import client as client
+from . import executable_facts as executable_facts
 from . import executables as executables
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
 from .entries import dispatch

@@ -71,7 +71,7 @@ def read_artifact(code: bytes, form: str, locations: bool) -> str:
             module = stablehlo.deserialize_portable_artifact(context, code)
         except Exception as error:
             raise PluginError(Code.INVALID_ARGUMENT, f"the program cannot be deserialized: {error}") from None
-        return module.operation.get_asm(enable_debug_info=locations)
+        return str(module.operation.get_asm(enable_debug_info=locations))
 
 
 def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compiled:
@@ -142,7 +142,7 @@ def donations(module: ModuleOp) -> list[bool]:
         return []
     if main.arg_attrs is None:
         return [False] * len(main.function_type.inputs.data)
-    return [_is_donated(entry) for entry in cast("ArrayAttr[DictionaryAttr]", main.arg_attrs).data]
+    return [_is_donated(entry) for entry in main.arg_attrs.data]
 
 
 def find_tokens(module: ModuleOp) -> tuple[list[bool], list[bool]]:
