@@ -14,12 +14,12 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..hlo_dialect.calls import CustomCallOp
 from ..hlo_dialect.collective import CollectiveOp
-from ..hlo_dialect.control_flow import WhileOp
+from ..hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
 from ..hlo_dialect.custom_calls.markers import IDENTITIES
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -28,6 +28,7 @@ from ..hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueO
 from ..hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
 from ..hlo_dialect.tilings import Tiling, parse_tiling, tiling_of
 from ..hlo_dialect.types import element_of, make_tensor, shape_of
+from .spmd_control import ControlFlow, Replaced
 from .spmd_effects import run_once
 from .spmd_layouts import Layouts
 from .spmd_rules import partition_operation
@@ -170,8 +171,8 @@ class _Partitioner:
         self.stated = [each is not None for each in _stated(function.res_attrs, len(self.outputs))]
         self.block = function.body.block
         self.layouts = Layouts(self.block, self.replicas, self.partitions, max(channels, default=0))
-        self.old: list[Operation] = []
-        self.old_arguments: list[BlockArgument] = []
+        self.replaced = Replaced()
+        self.control_flow = ControlFlow(self.layouts, self.replaced, self._visit_all)
         self.manual = 0
         """How many manual computations are around the operation."""
 
@@ -179,11 +180,7 @@ class _Partitioner:
         operations = list(self.block.ops)
         self._arguments()
         self._visit_all(operations)
-        for op in reversed(self.old):
-            op.detach()
-            op.erase()
-        for argument in reversed(self.old_arguments):
-            argument.block.erase_arg(argument)
+        self.replaced.erase()
         self.layouts.finish()
         last = self.block.last_op
         assert last is not None
@@ -206,7 +203,7 @@ class _Partitioner:
                 part = self.block.insert_arg(type_, argument.index)
                 part.name_hint = argument.name_hint
                 self.layouts.split(argument, tiling, part)
-                self.old_arguments.append(argument)
+                self.replaced.arguments.append(argument)
 
     def _visit_all(self, operations: Sequence[Operation]) -> None:
         for op in operations:
@@ -218,11 +215,11 @@ class _Partitioner:
         elif isinstance(op, ManualComputationOp):
             self._manual_computation(op)
         elif isinstance(op, ShardingGroupOp):
-            self.old.append(op)
+            self.replaced.operations.append(op)
         elif isinstance(op, SameValueOp) or (isinstance(op, CustomCallOp) and op.target in IDENTITIES):
             self._same_value(op)
         elif not self.manual and self._is_partitioned(op):
-            self.old.append(op)
+            self.replaced.operations.append(op)
         else:
             for region in op.regions:
                 for block in region.blocks:
@@ -235,57 +232,13 @@ class _Partitioner:
         """Put what the devices share out between them before an operation outside of manual computations."""
         if isinstance(op, CustomCallOp) and run_once(op, self.layouts):
             return True
-        if isinstance(op, WhileOp) and any(map(self._even, op.operands)):
-            self._while(op)
+        if isinstance(op, WhileOp):
+            self.control_flow.loop(op)
+            return True
+        if isinstance(op, (IfOp, CaseOp)):
+            self.control_flow.branches(op)
             return True
         return partition_operation(op, self.layouts)
-
-    def _even(self, value: SSAValue) -> Tiling | None:
-        found = self.layouts.tiling(value)
-        return found if found is not None and found.fits(shape_of(value)) else None
-
-    def _while(self, op: WhileOp) -> None:
-        """Values of the loop stay split as they come in."""
-        tilings = [self._even(value) for value in op.operands]
-        operands = [self._as_carried(*pair) for pair in zip(op.operands, tilings, strict=True)]
-        regions = [op.detach_region(region) for region in list(op.regions)]
-        new = WhileOp.create(
-            operands=operands,
-            result_types=[value.type for value in operands],
-            attributes=op.attributes,
-            regions=regions,
-            location=op.location,
-        )
-        around = op.parent
-        assert around is not None
-        around.insert_op_before(new, op)
-        for region in regions:
-            self._loop_body(region.block, operands, tilings)
-        for old, result, tiling in zip(op.results, new.results, tilings, strict=True):
-            if tiling is None:
-                old.replace_all_uses_with(result)
-            else:
-                self.layouts.split(old, tiling, result)
-
-    def _as_carried(self, value: SSAValue, tiling: Tiling | None) -> SSAValue:
-        if tiling is not None:
-            return self.layouts.part(value, tiling)
-        return self.layouts.whole(value) if isinstance(value.type, TensorType) else value
-
-    def _loop_body(self, block: Block, operands: Sequence[SSAValue], tilings: Sequence[Tiling | None]) -> None:
-        """Either region of a loop: its arguments become parts; what a body hands on too."""
-        operations = list(block.ops)
-        for argument, value, tiling in zip(list(block.args), operands, tilings, strict=True):
-            if tiling is not None:
-                part = block.insert_arg(value.type, argument.index)
-                part.name_hint = argument.name_hint
-                self.layouts.split(argument, tiling, part)
-                self.old_arguments.append(argument)
-        self._visit_all(operations[:-1])
-        last = operations[-1]
-        carried = tilings if len(last.operands) == len(tilings) and not _is_condition(last) else [None]
-        for index, (value, tiling) in enumerate(zip(last.operands, carried, strict=True)):
-            last.operands[index] = self._as_carried(value, tiling)
 
     def _on_whole_operands(self, op: Operation) -> None:
         for index, operand in enumerate(op.operands):
@@ -326,7 +279,7 @@ class _Partitioner:
         else:
             whole = operand if found is None else None
             self.layouts.split(result, tiling, self.layouts.part(operand, tiling), whole)
-        self.old.append(op)
+        self.replaced.operations.append(op)
 
     def _wanted(self, op: Operation) -> Tiling | None:
         if isinstance(op, ConstraintOp):
@@ -353,7 +306,7 @@ class _Partitioner:
         self.manual -= 1
         for result, tiling, value in zip(op.results, outputs, last.operands, strict=True):
             self.layouts.split(result, tiling, self.layouts.whole(value))
-        self.old.append(op)
+        self.replaced.operations.append(op)
 
     def _value_tilings(
         self, op: Operation, shardings: ShardingPerValueAttr, values: Sequence[SSAValue], axes: Sequence[str]
@@ -374,7 +327,7 @@ class _Partitioner:
             fail(op, f"has a result of type {result.type}, which is no part of its operand as that is split")
         result.replace_all_uses_with(self.layouts.part(operand, tiling))
         self.manual += 1
-        self.old.append(op)
+        self.replaced.operations.append(op)
 
     def _to_whole(self, op: CustomCallOp) -> None:
         """`SPMDShardToFullShape`: its operand is the part, its sharding says of what."""
@@ -385,13 +338,7 @@ class _Partitioner:
         if make_tensor(tiling.part_shape(shape_of(result)), element_of(result)) != operand.type:
             fail(op, f"has an operand of type {operand.type}, which is no part of its result as that is split")
         self.layouts.split(result, tiling, self.layouts.whole(operand))
-        self.old.append(op)
-
-
-def _is_condition(last: Operation) -> bool:
-    """Whether the operation ends the condition of a loop, and not its body."""
-    loop = last.parent_op()
-    return loop is not None and loop.regions[0] is last.parent_region()
+        self.replaced.operations.append(op)
 
 
 def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAValue]) -> list[Operation]:

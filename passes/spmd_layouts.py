@@ -52,14 +52,20 @@ class Layouts:
         """Of other values, the parts that were sliced out of them."""
         self._starts: dict[tuple[int, ...], SSAValue] = {}
         self._number: SSAValue | None = None
+        self._made: list[Operation] = []
         # What depends on the number of the partition alone is computed once, before this operation.
         self._marker = ConstantOp.of(np.zeros(1, np.int32), make_tensor((), i32))
         _insert_first(entry, self._marker)
 
     def finish(self) -> None:
-        """Call when all is done."""
-        self._marker.detach()
-        self._marker.erase()
+        """Call when all is done: what was made and is not needed goes."""
+        for op in reversed([*self._made, self._marker]):
+            if op.parent is not None and not any(result.first_use for result in op.results):
+                op.detach()
+                op.erase()
+
+    def _behind(self, value: SSAValue) -> _Place:
+        return _Behind(value, self._marker, self._made)
 
     # What is known of values ---------------------------------------------------------------------------------------
 
@@ -125,7 +131,7 @@ class Layouts:
         self, part: SSAValue, shape: tuple[int, ...], tiling: Tiling, dims: Collection[int] | None = None
     ) -> SSAValue:
         """The array of `shape` whose parts the devices hold; of parts along `dims` only, where they are given."""
-        place = _Behind(part, self._marker)
+        place = self._behind(part)
         value, found = part, list(shape_of(part))
         for dim, count in enumerate(tiling.counts):
             if count > 1 and (dims is None or dim in dims):
@@ -153,13 +159,13 @@ class Layouts:
             regions=[Region(body)],
             location=location,
         )
-        return _Behind(part, self._marker).add(reduction)
+        return self._behind(part).add(reduction)
 
     # From wholes to parts ------------------------------------------------------------------------------------------
 
     def _sliced(self, value: SSAValue, shape: tuple[int, ...], known: Tiling, wanted: Tiling) -> SSAValue:
         """The part under `wanted`, which refines `known`, of a value of which each device holds the part of `shape`."""
-        place = _Behind(value, self._marker)
+        place = self._behind(value)
         ratios = [after // before for before, after in zip(known.counts, wanted.counts, strict=True)]
         sizes = tuple(-(-size // ratio) for size, ratio in zip(shape, ratios, strict=True))
         same = _splat_of(value, sizes)
@@ -183,7 +189,7 @@ class Layouts:
     def _start(self, offsets: tuple[int, ...]) -> SSAValue:
         """The entry of a table that belongs to the partition."""
         if offsets not in self._starts:
-            place = _Before(self._marker)
+            place = _Before(self._marker, self._made)
             if not any(offsets):
                 self._starts[offsets] = place.add(ConstantOp.of(np.zeros(1, np.int32), make_tensor((), i32)))
             else:
@@ -220,7 +226,7 @@ class Layouts:
     def number(self) -> SSAValue:
         """The number of the partition, an i32."""
         if self._number is None:
-            place = _Before(self._marker)
+            place = _Before(self._marker, self._made)
             number = place.add(PartitionIdOp.create(result_types=[make_tensor((), ui32)]))
             self._number = place.add(ConvertOp.to(number, i32))
         return self._number
@@ -288,10 +294,12 @@ def _filled_up(place: _Place, value: SSAValue, shape: tuple[int, ...]) -> SSAVal
 class _Place:
     """Where operations are put, one behind the other."""
 
-    def __init__(self, location: LocationAttr | None):
+    def __init__(self, location: LocationAttr | None, made: list[Operation]):
         self._location = location
+        self._made = made
 
     def add(self, op: Operation) -> SSAValue:
+        self._made.append(op)
         if self._location is not None:
             op.location = self._location
         self._insert(op)
@@ -304,8 +312,8 @@ class _Place:
 class _Before(_Place):
     """Before an operation."""
 
-    def __init__(self, op: Operation):
-        super().__init__(None)
+    def __init__(self, op: Operation, made: list[Operation]):
+        super().__init__(None, made)
         self._op = op
 
     def _insert(self, op: Operation) -> None:
@@ -317,9 +325,9 @@ class _Before(_Place):
 class _Behind(_Place):
     """Behind the definition of a value; `marker` is the first operation behind arguments of its own block."""
 
-    def __init__(self, value: SSAValue, marker: Operation):
+    def __init__(self, value: SSAValue, marker: Operation, made: list[Operation]):
         owner = value.owner
-        super().__init__(owner.location if isinstance(owner, Operation) else None)
+        super().__init__(owner.location if isinstance(owner, Operation) else None, made)
         self._last = owner if isinstance(owner, Operation) else None
         self._block = owner if isinstance(owner, Block) else None
         if self._block is not None and marker.parent is self._block:

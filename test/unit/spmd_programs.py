@@ -19,6 +19,7 @@ elementwise matmul out_shardings constraint reductions softmax reshapes permuted
 psum psum_all all_gather ppermute all_to_all psum_scatter axis_index partial_manual nested_manual pmean_permuted
 pmap pmap_gradient data_parallel tensor_parallel convolution scan loop_of_shard_map cond
 sort cumsum take pooling random slices concatenate integers complex effects no_arguments
+embedding take_along_axis stacked_scan nested_loops batched_matrices switch
 """.split()
 
 
@@ -135,6 +136,41 @@ def programs(devices: Any = None) -> Iterator[tuple[str, Callable[..., Any], tup
         return a + 1
 
     yield "effects", effects, (a,)
+
+    def embedding(table: Any, tokens: Any) -> Any:
+        return jax.value_and_grad(lambda table: jnp.sum(jnp.tanh(table[tokens]) ** 2))(table)
+
+    tokens = numbers.integers(0, 12, (8, 5)).astype(np.int32)
+    yield "embedding", embedding, (array(12, 16), put(tokens, "i", on=line))
+
+    def picked(v: Any, i: Any) -> Any:
+        return jax.value_and_grad(lambda v: jnp.sum(jnp.take_along_axis(v, i, axis=-1) ** 2))(v)
+
+    yield "take_along_axis", picked, (put(array(8, 5, 12), "i", on=line), put(tokens[..., None], "i", on=line))
+
+    def stacked(a: Any) -> Any:
+        return jax.grad(lambda a: lax.scan(lambda c, _: (jnp.sin(c), c * 2), a, None, length=4)[1].sum())(a)
+
+    yield "stacked_scan", stacked, (a,)
+
+    def nested_loops(a: Any) -> Any:
+        def outer(i: Any, c: Any) -> Any:
+            return lax.fori_loop(0, 2, lambda j, d: (d[0] + a, d[1] + d[0].sum(0)), c)
+
+        return lax.fori_loop(0, 2, outer, (jnp.zeros((8, 16)), jnp.zeros(16)))
+
+    yield "nested_loops", nested_loops, (a,)
+
+    def matrices(v: Any) -> Any:
+        symmetric = v @ jnp.swapaxes(v, 1, 2) + 4 * jnp.eye(4)
+        return jnp.linalg.cholesky(symmetric), jnp.fft.rfft(v, axis=2).real, jnp.linalg.inv(symmetric)
+
+    yield "batched_matrices", matrices, (put(array(8, 4, 4), "i", on=line),)
+    yield (
+        "switch",
+        lambda i, a: lax.switch(i, [jnp.sin, lambda a: a.T.reshape(8, 16), jnp.zeros_like], a),
+        (np.int32(1), a),
+    )
     yield "no_arguments", jax.jit(lambda: jnp.arange(16.0) ** 2, out_shardings=NamedSharding(line, P("i"))), ()
 
 
