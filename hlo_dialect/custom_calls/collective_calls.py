@@ -121,18 +121,20 @@ def _partition_id(call: CustomCall) -> Array:
     return np.asarray(device.number % grid.partitions, np.uint32)
 
 
+_RULES: tuple[tuple[str, Rule], ...] = (
+    ("xhlo.all_gather", _all_gather),
+    ("xhlo.all_reduce", _all_reduce),
+    ("xhlo.all_to_all", _all_to_all),
+    ("xhlo.collective_broadcast", _broadcast),
+    ("xhlo.collective_permute", _permute),
+    ("xhlo.reduce_scatter", _reduce_scatter),
+)
+
+MEETINGS = frozenset(name for name, _ in _RULES)
+"""The targets in which devices wait for each other."""
+
 TARGETS = (
-    *(
-        CustomCallTarget(f"xhlo.{name}", _meeting(rule), borrows=True)
-        for name, rule in (
-            ("all_gather", _all_gather),
-            ("all_reduce", _all_reduce),
-            ("all_to_all", _all_to_all),
-            ("collective_broadcast", _broadcast),
-            ("collective_permute", _permute),
-            ("reduce_scatter", _reduce_scatter),
-        )
-    ),
+    *(CustomCallTarget(name, _meeting(rule), borrows=True) for name, rule in _RULES),
     CustomCallTarget("xhlo.partition_id", _partition_id, borrows=True),
     CustomCallTarget("xhlo.replica_id", _replica_id, borrows=True),
 )

@@ -14,7 +14,7 @@ from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.simulated_replicas import evaluate_replicas
-from xhlo.targets.cpu.replicated import compile_replicated, run_on_devices
+from xhlo.targets.cpu.replicated import compile_replicated, has_collectives, run_on_devices
 
 ALL = "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
 
@@ -191,3 +191,14 @@ def test_runs_nest_and_failures_without_collectives_are_raised() -> None:
 
     with pytest.raises(KeyError):
         run_on_devices(fail, 2, 1)
+
+
+def test_devices_without_collectives_take_turns_on_the_callers_thread() -> None:
+    text = "func.func @main() -> tensor<ui32> {\n  %0 = stablehlo.partition_id : tensor<ui32>\n  return %0 : tensor<ui32>\n}"
+    program = compile_replicated(text, 1, 3)
+    assert not has_collectives(program.executable)
+    assert has_collectives(compile_replicated(reduction("f32"), 4, 1).executable)
+    assert [int(result) for (result,) in program([[]] * 3)] == [0, 1, 2]
+    threads = run_on_devices(lambda number: threading.get_ident(), 1, 3, independent=True)
+    assert threads == [threading.get_ident()] * 3
+    assert threading.get_ident() not in run_on_devices(lambda number: threading.get_ident(), 1, 3)
