@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .process_groups import Groups, split_axes
 from .sharding_attributes import ShardingAttr
+from .types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,30 @@ class Tiling:
     def fits(self, shape: Sequence[int]) -> bool:
         """Whether all parts of an array of `shape` have the same size."""
         return all(size % count == 0 for size, count in zip(shape, self.counts, strict=True))
+
+    def split(self, array: Array) -> list[Array]:
+        """The part of each device; one that is not full ends with zeros."""
+        shape = self.part_shape(array.shape)
+        padding = [(0, count * size - full) for count, size, full in zip(self.counts, shape, array.shape, strict=True)]
+        if any(high for _, high in padding):
+            array = np.pad(array, padding)
+        return [np.array(array[box], order="C") for box in self._boxes(shape)]
+
+    def joined(self, parts: Sequence[Array], shape: Sequence[int]) -> Array:
+        """The array of `shape` of which the devices have these parts; of copies one is taken."""
+        size = self.part_shape(shape)
+        array = np.empty([count * length for count, length in zip(self.counts, size, strict=True)], parts[0].dtype)
+        for box, part in zip(self._boxes(size), parts, strict=True):
+            array[box] = part
+        return array[tuple(map(slice, shape))]
+
+    def _boxes(self, shape: Sequence[int]) -> list[tuple[slice, ...]]:
+        """Where the part of each device lies."""
+        places = [self.coordinates(dim) for dim in range(len(shape))]
+        return [
+            tuple(slice(at[device] * size, (at[device] + 1) * size) for at, size in zip(places, shape, strict=True))
+            for device in range(len(self.devices))
+        ]
 
     def groups_along(self, dims: Collection[int]) -> Groups:
         """The groups of devices whose parts differ along `dims` only, each in the order of the parts."""

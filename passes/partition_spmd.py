@@ -84,7 +84,13 @@ def _tilings(
     found = module.attributes.get(recorded)
     ranks = [len(shape_of(cast(Attribute, type_))) if isinstance(type_, TensorType) else 0 for type_ in types]
     if found is not None:
-        tilings = [parse_tiling(text, rank, partitions) for text, rank in zip(_texts(found), ranks, strict=True)]
+        texts = _texts(found)
+        if len(texts) != len(ranks):
+            fail(module, f"has {len(texts)} shardings in {recorded}, but {len(ranks)} {what}s")
+        try:
+            tilings = [parse_tiling(text, rank, partitions) for text, rank in zip(texts, ranks, strict=True)]
+        except VerifyException as error:
+            fail(module, f"was partitioned for other devices than these {partitions}: {error}")
         return [tiling for tiling in tilings if tiling is not None]
     stated = _stated(attributes, len(types))
     tilings: list[Tiling | None] = []
@@ -101,8 +107,7 @@ def _texts(recorded: Attribute) -> list[str]:
     """The shardings that an attribute of a partitioned module holds: an array, one, or several as `{{..}, {..}}`."""
     if isinstance(recorded, ArrayAttr):
         return [text.data for text in cast("ArrayAttr[StringAttr]", recorded).data]
-    assert isinstance(recorded, StringAttr)
-    text = recorded.data
+    text = recorded.data if isinstance(recorded, StringAttr) else ""
     return re.findall(r"\{[^{}]*\}", text) if text.startswith("{{") or text == "{}" else [text]
 
 
@@ -132,6 +137,20 @@ def stated_tiling(stated: Attribute | None, user: Operation, type_: Attribute, p
     return None
 
 
+def states_shardings(module: ModuleOp) -> bool:
+    """Whether the program is one on whole arrays that says how they are split, and is not partitioned yet."""
+    if PARAMETERS in module.attributes:
+        return False
+    for op in module.walk():
+        if isinstance(op, (ConstraintOp, ManualComputationOp)) or any(name in op.attributes for name in _STATED):
+            return True
+        if isinstance(op, func.FuncOp):
+            inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
+            if any(_stated(op.arg_attrs, len(inputs))) or any(_stated(op.res_attrs, len(outputs))):
+                return True
+    return False
+
+
 @dataclass(frozen=True)
 class PartitionSpmdPass(HloPass):
     """
@@ -143,7 +162,8 @@ class PartitionSpmdPass(HloPass):
     gathered operands. Bodies of manual computations see parts, as they are written. Results whose sharding is not
     stated stay as they come; the module's attributes mhlo.spmd_parameters_shardings and mhlo.spmd_output_sharding say
     how.
-    Assumes: the level after inline. A module of one partition stays as it is.
+    Assumes: the level after inline. A module of one partition stays as it is, and so does one without shardings: it is
+    the program of one device already.
     Leaves: no shardings, constraints and manual computations; collectives and partition_id.
     """
 
@@ -154,7 +174,7 @@ class PartitionSpmdPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         _, partitions = grid_of(module)
-        if partitions > 1 and PARAMETERS not in module.attributes:
+        if partitions > 1 and states_shardings(module):
             _Partitioner(module, _entry(module, self.entry)).run()
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.simulated_replicas import evaluate_replicas
 from ..hlo_dialect.types import Array
-from .arrays import load_npz, pick, random_arrays, save_arrays
+from ..passes.partition_spmd import states_shardings
+from ..targets.cpu.replicated import Shardings, partition
+from .arrays import load_npz, pick, random_arrays, save_arrays, save_npz
 from .hlo_run import REFERENCE, Settings
 from .run_driver import Program, shown
 from .streams import write_text
@@ -16,7 +21,11 @@ def run_replicas(settings: Settings, program: Program) -> int:
 
     In a file of inputs `in_0@3` is what process 3 gets, `in_0` what all get that have none of their own. Process n is
     partition n modulo the number of partitions. Random inputs differ from process to process.
+
+    A program with shardings for several partitions takes and gives whole arrays, as on one process.
     """
+    if settings.partitions > 1 and states_shardings(program.module):
+        return _run_sharded(settings, program)
     arguments = [_inputs(settings, program, number) for number in range(settings.processes)]
     if settings.target == REFERENCE:
         results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
@@ -27,10 +36,45 @@ def run_replicas(settings: Settings, program: Program) -> int:
         save_arrays(settings.outputs, named)
         return 0
     for number, arrays in enumerate(results):
-        replica, partition = divmod(number, settings.partitions)
-        write_text(None, f"replica {replica}, partition {partition}\n")
+        replica, partition_number = divmod(number, settings.partitions)
+        write_text(None, f"replica {replica}, partition {partition_number}\n")
         write_text(None, "".join(shown(index, array) for index, array in enumerate(arrays)))
     return 0
+
+
+def _run_sharded(settings: Settings, program: Program) -> int:
+    """Split the arguments, run all partitions, and join the results."""
+    wanted, outputs = program.inputs(), program.outputs()
+    whole = (
+        random_arrays(wanted, settings.seed)
+        if settings.inputs is None
+        else pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
+    )
+    grid = settings.replicas, settings.partitions
+    if settings.target == REFERENCE:
+        shardings = partition(make_context(), program.module, *grid)
+        arguments = _split(shardings, whole, *grid)
+        results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
+    else:
+        compiled = program.compile_replicated(*grid)
+        shardings = compiled.shardings
+        results = compiled(_split(shardings, whole, *grid))
+    each = zip(*results[: settings.partitions], strict=True)
+    joined = [
+        tiling.joined(parts, output.shape)
+        for tiling, parts, output in zip(shardings.outputs, each, outputs, strict=True)
+    ]
+    if settings.outputs is not None:
+        save_npz(settings.outputs, joined)
+    else:
+        write_text(None, "".join(shown(index, array) for index, array in enumerate(joined)))
+    return 0
+
+
+def _split(shardings: Shardings, whole: Sequence[Array], replicas: int, partitions: int) -> list[list[Array]]:
+    """The arguments of each process; all replicas have the same."""
+    parts = [tiling.split(array) for tiling, array in zip(shardings.parameters, whole, strict=True)]
+    return [[part[number] for part in parts] for number in range(partitions)] * replicas
 
 
 def _inputs(settings: Settings, program: Program, number: int) -> list[Array]:
