@@ -296,10 +296,11 @@ class HostBufferizer:
     def loop_buffer(self, value: SSAValue, index: int, op: scf.WhileOp) -> SSAValue:
         """The buffer of one state value, holding its initial value; the initial value's own buffer if it is free."""
         hinted = self.hints.get(op.results[index])
-        if hinted is None and self.overwritable(value, op):
-            return self.buffers[value]
-        if hinted is not None and root_of(self.buffers[value]) is root_of(hinted):
-            return hinted
+        if self.overwritable(value, op):
+            if hinted is None:
+                return self.buffers[value]
+            if root_of(self.buffers[value]) is root_of(hinted):
+                return hinted
         buffer = self.new_buffer(op.results[index], op)
         cast(Block, op.parent).insert_op_before(copy(self.buffers[value], buffer), op)
         return buffer

@@ -139,3 +139,36 @@ def test_reshape_that_leaves_one_of_its_fusions() -> None:
         np.arange(7, dtype=np.uint64),
         np.array(3, np.uint64),
     )
+
+
+def test_inner_loop_starts_from_state_that_is_read_after_it() -> None:
+    """Its result was computed in the outer loop's state, which still held the value that the body reads last."""
+    check(
+        """
+        func.func @main(%x: tensor<3xi32>) -> (tensor<3xi32>, tensor<3xi32>) {
+          %zero = hlo.constant dense<0> : tensor<i32>
+          %one = hlo.constant dense<1> : tensor<i32>
+          %two = hlo.constant dense<2> : tensor<i32>
+          %0:3 = hlo.while(%i = %zero, %a = %x, %d = %x) : tensor<i32>, tensor<3xi32>, tensor<3xi32>
+           cond {
+            %c = hlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            hlo.return %c : tensor<i1>
+          } do {
+            %1:2 = hlo.while(%j = %zero, %b = %a) : tensor<i32>, tensor<3xi32>
+             cond {
+              %c = hlo.compare LT, %j, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              hlo.return %c : tensor<i1>
+            } do {
+              %k = hlo.add %j, %one : tensor<i32>
+              %2 = hlo.multiply %b, %b : tensor<3xi32>
+              hlo.return %k, %2 : tensor<i32>, tensor<3xi32>
+            }
+            %3 = hlo.subtract %1#1, %a : tensor<3xi32>
+            %n = hlo.add %i, %one : tensor<i32>
+            hlo.return %n, %1#1, %3 : tensor<i32>, tensor<3xi32>, tensor<3xi32>
+          }
+          func.return %0#1, %0#2 : tensor<3xi32>, tensor<3xi32>
+        }
+        """,
+        np.array([2, 3, -1], np.int32),
+    )
