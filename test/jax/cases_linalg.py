@@ -12,6 +12,7 @@ import numpy as np
 from cases import case, integers, normal, positive_definite, uniform, well_conditioned
 from jax import lax
 from jax.scipy import linalg
+from jax.scipy.optimize import minimize
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
 TOLERANCES = {
@@ -246,7 +247,7 @@ CASES = [
     ),
     near(
         "minimize",
-        lambda x: jax.scipy.optimize.minimize(lambda x: jnp.sum((x - 1) ** 2) + x[0] * x[1], x, method="BFGS").x,
+        lambda x: minimize(lambda x: jnp.sum((x - 1) ** 2) + x[0] * x[1], x, method="BFGS").x,
         normal(3),
         factor=20,
     ),

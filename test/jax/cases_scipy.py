@@ -25,7 +25,7 @@ SPECIAL = {
     "hyp2f1": (special.hyp2f1, P, Q, uniform(9, low=5, high=6), uniform(9, high=0.4)), "i0": (special.i0, X), "i0e": (special.i0e, X), "i1": (special.i1, X), "i1e": (special.i1e, X),
     "kl_div": (special.kl_div, P, Q), "log_ndtr": (special.log_ndtr, normal(9, scale=6)), "log_softmax": (special.log_softmax, X), "logit": (special.logit, U),
     "logsumexp": (special.logsumexp, X), "lpmn_values": (lambda x: special.sph_harm_y(jnp.array([2]), jnp.array([1]), x[:1], x[1:2], n_max=3), U),
-    "multigammaln": (lambda a: special.multigammaln(a + 3, 3), P), "ndtr": (special.ndtr, X), "ndtri": (special.ndtri, U), "poch": (special.poch, P, Q), "polygamma": (special.polygamma, 2.0, P),
+    "multigammaln": (lambda a: special.multigammaln(a + 3, 3), P), "ndtr": (special.ndtr, X), "ndtri": (special.ndtri, U), "poch": (special.poch, P, Q), "polygamma": (special.polygamma, 2, P),
     "rel_entr": (special.rel_entr, P, Q), "softmax": (special.softmax, X), "spence": (special.spence, P), "wofz": (special.wofz, normal(9, dtype="complex64")),
     "sici": (special.sici, X), "xlog1py": (special.xlog1py, P, Q), "xlogy": (special.xlogy, P, Q), "zeta": (special.zeta, uniform(9, low=1.5, high=9), P),
     "bessel_jn": (lambda x: special.bessel_jn(x, v=3), P), "log1pmx": (lambda x: special.xlog1py(x, -0.5), P),
@@ -139,7 +139,7 @@ CASES = [
             special.gammaincc(a, b),
             special.betainc(a, b, x),
             special.zeta(a + 1, b),
-            special.polygamma(1.0, a),
+            special.polygamma(1, a),
         ),
         *(uniform(9, low=0.2, high=0.9, dtype="float64") for _ in range(3)),
         x64=True,
@@ -149,7 +149,7 @@ CASES = [
     *(
         case(
             f"special_{t}",
-            lambda x: (special.gammaln(x), special.digamma(x), special.erf(x), special.erfinv(x), special.ndtr(x)),
+            lambda x: (special.gammaln(x), special.digamma(x), special.erf(x), special.erfinv(x), special.erfc(x)),
             uniform(9, low=0.1, high=0.9, dtype=t),
             tolerance=(r, r),
             because="computed in f32, rounded twice at some places",
