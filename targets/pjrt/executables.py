@@ -213,13 +213,14 @@ def _run_everywhere(
         )
     if len(devices) == 1:
         return [loaded_program.run_on(devices[0], lists[0])]
-    from ..cpu.replicated import run_on_devices
+    from ..cpu.replicated import has_collectives, run_on_devices
 
-    options = loaded_program.compiled.options
+    compiled, options = loaded_program.compiled, loaded_program.compiled.options
     return run_on_devices(
         lambda number: loaded_program.run_on(devices[number], lists[number]),
         options.num_replicas,
         options.num_partitions,
+        independent=not has_collectives(compiled.executable),
     )
 
 
