@@ -18,7 +18,7 @@ class ScatterOp(DestinationOp):
     Combine each element of N updates into its place in the N outputs, in the updates' row-major order.
 
     ins: indices, then the updates. outs: N of one shape, with their initial contents. The region takes N present and N
-    update values and yields N. Updates outside the outputs are dropped.
+    update values and yields N. Windows that are not inside the outputs as a whole are dropped.
     The lists are those of hlo.scatter's dimension numbers; `is_unsigned` says how indices are read, `is_unique` that no
     place is updated twice.
     """

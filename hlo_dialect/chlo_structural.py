@@ -112,8 +112,8 @@ class TopKOp(HloOp):
     Floats are in total order: NaN before infinity, +0 before -0, NaN with a sign last.
 
     Shapes: operand (.., n), values and indices (.., k); indices are i32.
-    Raises: VerifyException naming top_k_i1 (integers or floats), top_k_c1 (the rank is at least 1), top_k_c2 (k is not
-    negative), top_k_c3 (nor above n), top_k_c4 (the results' types).
+    Raises: VerifyException naming top_k_i1 (booleans, integers or floats), top_k_c1 (the rank is at least 1), top_k_c2
+    (k is not negative), top_k_c3 (nor above n), top_k_c4 (the results' types).
     """
 
     name = "chlo.top_k"
@@ -168,7 +168,7 @@ class TopKOp(HloOp):
         return (make_tensor(found, element_of(self.operands[0])), make_tensor(found, i32))
 
     def verify_(self) -> None:
-        check_kind("top_k_i1", "operand", self.operands[0], Kind.INTEGER | Kind.FLOAT)
+        check_kind("top_k_i1", "operand", self.operands[0], Kind.BOOLEAN | Kind.INTEGER | Kind.FLOAT)
         verify_results_agree(self, "top_k_c4")
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:

@@ -80,8 +80,9 @@ class ScatterOp(RegionOp):
     """
     The inputs with `update_computation` of each of their elements and each of the updates that go to its place.
 
-    Updates outside the inputs are dropped. The spec leaves the order of updates of one place open; here they are
-    combined in the order in which they lie in memory.
+    A window that is not inside the inputs as a whole is dropped, as XLA does and JAX relies on; the spec's text drops
+    only its elements outside. It leaves the order of updates of one place open; here they are combined in the order in
+    which they lie in memory.
     Shapes: N inputs of one shape; scatter_indices (.., k, ..) with vectors along index_vector_dim; N updates of one
     shape: batch dimensions of the indices, and among them, at update_window_dims, windows of any size that fits.
     Raises: VerifyException naming scatter_c1..c25 or scatter_i2.
@@ -228,7 +229,7 @@ class ScatterOp(RegionOp):
 def _places(
     dims: IndexDimensions, shape: Sequence[int], indices: Array, windows: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """The flat places in the operand of the updates that lie inside, in order, and the flat mask of these."""
+    """The flat places in the operand of the updates whose windows lie inside, in order, and the flat mask of these."""
     rank = len(windows)
     components = index_components(indices, dims)
     flat: Any = np.zeros((1,) * rank, np.int64)
@@ -240,9 +241,10 @@ def _places(
                 index = index + along(windows[source], source, rank)
         if place.component is not None:
             start = spread_batch(components[place.component], dims, rank)
-            # A start beyond the operand stays there: adding an offset must not wrap around.
-            index = index + np.where(start > size, size, start)
-        inside = inside & (index >= 0) & (index < size)
+            window = 1 if place.offset is None else windows[place.offset]
+            fits = (start >= 0) & (start <= size - window)
+            inside = inside & fits
+            index = index + np.where(fits, start, 0)
         flat = flat * size + index
     mask = np.broadcast_to(inside, windows).reshape(-1)
     return np.broadcast_to(flat, windows).reshape(-1)[mask], mask

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, cast
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext_indexing import ScatterOp
@@ -102,12 +101,12 @@ class _Scatter:
             self._loop(bounds, depth + 1, {**at, dim: index}, starts)
             return ()
 
-        lower, upper = self._bounds(dim, bounds[dim], starts)
+        lower, upper = bounds[dim]
         innermost = depth == len(self.order) - 1 and dim in self.dims.window
         self.builder.loop(lower, upper, step, attributes=PARALLEL if innermost else None)
 
     def _with_starts(self, at: dict[int, Index], then: Callable[[list[SSAValue]], None]) -> None:
-        """Read the index vector; go on where it is inside in the dimensions in which windows do not extend."""
+        """Read the index vector; go on where its whole window is inside."""
         builder = self.builder
         indices, unsigned = self.op.inputs[0], bool(cast(Any, self.op.is_unsigned).value.data)
         where = [at[dim] for dim in self.batch]
@@ -119,72 +118,34 @@ class _Scatter:
             starts.append(arithmetic.to_index(builder, builder.load(indices, place), unsigned))
         conditions: list[SSAValue] = []
         for size, place in zip(self.shape, self.places, strict=True):
-            if place.component is not None and place.offset is None:
+            if place.component is not None:
+                window = 1 if place.offset is None else self.updates[place.offset]
                 # As an unsigned number, a negative one is beyond any size.
-                conditions.append(arithmetic.compare(builder, "ult", starts[place.component], builder.index(size)))
-        clamped = [self._clamped(starts, component) for component in range(len(starts))]
+                limit = builder.index(size - window + 1)
+                conditions.append(arithmetic.compare(builder, "ult", starts[place.component], limit))
         if not conditions:
-            then(clamped)
+            then(starts)
             return
         inside = reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
-        builder.when(inside, lambda: then(clamped))
-
-    def _clamped(self, starts: list[SSAValue], component: int) -> SSAValue:
-        """A start so near to the output that adding an offset does not overflow; windows outside stay outside."""
-        builder, dim = self.builder, self.dims.index_map[component]
-        place, start = self.places[dim], starts[component]
-        if place.offset is None:
-            return start
-        if bool(cast(Any, self.op.is_unsigned).value.data):
-            return arithmetic.binary(builder, arith.MinUIOp, start, builder.index(self.shape[dim]))
-        start = arithmetic.binary(builder, arith.MaxSIOp, start, builder.index(-self.updates[place.offset]))
-        return arithmetic.binary(builder, arith.MinSIOp, start, builder.index(self.shape[dim]))
-
-    def _bounds(self, dim: int, bounds: tuple[Index, Index], starts: list[SSAValue] | None) -> tuple[Index, Index]:
-        """Of a window dimension only the offsets that lie inside the output, once the start is known."""
-        builder = self.builder
-        for size, place in zip(self.shape, self.places, strict=True):
-            if place.offset == dim and place.component is not None and starts is not None:
-                start = starts[place.component]
-                before = builder.sub(0, start)
-                lower = arithmetic.binary(builder, arith.MaxSIOp, builder.index(bounds[0]), builder.index(before))
-                room = builder.index(builder.sub(size, start))
-                return lower, arithmetic.binary(builder, arith.MinSIOp, builder.index(bounds[1]), room)
-        return bounds
+        builder.when(inside, lambda: then(starts))
 
     def _update(self, at: dict[int, Index], starts: list[SSAValue]) -> None:
         builder = self.builder
         where: list[Index] = []
-        conditions: list[SSAValue] = []
-        for size, place in zip(self.shape, self.places, strict=True):
+        for place in self.places:
             index: Index = 0
             for source in (place.batch, place.offset):
                 if source is not None:
                     index = builder.add(index, at[source])
             if place.component is not None:
                 index = builder.add(index, starts[place.component])
-                if place.offset is not None and self._is_outer(place.offset):
-                    conditions.append(arithmetic.compare(builder, "ult", builder.index(index), builder.index(size)))
             where.append(index)
-
-        def combine() -> None:
-            element = [at[dim] for dim in range(len(self.updates))]
-            present = [builder.load(output, where) for output in self.op.outputs]
-            updates = [builder.load(update, element) for update in self.op.inputs[1:]]
-            fresh = builder.inline(self.op.regions[0].block, [*present, *updates])
-            for value, output in zip(fresh, self.op.outputs, strict=True):
-                builder.store(value, output, where)
-
-        if conditions:
-            inside = reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
-            builder.when(inside, combine)
-        else:
-            combine()
-
-    def _is_outer(self, dim: int) -> bool:
-        """Whether a loop begins before the index vector is known, so that its bounds do not follow from that."""
-        position = self.order.index(dim)
-        return any(self.order.index(other) > position for other in self.batch)
+        element = [at[dim] for dim in range(len(self.updates))]
+        present = [builder.load(output, where) for output in self.op.outputs]
+        updates = [builder.load(update, element) for update in self.op.inputs[1:]]
+        fresh = builder.inline(self.op.regions[0].block, [*present, *updates])
+        for value, output in zip(fresh, self.op.outputs, strict=True):
+            builder.store(value, output, where)
 
 
 def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:

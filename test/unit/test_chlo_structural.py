@@ -118,7 +118,9 @@ def test_top_k_of_floats_is_in_total_order():
         np.testing.assert_array_equal(values, x[indices])
 
 
-@pytest.mark.parametrize(("dtype", "element"), [(np.int8, "i8"), (np.uint64, "ui64"), (np.float64, "f64")])
+@pytest.mark.parametrize(
+    ("dtype", "element"), [(np.bool_, "i1"), (np.int8, "i8"), (np.uint64, "ui64"), (np.float64, "f64")]
+)
 def test_top_k(dtype: Any, element: str):
     x = np.random.default_rng(0).integers(0, 100, (3, 4, 17)).astype(dtype)
     for values, indices in both(top_k("3x4x17x", "3x4x5x", element, 5), x):

@@ -49,7 +49,7 @@ func.func @structural(%x: tensor<2x3xf32>, %s: tensor<f32>, %z: tensor<2xcomplex
   %0 = "chlo.constant_like"(%x) {value = 1 : i32} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // expected-error@+1 {{constant_like_c2: result has type tensor<2xf32>, expected tensor<2x3xf32>}}
   %1 = "chlo.constant_like"(%x) {value = 1.0 : f32} : (tensor<2x3xf32>) -> tensor<2xf32>
-  // expected-error@+1 {{top_k_i1: operand has element type complex<f32>, expected integer or float}}
+  // expected-error@+1 {{top_k_i1: operand has element type complex<f32>, expected boolean, integer or float}}
   %2:2 = chlo.top_k(%z, k = 1) : tensor<2xcomplex<f32>> -> (tensor<1xcomplex<f32>>, tensor<1xi32>)
   // expected-error@+1 {{top_k_c1: the operand is a scalar}}
   %3:2 = chlo.top_k(%s, k = 0) : tensor<f32> -> (tensor<0xf32>, tensor<0xi32>)
