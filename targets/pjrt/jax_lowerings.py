@@ -105,6 +105,13 @@ def _emit(
     kept = _callbacks[number] = _Callback(checked)
     ctx.module_context.add_keepalive(kept)
     if token:
+        if sharding is not None and result_avals and hasattr(sharding, "shardings"):
+            # The token is a result too, and where there is a sharding each result has one.
+            impls = internal("sharding_impls")
+            whole = impls.SdyArray(
+                mesh_shape=(), dim_shardings=(), logical_device_ids=sharding.shardings[0].logical_device_ids
+            )
+            sharding = impls.SdyArrayList((whole, *sharding.shardings))
         abstract = internal("core").abstract_token
         ctx = ctx.replace(avals_in=[abstract, *ctx.avals_in], avals_out=[abstract, *ctx.avals_out])
         operands = [token, *operands]
