@@ -24,6 +24,8 @@ CHECKS = {
     "pyright": [str(BIN / "pyright")],
     "lit": [str(BIN / "lit"), "-j", JOBS, "-sv", "test/lit"],
     "pytest": [sys.executable, "-m", "pytest", "-n", JOBS, "-q"],
+    # JAX on xhlo and on XLA's cpu; apart from the others, for which JAX has no platform but cpu.
+    "jax": [sys.executable, "-m", "pytest", "-n", JOBS, "-q", "test/jax"],
 }
 """By name, in order; each prints only what is wrong, as far as it can."""
 
