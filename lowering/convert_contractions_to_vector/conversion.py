@@ -14,9 +14,9 @@ from xdsl.ir import Operation
 from ...hlo_dialect.hlo_pass import HloPass
 from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..convert_linalg_to_scf.loop_builder import LoopBuilder
-from .blocking import Machine, block, is_worth_blocking
-from .contraction import contraction_of
-from .direct import DirectProductEmitter, block_rows, reads_in_place
+from .blocking import Blocking, Machine, block, is_worth_blocking
+from .contraction import Contraction, contraction_of
+from .direct import DirectProductEmitter, block_rows, reads_both_in_place, reads_in_place
 from .kernel import ProductEmitter
 
 
@@ -42,16 +42,27 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         fill = absorbed[op][0]
         overwrite = _is_zero(fill)
         builder.insert_at(op)
-        blocking = block(product, machine)
-        if reads_in_place(product):
-            DirectProductEmitter(builder, kernel, product, block_rows(product, blocking, machine), overwrite).emit()
-        else:
-            ProductEmitter(builder, kernel, product, blocking, overwrite).emit()
+        emitter_of(builder, kernel, product, block(product, machine), machine, overwrite).emit()
         unread = [value.owner for value in op.inputs[2:]]
         for dead in (op, fill if overwrite else None, *unread):
             if isinstance(dead, Operation):
                 dead.detach()
                 dead.erase()
+
+
+def emitter_of(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    product: Contraction,
+    blocking: Blocking,
+    machine: Machine,
+    overwrite: bool,
+) -> ProductEmitter:
+    """What of the factors is packed."""
+    b_packed = not reads_both_in_place(product, blocking)
+    if b_packed and not reads_in_place(product):
+        return ProductEmitter(builder, kernel, product, blocking, overwrite)
+    return DirectProductEmitter(builder, kernel, product, block_rows(product, blocking, machine), overwrite, b_packed)
 
 
 @dataclass(frozen=True)

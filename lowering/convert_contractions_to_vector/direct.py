@@ -3,7 +3,7 @@ Products whose factor A lies in memory several times over: windows that overlap,
 
 Packed, A would be as large as all its windows. So it is read where it lies: row i of a panel at `i * stride`, which the
 addressing of loads takes in. Panels do not reach beyond the edge of A: the last one of uneven rows begins earlier, and
-the rows that it has in common with the one before are not written. B is packed beforehand.
+the rows that it has in common with the one before are not written. B is packed beforehand, unless it is small.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ ALIASING = 2048
 SMALL = 1 << 16
 """Elements of all panels of A below which they are packed."""
 
+SMALL_B = 1 << 14
+"""Elements of B up to which it is not packed."""
+
 MOST_ROWS = 14
 LEAST_ROWS = 6
 """Rows of a panel that, where it can be, divides the rows of A; fewer would not hide the latency of the additions."""
@@ -56,6 +59,23 @@ def reads_in_place(product: Contraction) -> bool:
     row_bytes = product.m.a * (8 if isinstance(product.element, Float64Type) else 4)
     narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and row_bytes % ALIASING != 0
     return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
+
+
+def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
+    """Whether B too is better read where it lies: it fits into the caches, and nothing reaches over its edge."""
+    a, b = buffer_of(product.a.root), buffer_of(product.b.root)
+    bytes_each = 8 if isinstance(product.element, Float64Type) else 4
+    aliases = any(stride * bytes_each % ALIASING == 0 for stride in (product.m.a, product.k.a, product.k.b))
+    return (
+        a.element_type == product.element == b.element_type
+        and 1 in (product.m.a, product.k.a)
+        and product.n.b == product.n.c == 1
+        and product.n.size % blocking.nr == 0
+        and product.m.size >= LEAST_ROWS
+        and not product.outer_k
+        and product.k.size * product.n.size <= SMALL_B
+        and not aliases
+    )
 
 
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
@@ -81,11 +101,22 @@ def _is_shallow(product: Contraction, blocking: Blocking) -> bool:
 
 
 class DirectProductEmitter(ProductEmitter):
-    """Emits one contraction that reads A in place. `blocking.m_panels` counts the panels of all rows: `block_rows`."""
+    """
+    Emits one contraction that reads A in place, and B where it is not `b_packed`.
+
+    `blocking.m_panels` counts the panels of all rows: `block_rows`.
+    """
 
     def __init__(
-        self, builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, blocking: Blocking, overwrite: bool
+        self,
+        builder: LoopBuilder,
+        kernel: func.FuncOp,
+        product: Contraction,
+        blocking: Blocking,
+        overwrite: bool,
+        b_packed: bool = True,
     ):
+        self.b_packed = b_packed
         self.batches = [loop for loop in product.outer if loop.b]
         self.row_loops = [loop for loop in product.outer if not loop.b]
         self.inner_k: tuple[Loop, ...] = product.outer_k if _is_shallow(product, blocking) else ()
@@ -97,24 +128,34 @@ class DirectProductEmitter(ProductEmitter):
         )
 
     def pack(self) -> tuple[Packer, ...]:
+        if not self.b_packed:
+            return ()
         product, blocking = self.product, self.blocking
         around = (*self.batches, *product.outer_k, *self.inner_k)
         matrices = number_matrices([loop.size for loop in around], [loop.b for loop in around])
         n, k = product.n, product.k
         operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, local=False)
-        return (Packer(self.builder, operand, product.element, blocking.kc),)
+        return (Packer(self.builder, self.kernel, operand, product.element, blocking.kc),)
 
     def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
-        return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
+        if self.b_packed:
+            return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
+        builder, product = self.builder, self.product
+        found = builder.add(product.b.offset_at(builder), builder.mul(j, self.blocking.nr))
+        for loop, index in zip(self.batches, at, strict=True):
+            found = builder.add(found, builder.mul(index, loop.b))
+        return builder.add(found, builder.mul(lower, product.k.b))
 
     def _lies(self) -> PanelOfA:
         """Where the rows and steps of a panel are: the loops that the micro-kernel runs through move both factors."""
-        operand = self.packers[0].operand
-        matrices = [around.matrices for around in operand.around[len(operand.around) - len(self.inner_k) :]]
-        loops = tuple(
-            (loop.size, loop.a, matrix * operand.panels * operand.panel_size)
-            for loop, matrix in zip(self.inner_k, matrices, strict=True)
-        )
+        loops: tuple[tuple[int, int, int], ...] = ()
+        if self.inner_k:
+            operand = self.packers[0].operand
+            matrices = [around.matrices for around in operand.around[len(operand.around) - len(self.inner_k) :]]
+            loops = tuple(
+                (loop.size, loop.a, matrix * operand.panels * operand.panel_size)
+                for loop, matrix in zip(self.inner_k, matrices, strict=True)
+            )
         return PanelOfA(row=self.product.m.a, step=self.product.k.a, loops=loops, overlaps=True)
 
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:

@@ -48,6 +48,9 @@ class Step:
 class ProductEmitter:
     """Emits one contraction at the builder's insertion point."""
 
+    b_packed = True
+    """Else B is read where it lies."""
+
     def __init__(
         self, builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, blocking: Blocking, overwrite: bool
     ):
@@ -73,7 +76,7 @@ class ProductEmitter:
         a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, a_once)
         b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, b_once)
         element = product.element
-        packers = [Packer(self.builder, operand, element, blocking.kc) for operand in (a, b)]
+        packers = [Packer(self.builder, self.kernel, operand, element, blocking.kc) for operand in (a, b)]
         return packers[1], packers[0]
 
     def emit(self) -> None:
@@ -215,12 +218,14 @@ class ProductEmitter:
             columns_vary=product.n.size % blocking.nr != 0,
             never_whole=product.m.size < blocking.mr or product.n.size < blocking.nr,
             overwrite=first,
+            b_packed=self.b_packed,
         )
         arguments = Arguments(
             a=a[0],
             a_at=a[1],
-            b=self.packers[0].buffer,
+            b=self.packers[0].buffer if self.b_packed else product.b.root,
             b_at=step.b_at,
+            b_step=blocking.nr if self.b_packed else product.k.b,
             c=product.c.root,
             c_at=builder.add(c_at, builder.mul(column, product.n.c)),
             c_row=product.m.c,

@@ -1,26 +1,25 @@
 """
 The micro-kernel: a function that adds the product of a panel of A and a panel of B to a block of C.
 
-Its sums are held in registers. It knows no sizes of the matrices but gets them passed, so that products of many shapes
-have the same micro-kernel: it is most of the code of a product, and is compiled once in a process (see
-`targets/llvm_ir.py`).
+Its sums are held in registers, those of a row in one vector, which takes one register or two. It knows no sizes of the
+matrices but gets them passed, so that products of many shapes have the same micro-kernel: it is most of the code of a
+product, and is compiled once in a process (see `targets/llvm_ir.py`).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import FloatAttr, FunctionType, StringAttr, UnitAttr, VectorType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import FloatAttr, VectorType
+from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type
-from ...dialects.cpu import SHARED
 from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .blocking import Blocking
+from .shared_function import call_shared
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,8 @@ class Target:
     """Whether it has of none all rows and columns."""
     overwrite: bool
     """The sums are stored, rather than added."""
+    b_packed: bool
+    """Whether B is in panels, of which the step along k is known."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class Arguments:
     a_at: Index
     b: SSAValue
     b_at: Index
+    b_step: Index
+    """Elements from one step along k to the next; what is not known now is passed."""
     c: SSAValue
     c_at: Index
     c_row: Index
@@ -84,7 +87,7 @@ class MicroKernel:
         self.target = target
         self.given = given
         self.element = buffer_of(given.b).element_type
-        self.vector_type: VectorType[Any] = VectorType(self.element, [blocking.lanes])
+        self.vector_type: VectorType[Any] = VectorType(self.element, [blocking.nr])
 
     def emit(self) -> None:
         self.write(self.sums(0, self.given.a_at, self.given.b_at, self.zeros()))
@@ -94,7 +97,7 @@ class MicroKernel:
     def zeros(self) -> list[SSAValue]:
         """The sums of a block before anything is added."""
         zero = self._splat(self.builder.scalar(FloatAttr(0.0, self.element)))  # pyright: ignore
-        return [zero] * (self.blocking.mr * self.blocking.nr // self.blocking.lanes)
+        return [zero] * self.blocking.mr
 
     def sums(self, depth: int, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
         """The `mr` x `nr` sums of products, row by row, added to `start`."""
@@ -112,22 +115,19 @@ class MicroKernel:
     def accumulate(self, a_at: Index, b_start: Index, start: list[SSAValue]) -> list[SSAValue]:
         """Add the products of `count` steps along k."""
         builder, blocking = self.builder, self.blocking
-        mr, nr, lanes = blocking.mr, blocking.nr, blocking.lanes
-        vectors = nr // lanes
+        mr, nr = blocking.mr, blocking.nr
 
         def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             a_offset = builder.add(a_at, builder.mul(k, self.a.step))
             a_view = builder.strided_view(self.given.a, a_offset, (mr,), (self.a.row,))
-            b_view = builder.strided_view(self.given.b, builder.add(b_start, builder.mul(k, nr)), (nr,), (1,))
-            b_row = [self._load_vector(b_view, [v * lanes]) for v in range(vectors)]
+            b_offset = builder.add(b_start, builder.mul(k, self.given.b_step))
+            b_view = builder.strided_view(self.given.b, b_offset, (nr,), (1,))
+            b_row = self._load_vector(b_view, [0])
             result: list[SSAValue] = []
             for i in range(mr):
                 a_element = self._splat(builder.load(a_view, [i]))
-                for v in range(vectors):
-                    fma = vector.FMAOp.create(
-                        operands=[a_element, b_row[v], sums[i * vectors + v]], result_types=[self.vector_type]
-                    )
-                    result.append(builder.insert(fma).res)
+                fma = vector.FMAOp.create(operands=[a_element, b_row, sums[i]], result_types=[self.vector_type])
+                result.append(builder.insert(fma).res)
             return result
 
         return builder.loop(0, self.given.count, step, inits=start)
@@ -177,24 +177,20 @@ class MicroKernel:
         return self.builder.insert(op).result
 
     def _write_whole(self, sums: list[SSAValue]) -> Sequence[SSAValue]:
-        lanes = self.blocking.lanes
-        vectors = self.blocking.nr // lanes
         at = self.given.c_at
-        for i in range(self.blocking.mr):
+        for value in sums:
             row = self._row(at)
             at = self.builder.add(at, self.given.c_row)
-            for v, value in enumerate(sums[i * vectors : (i + 1) * vectors]):
-                if not self.target.overwrite:
-                    value = self._add(self._load_vector(row, [v * lanes]), value)
-                self._store_vector(value, row, [v * lanes])
+            if not self.target.overwrite:
+                value = self._add(self._load_vector(row, [0]), value)
+            self._store_vector(value, row, [0])
         return ()
 
     def _write_part(self, sums: list[SSAValue]) -> Sequence[SSAValue]:
         builder, blocking, given = self.builder, self.blocking, self.given
         buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
-        vectors = blocking.nr // blocking.lanes
         for number, value in enumerate(sums):
-            self._store_vector(value, buffer, [number // vectors, number % vectors * blocking.lanes])
+            self._store_vector(value, buffer, [number, 0])
         first_row = builder.sub(blocking.mr, given.rows) if self.a.overlaps else 0
 
         def element(i: SSAValue, row: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
@@ -216,30 +212,15 @@ def call_micro_kernel(
     builder: LoopBuilder, kernel: func.FuncOp, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments
 ) -> None:
     """Define a micro-kernel beside `kernel` and call it where `builder` stands."""
-    operands = [builder.index(value) for value in given.values()]
-    block = Block(arg_types=[value.type for value in operands])
-    block.add_op(func.ReturnOp())
-    function = func.FuncOp(
-        _free_name(kernel), FunctionType.from_lists(list(block.arg_types), []), Region(block), StringAttr("private")
-    )
-    function.attributes[SHARED] = UnitAttr()
-    function.location = builder.location
-    cast(Block, kernel.parent).insert_ops_after([function], kernel)
-    received = Arguments(*block.args)
-    if not target.rows_vary:
-        received = replace(received, rows=blocking.mr)
-    if not target.columns_vary:
-        received = replace(received, columns=blocking.nr)
-    inside = LoopBuilder(function)
-    inside.location = builder.location
-    MicroKernel(inside, blocking, a, target, received).emit()
-    builder.insert(func.CallOp(function.sym_name.data, operands, []))
 
+    def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
+        received = Arguments(*parameters)
+        if target.b_packed:
+            received = replace(received, b_step=blocking.nr)
+        if not target.rows_vary:
+            received = replace(received, rows=blocking.mr)
+        if not target.columns_vary:
+            received = replace(received, columns=blocking.nr)
+        MicroKernel(inside, blocking, a, target, received).emit()
 
-def _free_name(kernel: func.FuncOp) -> str:
-    """`dot_0_block`, numbered where the kernel has several products."""
-    module = cast(Block, kernel.parent)
-    base = f"{kernel.sym_name.data}_block"
-    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
-    names = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
-    return next(name for name in names if name not in taken)
+    call_shared(builder, kernel, "block", given.values(), emit)

@@ -2,22 +2,24 @@
 Packing the factors of a matrix product into panels.
 
 A panel holds `width` neighbouring rows of A (columns of B), interleaved along k: `panel[k * width + i]`, with zeros
-beyond the matrix's edge, so that the micro-kernel reads memory forwards and never asks where the edge is.
+beyond the matrix's edge, so that the micro-kernel reads memory forwards and never asks where the edge is. A function
+copies one panel; like the micro-kernel it gets sizes passed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
+from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..convert_linalg_to_scf.nest import Access
+from .shared_function import call_shared
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,9 @@ def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Aroun
 class Packer:
     """Packs one operand; `buffer` holds all its panels, or one panel of one pass where they are packed in place."""
 
-    def __init__(self, builder: LoopBuilder, operand: Operand, element: AnyFloat, kc: int):
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, operand: Operand, element: AnyFloat, kc: int):
         self.builder = builder
+        self.kernel = kernel
         self.operand = operand
         self.element = element
         self.kc = kc
@@ -136,44 +139,86 @@ class Packer:
         first = builder.mul(which, operand.width)
         source = builder.add(source, builder.mul(first, operand.stride))
         source = builder.add(source, builder.mul(lower, operand.k_stride))
-        shape = (rows, operand.width)
-        values = builder.strided_view(operand.access.root, source, shape, (operand.k_stride, operand.stride))
-        target = builder.strided_view(self.buffer, target_at, shape, (operand.width, 1))
-        zero = builder.scalar(FloatAttr(0.0, self.element))
+        even = operand.size % operand.width == 0
+        filled = operand.width if even else builder.min(builder.sub(operand.size, first), operand.width)
+        along_k = operand.stride != 1
+        moving = operand.stride if along_k else operand.k_stride
+        arguments = (operand.access.root, source, self.buffer, target_at, moving, count, filled)
 
-        def copy(k: SSAValue, i: SSAValue) -> Sequence[SSAValue]:
-            builder.store(self._extended(builder.load(values, [k, i])), target, [k, i])
-            return ()
+        def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
+            panel = _Panel(inside, *parameters)
+            if even:
+                panel = replace(panel, filled=operand.width)
+            if along_k:
+                panel.copy_along_k(rows, operand.k_stride, operand.width)
+            else:
+                panel.copy_across(operand.width)
 
-        def clear(k: SSAValue, i: SSAValue) -> Sequence[SSAValue]:
-            builder.store(zero, target, [k, i])
-            return ()
+        call_shared(builder, self.kernel, "pack", arguments, emit)
 
-        if operand.size % operand.width == 0:
-            self._nest(0, operand.width, count, copy)
-        else:
-            filled = builder.min(builder.sub(operand.size, first), operand.width)
-            self._nest(0, filled, count, copy)
-            self._nest(filled, operand.width, count, clear)
 
-    def _nest(
-        self, lower: Index, upper: Index, count: Index, body: Callable[[SSAValue, SSAValue], Sequence[SSAValue]]
-    ) -> None:
-        """Two loops; inside the one along which the source is contiguous."""
+@dataclass(frozen=True)
+class _Panel:
+    """The body of a function that copies a panel: its parameters."""
+
+    builder: LoopBuilder
+    source: SSAValue
+    source_at: Index
+    target: SSAValue
+    target_at: Index
+    moving: Index
+    """Elements between rows of the source along which the copy does not run."""
+    count: Index
+    """Steps along k."""
+    filled: Index
+    """Rows, or columns, that are not zero."""
+
+    def copy_across(self, width: int) -> None:
+        """The source is contiguous across the panel."""
         builder = self.builder
 
-        def along_k(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            return builder.loop(0, count, lambda k, _: body(k, i), attributes=PARALLEL)
+        def step(k: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            source_at = builder.add(self.source_at, builder.mul(k, self.moving))
+            source = builder.strided_view(self.source, source_at, (width,), (1,))
+            target_at = builder.add(self.target_at, builder.mul(k, width))
+            target = builder.strided_view(self.target, target_at, (width,), (1,))
+            self._loop(0, self.filled, lambda i: self._store(builder.load(source, [i]), target, i))
+            self._loop(self.filled, width, lambda i: self._store(self._zero(), target, i))
+            return ()
 
-        def across(k: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            return builder.loop(lower, upper, lambda i, _: body(k, i), attributes=PARALLEL)
+        builder.loop(0, self.count, step)
 
-        if self.operand.stride == 1:
-            builder.loop(0, count, across)
-        else:
-            builder.loop(lower, upper, along_k)
+    def copy_along_k(self, rows: int, k_stride: int, width: int) -> None:
+        """Each row of the panel is read on its own."""
+        builder = self.builder
 
-    def _extended(self, value: SSAValue) -> SSAValue:
-        if value.type == self.element:
-            return value
-        return self.builder.insert(arith.ExtFOp.create(operands=[value], result_types=[self.element])).result
+        def target(i: SSAValue) -> SSAValue:
+            return builder.strided_view(self.target, builder.add(self.target_at, i), (rows,), (width,))
+
+        def copy(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            source_at = builder.add(self.source_at, builder.mul(i, self.moving))
+            source, row = builder.strided_view(self.source, source_at, (rows,), (k_stride,)), target(i)
+            self._loop(0, self.count, lambda k: self._store(builder.load(source, [k]), row, k))
+            return ()
+
+        def clear(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            row = target(i)
+            self._loop(0, self.count, lambda k: self._store(self._zero(), row, k))
+            return ()
+
+        builder.loop(0, self.filled, copy)
+        if self.filled != width:
+            builder.loop(self.filled, width, clear)
+
+    def _loop(self, lower: Index, upper: Index, body: Callable[[SSAValue], None]) -> None:
+        if lower != upper:
+            self.builder.loop(lower, upper, lambda i, _: (body(i), ())[1], attributes=PARALLEL)
+
+    def _zero(self) -> SSAValue:
+        return self.builder.scalar(FloatAttr(0.0, buffer_of(self.target).element_type))  # pyright: ignore
+
+    def _store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
+        element = buffer_of(target).element_type
+        if value.type != element:
+            value = self.builder.insert(arith.ExtFOp.create(operands=[value], result_types=[element])).result
+        self.builder.store(value, target, [at])

@@ -12,26 +12,24 @@
 // CHECK:         %[[PA:.*]] = memref.alloc() : memref<265216xf32>
 // CHECK:         %[[PB:.*]] = memref.alloc() : memref<262144xf32>
 // CHECK:         "scf.parallel"
-// CHECK:           memref.load
-// CHECK:           memref.store
+// CHECK:           func.call @product_pack(%x,
 // CHECK:         "scf.parallel"
+// CHECK:           func.call @product_pack_1(%y,
 // CHECK:         "scf.parallel"
 // CHECK:           func.call @product_block(%[[PA]], %{{.*}}, %[[PB]], %{{.*}}, %o,
 // CHECK-LABEL: func.func private @product_block(
 // CHECK-SAME:    attributes {xhlo.shared}
 // CHECK:         scf.for
-// CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
-// CHECK:           vector.broadcast %{{.*}} : f32 to vector<16xf32>
-// CHECK-NEXT:      vector.fma
+// CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<32xf32>
+// CHECK:           vector.broadcast %{{.*}} : f32 to vector<32xf32>
 // CHECK-NEXT:      vector.fma
 // CHECK:         scf.if
-// CHECK:           vector.store %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
+// CHECK:           vector.store %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<32xf32>
 // CHECK:         } else {
-// CHECK:           vector.store %{{.*}} : memref<14x32xf32>, vector<16xf32>
+// CHECK:           vector.store %{{.*}} : memref<14x32xf32>, vector<32xf32>
 // AVX2-LABEL:  func.func private @product_block(
 // AVX2:          vector.load
-// AVX2:          vector.broadcast %{{.*}} : f32 to vector<8xf32>
-// AVX2-NEXT:     vector.fma
+// AVX2:          vector.broadcast %{{.*}} : f32 to vector<16xf32>
 // AVX2-NEXT:     vector.fma
 func.func private @product(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %o: memref<512x512xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
@@ -53,6 +51,24 @@ func.func private @small(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %o: memref<8x
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%o : memref<8x8xf32>)
   linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<8x8xf32>, memref<8x8xf32>) outs(%o : memref<8x8xf32>) attrs = {xhlo.contraction} {
+  ^bb(%p: f32, %q: f32, %z: f32):
+    %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
+    %s = arith.addf %z, %r fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
+// Small factors are read where they lie: the function gets the steps between their rows.
+// CHECK-LABEL: func.func private @in_place(
+// CHECK-NOT:     memref.alloc
+// CHECK:         func.call @in_place_block(%x, %{{.*}}, %y,
+// CHECK-LABEL: func.func private @in_place_block(
+// CHECK:         vector.fma
+func.func private @in_place(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %o: memref<64x64xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<64x64xf32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<64x64xf32>, memref<64x64xf32>) outs(%o : memref<64x64xf32>) attrs = {xhlo.contraction} {
   ^bb(%p: f32, %q: f32, %z: f32):
     %r = arith.mulf %p, %q fastmath<reassoc,contract> : f32
     %s = arith.addf %z, %r fastmath<reassoc,contract> : f32

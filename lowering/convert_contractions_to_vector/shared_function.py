@@ -1,0 +1,50 @@
+"""Functions beside a kernel that other programs are likely to have too."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
+from xdsl.ir import Block, Region, SSAValue
+
+from ...dialects.cpu import SHARED
+from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
+
+
+def call_shared(
+    builder: LoopBuilder,
+    kernel: func.FuncOp,
+    suffix: str,
+    arguments: Sequence[Index],
+    emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
+) -> None:
+    """
+    Define a function beside `kernel`, of the kernel's name and the suffix, and call it where `builder` stands.
+
+    `emit` writes its body from its parameters. What it writes decides whether other programs have it too: it should
+    depend on few numbers that are no parameters.
+    """
+    operands = [builder.index(value) for value in arguments]
+    block = Block(arg_types=[value.type for value in operands])
+    block.add_op(func.ReturnOp())
+    type_ = FunctionType.from_lists(list(block.arg_types), [])
+    function = func.FuncOp(_free_name(kernel, suffix), type_, Region(block), StringAttr("private"))
+    function.attributes[SHARED] = UnitAttr()
+    function.location = builder.location
+    cast(Block, kernel.parent).insert_ops_after([function], kernel)
+    inside = LoopBuilder(function)
+    inside.location = builder.location
+    emit(inside, block.args)
+    builder.insert(func.CallOp(function.sym_name.data, operands, []))
+
+
+def _free_name(kernel: func.FuncOp, suffix: str) -> str:
+    """`dot_0_block`, numbered where the kernel has several."""
+    module = cast(Block, kernel.parent)
+    base = f"{kernel.sym_name.data}_{suffix}"
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
+    names = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
+    return next(name for name in names if name not in taken)
