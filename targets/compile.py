@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -105,7 +106,8 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
     entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`).
 
     Raises DiagnosticError for a program that is wrong or uses something the target does not support, ValueError for an
-    unknown target, TypeError for a `program` of another kind. Equal programs are compiled once in a process.
+    unknown target, TypeError for a `program` of another kind. Equal programs are compiled once in a process; with the
+    environment variable XHLO_CACHE_DIR, once for all processes that share the folder.
     """
     try:
         backend = get_target(target)
@@ -116,8 +118,24 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
     with _CACHE.lock(key):
         executable = _CACHE.get(key)
         if executable is None:
-            executable = _compile(source, backend, profile)
+            executable = _kept_or_compiled(source, backend, profile)
             _CACHE.put(key, executable)
+    return executable
+
+
+def _kept_or_compiled(source: Source, target: Target, profile: bool) -> Executable:
+    """From the folder of executables, where there is one; else compiled, and put there."""
+    if not os.environ.get("XHLO_CACHE_DIR"):
+        return _compile(source, target, profile)
+    from .cpu import disk_cache
+
+    folder = disk_cache.cache_folder()
+    path = None if folder is None else disk_cache.cache_path(folder, source, target.name, profile)
+    executable = None if path is None else disk_cache.read(path)
+    if executable is None:
+        executable = _compile(source, target, profile)
+        if path is not None:
+            disk_cache.write(path, executable)
     return executable
 
 
