@@ -5,7 +5,8 @@ A page is worked through from top to bottom in a copy of the checkout.
 
 * A block whose first line is a comment with a file's name (`// mean.mlir`, `# my_ops/lowerings.py`) is that file.
 * A `diff` block edits the file that it names; the lines around a change are found by their text.
-* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit` and `$ pytest` is run. Its status is 0, or 1 where the page
+* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit`, `$ pytest` and `$ python` is run, where jax is installed if
+  the page is about JAX; environment variables may be set before them. Its status is 0, or 1 where the page
   shows an error. What the page shows below it must be what it prints; `...` stands for any text, on a line of its own
   for any lines. Of tools that measure, numbers may differ; assembly, which is another on every machine, is not compared.
 * A `python` block that is no file is run, where what it imports is installed.
@@ -35,12 +36,14 @@ TOOLS = {
     "hlo-run": "-m xhlo.tools.hlo_run",
     "lit": "-c 'from lit.main import main; main()'",
     "pytest": "-m pytest",
+    "python": "",
 }
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
 _IMPORTS = re.compile(r"\b(jax|numpy)\b")
+_SETTING = re.compile(r"[A-Z_]+=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -118,9 +121,11 @@ class Workplace:
         path.write_text(text)
 
     def type(self, command: str, shown: str) -> None:
-        name = command.split()[0]
-        if command.startswith("pip install"):
+        name = next(word for word in command.split() if not _SETTING.match(word))
+        if command.startswith("pip install") and (self.root / command.split()[-1]).is_dir():
             self.install(self.root / command.split()[-1])
+        if "JAX_PLATFORMS=" in command and find_spec("jax") is None:
+            return
         if name in TOOLS:
             self.run(command, shown, compared=shown != "" and "--emit=asm" not in command)
 
