@@ -24,7 +24,7 @@ from ..hlo_dialect.custom_calls.markers import IDENTITIES
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.shapes import is_static
-from ..hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueOp, ShardingGroupOp
+from ..hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
 from ..hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
 from ..hlo_dialect.tilings import Tiling, parse_tiling, tiling_of
 from ..hlo_dialect.types import element_of, make_tensor, shape_of
@@ -238,15 +238,23 @@ class _Partitioner:
             self.replaced.operations.append(op)
         elif isinstance(op, SameValueOp) or (isinstance(op, CustomCallOp) and op.target in IDENTITIES):
             self._same_value(op)
-        elif not self.manual and self._is_partitioned(op):
+        elif op.regions and not isinstance(op, (WhileOp, IfOp, CaseOp)):
+            _forget_shardings(op)
+            self._share_out(op)
+        else:
+            self._share_out(op)
+        for name in _STATED:
+            op.attributes.pop(name, None)
+
+    def _share_out(self, op: Operation) -> None:
+        """Any operation but those that only say how values are split."""
+        if not self.manual and self._is_partitioned(op):
             self.replaced.operations.append(op)
         else:
             for region in op.regions:
                 for block in region.blocks:
                     self._visit_all(list(block.ops))
             self._on_whole_operands(op)
-        for name in _STATED:
-            op.attributes.pop(name, None)
 
     def _is_partitioned(self, op: Operation) -> bool:
         """Put what the devices share out between them before an operation outside of manual computations."""
@@ -359,6 +367,12 @@ class _Partitioner:
             fail(op, f"has an operand of type {operand.type}, which is no part of its result as that is split")
         self.layouts.split(result, tiling, self.layouts.whole(operand))
         self.replaced.operations.append(op)
+
+
+def _forget_shardings(op: Operation) -> None:
+    """In regions that compute on elements there is nothing to split."""
+    for inner in [inner for inner in op.walk() if isinstance(inner, (SameValueOp, ShardingGroupOp))]:
+        erase_sharding(inner)
 
 
 def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAValue]) -> list[Operation]:

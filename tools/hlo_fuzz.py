@@ -18,15 +18,16 @@ OVERVIEW = (
     "for a small program that fails in the same way. Exit status: 0, 1 when a check fails, 2 for a wrong command line."
 )
 
-CHECKS = ("fuse", "none", "text", "xla")
-PROFILES = ("small", "shared", "large", "dots", "reductions", "types")
+CHECKS = ("fuse", "none", "sharded", "text", "xla")
+PROFILES = ("small", "shared", "large", "dots", "reductions", "types", "sharded")
 
 GENERAL, PROGRAMS = "General", "Programs"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
-    Option("check", "fuse (default), none: the CPU agrees with the reference; text: it reads back as itself; xla: the "
-           "reference agrees with XLA:CPU (needs jax)", GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
+    Option("check", "fuse (default), none: the CPU agrees with the reference; sharded: so do devices that split "
+           "the arrays at random; text: it reads back as itself; xla: the reference agrees with XLA:CPU (needs jax)",
+           GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
     Option("shrink", "Make failing programs small, and print what is left of them", GENERAL),
     Option("print", "Print the programs, check nothing", GENERAL),
     Option("profile", "The sort of programs (small)", PROGRAMS, "required", "|".join(PROFILES), choices=PROFILES),

@@ -15,13 +15,15 @@ from subprocess import run
 
 import pytest
 
-from xhlo.tools.fuzzing.checks import check_compiled, check_xla
+from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_xla
 from xhlo.tools.fuzzing.programs import PROFILES, random_program
 
 BATCH = 20
 COUNTS = {"small": 800, "shared": 240, "large": 320, "types": 400, "dots": 140, "reductions": 100}
 """2,000 programs."""
 XLA_COUNTS = {"small": 200, "shared": 80, "large": 40, "dots": 40, "reductions": 40}
+
+SHARDED_COUNTS = {"sharded": 60, "dots": 20, "reductions": 20}
 
 
 def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -48,6 +50,16 @@ def test_the_reference_agrees_with_xla(name: str, first: int) -> None:
             check_xla(random_program(random.Random(seed), replace(PROFILES[name], portable=True)))
         except Exception as error:
             error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=xla")
+            raise
+
+
+@pytest.mark.parametrize(("name", "first"), batches(SHARDED_COUNTS))
+def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> None:
+    for seed in range(first, first + BATCH):
+        try:
+            check_sharded(random_program(random.Random(seed), PROFILES[name]))
+        except Exception as error:
+            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=sharded")
             raise
 
 

@@ -20,6 +20,7 @@ from ...passes.timing import Timing
 from ...targets.cpu.build import build
 from .arrays import float_info
 from .programs import Program, wrong_elements
+from .sharded import sharded_results
 
 
 class Disagreement(Exception):
@@ -92,6 +93,12 @@ def check_xla(program: Program) -> None:
     compare(program, _flushed(got), _flushed(want), slack=2.0, signed_zeros=False)
 
 
+def check_sharded(program: Program) -> None:
+    """Devices that share out the program's arrays compute what one does."""
+    want = reference_results(program.text, program.inputs)
+    compare(program, sharded_results(program.text, program.inputs), want, slack=2.0, signed_zeros=False)
+
+
 _FORMS: tuple[Mapping[str, Any], ...] = (
     {},
     {"spelling": "stablehlo"},
@@ -121,6 +128,7 @@ def check_text(program: Program) -> None:
 CHECKS: Mapping[str, Callable[[Program], None]] = {
     "fuse": lambda program: check_compiled(program, True),
     "none": lambda program: check_compiled(program, False),
+    "sharded": check_sharded,
     "text": check_text,
     "xla": check_xla,
 }

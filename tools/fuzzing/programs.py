@@ -140,6 +140,15 @@ TYPES = replace(SMALL, dtypes=("f32", "i32", "i1", *NARROW_FLOATS, *SIGNED[4:], 
 """The types that other profiles leave out."""
 
 
+SHARDED = Profile(
+    operations=(5, 30),
+    sizes=(1, 2, 4, 6, 8, 12),
+    empty=0.0,
+    ranks=(0, 1, 2, 2, 3, 3),
+    shapes=((8, 12), (12, 8), (8, 4, 6), (12,), (8,), ()),
+)
+"""Sizes that divide among devices."""
+
 PROFILES = {
     "small": SMALL,
     "shared": SHARED,
@@ -147,6 +156,7 @@ PROFILES = {
     "dots": DOTS,
     "reductions": REDUCTIONS,
     "types": TYPES,
+    "sharded": SHARDED,
 }
 
 
