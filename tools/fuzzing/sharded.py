@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -38,7 +39,7 @@ def sharded(text: str, choices: random.Random) -> tuple[str, int]:
     block.insert_op_before(MeshOp.create(properties={"sym_name": StringAttr("mesh"), "mesh": mesh}), block.first_op)
     types = main.function_type
     for name, each in (("arg_attrs", types.inputs.data), ("res_attrs", types.outputs.data)):
-        shapes = [shape_of(tensor_type(type_)) if isinstance(type_, TensorType) else None for type_ in each]
+        shapes = [shape_of(cast(Attribute, type_)) if isinstance(type_, TensorType) else None for type_ in each]
         shardings = [None if shape is None else _sharding(shape, sizes, choices) for shape in shapes]
         main.properties[name] = ArrayAttr(
             [DictionaryAttr({} if one is None else {"sdy.sharding": one}) for one in shardings]
