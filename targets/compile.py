@@ -140,10 +140,10 @@ def _kept_or_compiled(source: Source, target: Target, profile: bool) -> Executab
 
 
 def _compile(source: Source, target: Target, profile: bool) -> Executable:
-    from ..hlo_dialect.dialect import make_context
-
     timing = Timing()
     with paused_gc():
+        from ..hlo_dialect.dialect import make_context
+
         ctx = make_context()
         with timing.stage("read"):
             module = parse_source(source, ctx)

@@ -56,6 +56,9 @@ def __getattr__(name: str) -> Any:
         module, attribute = _HOMES[name]
     except KeyError:
         raise AttributeError(f"module 'xhlo' has no attribute {name!r}") from None
-    value = getattr(import_module(module, __name__), attribute)
+    from .hlo_dialect.collection import paused_gc
+
+    with paused_gc():
+        value = getattr(import_module(module, __name__), attribute)
     globals()[name] = value
     return value
