@@ -40,6 +40,7 @@ from ...passes.timing import Timing
 from ..compile import parse_source, run_passes, text_at
 from ..registry import CPU
 from ..source import read_source
+from . import openmp
 from .executable import Executable
 
 T = TypeVar("T")
@@ -107,9 +108,12 @@ def run_on_devices(
     results: list[Any] = [None] * count
     errors: list[BaseException | None] = [None] * count
     done: queue.SimpleQueue[int] = queue.SimpleQueue()
+    # Teams of all devices together are as large as the one that the caller would have.
+    team = max(1, openmp.thread_count() // count)
 
     def task(number: int) -> None:
         try:
+            openmp.set_thread_count(team)
             with running_on(grid, number):
                 results[number] = run(number)
         except BaseException as error:

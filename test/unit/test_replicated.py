@@ -14,6 +14,7 @@ from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.simulated_replicas import evaluate_replicas
+from xhlo.targets.cpu import openmp
 from xhlo.targets.cpu.replicated import compile_replicated, has_collectives, run_on_devices
 
 ALL = "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>"
@@ -202,3 +203,14 @@ def test_devices_without_collectives_take_turns_on_the_callers_thread() -> None:
     threads = run_on_devices(lambda number: threading.get_ident(), 1, 3, independent=True)
     assert threads == [threading.get_ident()] * 3
     assert threading.get_ident() not in run_on_devices(lambda number: threading.get_ident(), 1, 3)
+
+
+def test_devices_share_the_threads_of_the_machine() -> None:
+    before = openmp.thread_count()
+    openmp.set_thread_count(6)
+    try:
+        assert run_on_devices(lambda number: openmp.thread_count(), 1, 2) in ([3, 3], [1, 1])  # without OpenMP 1
+        assert run_on_devices(lambda number: openmp.thread_count(), 1, 8) == [1] * 8
+        assert openmp.thread_count() in (6, 1)
+    finally:
+        openmp.set_thread_count(before)
