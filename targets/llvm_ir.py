@@ -8,7 +8,8 @@ used and cost no line; block arguments become phis. Names and numbers depend on 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -17,10 +18,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
-from .llvm_literals import global_initializer, symbol
+from .llvm_literals import global_data, global_initializer, symbol
 from .llvm_metadata import Metadata
 from .llvm_operations import LITERALS, WRITERS, edges
 from .llvm_types import type_text
+
+LARGE_CONSTANT = 4096
+"""Bytes from which a constant stands apart from the text. LLVM looks into smaller ones."""
 
 _UNNAMED = "xhlo_unnamed"
 """The name of a function as long as its own text decides it."""
@@ -39,23 +43,38 @@ def emit_llvm_ir(
     return ModuleWriter(module, triple, cpu, features).text()
 
 
-def emit_units(module: ModuleOp) -> tuple[str, dict[str, str]]:
+@dataclass(frozen=True)
+class Units:
+    """A module as LLVM IR to be compiled in parts."""
+
+    text: str
+    """Without what is below."""
+    shared: Mapping[str, str]
     """
-    The module as LLVM IR to be compiled in parts: its text without the functions that other programs are likely to have
-    too (`SHARED`), and by symbol the texts of these. Equal functions have equal symbols and texts in every program.
+    The functions that other programs are likely to have too (`SHARED`): texts by symbol. Equal functions have equal
+    symbols and texts in every program.
     """
-    writer = ModuleWriter(module, None, None, None)
+    data: Mapping[str, bytes]
+    """Large constants by symbol: as text they would take longer than all the rest."""
+
+
+def emit_units(module: ModuleOp) -> Units:
+    """The same in parts. Raises DiagnosticError for operations outside of the llvm dialect."""
+    writer = ModuleWriter(module, None, None, None, in_parts=True)
     for op in module.body.block.ops:
         if isinstance(op, llvm.FuncOp) and SHARED in op.attributes:
             writer.set_apart(op)
-    return writer.text(), writer.apart
+    return Units(writer.text(), writer.apart, writer.data)
 
 
 class ModuleWriter:
     """Writes globals, functions, declarations of the intrinsics used, attribute groups and metadata."""
 
-    def __init__(self, module: ModuleOp, triple: str | None, cpu: str | None, features: str | None):
+    def __init__(
+        self, module: ModuleOp, triple: str | None, cpu: str | None, features: str | None, in_parts: bool = False
+    ):
         self.module = module
+        self.in_parts = in_parts
         self.triple = triple
         self.target = _target_attributes(cpu, features)
         self.lines: list[str] = []
@@ -65,6 +84,8 @@ class ModuleWriter:
         self.declared: set[str] = set()
         self.apart: dict[str, str] = {}
         """Functions with texts of their own, by symbol."""
+        self.data: dict[str, bytes] = {}
+        """Constants that stand elsewhere, by symbol."""
         self._symbols: dict[str, str] = {}
 
     def text(self) -> str:
@@ -111,13 +132,19 @@ class ModuleWriter:
         return "\n".join(lines) + "\n"
 
     def _global(self, op: llvm.GlobalOp) -> None:
-        kind = "constant" if op.constant is not None else "global"
+        data = global_data(op)
+        name = op.sym_name.data
         align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
+        if self.in_parts and op.constant is not None and data is not None and len(data) >= LARGE_CONSTANT:
+            self.data[name] = data
+            self.lines.append(f"@{symbol(name)} = external constant [{len(data)} x i8]{align}")
+            return
+        kind = "constant" if op.constant is not None else "global"
         unnamed = "unnamed_addr " if op.constant is not None else ""
         linkage = op.linkage.linkage.data
         linkage = "" if linkage == "external" else linkage + " "
-        initial = global_initializer(op)
-        self.lines.append(f"@{symbol(op.sym_name.data)} = {linkage}{unnamed}{kind} {initial}{align}")
+        initial = global_initializer(op, data)
+        self.lines.append(f"@{symbol(name)} = {linkage}{unnamed}{kind} {initial}{align}")
 
 
 def _target_attributes(cpu: str | None, features: str | None) -> str:

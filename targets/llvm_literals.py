@@ -91,21 +91,26 @@ def _vector_literal(attr: DenseIntOrFPElementsAttr[Any], type_: VectorType[Any])
 _BYTES = [chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in range(256)]
 
 
-def global_initializer(op: llvm.GlobalOp) -> str:
-    """Type and value of a global: `[8 x i8] c"..."`, or zeros; a splat in the module is written out."""
+def global_data(op: llvm.GlobalOp) -> bytes | None:
+    """The bytes of a global; None for zeros. A splat in the module is written out."""
     type_ = op.global_type
     if not isinstance(type_, llvm.LLVMArrayType):
         fail(op, "is a global of another type than an array, which the LLVM IR writer does not support")
     value = op.value
     if value is None:
-        return f"{type_text(type_)} zeroinitializer"
+        return None
     if not isinstance(value, DenseIntOrFPElementsAttr):
         fail(op, "has an initial value that is no dense constant")
     data: bytes = cast("DenseIntOrFPElementsAttr[Any]", value).data.data
     if not any(data):
-        return f"{type_text(type_)} zeroinitializer"
-    if len(data) == _element_bytes(type_.type):
-        data = data * type_.size.data
+        return None
+    return data * type_.size.data if len(data) == _element_bytes(type_.type) else data
+
+
+def global_initializer(op: llvm.GlobalOp, data: bytes | None) -> str:
+    """Type and value of a global: `[8 x i8] c"..."`, or zeros."""
+    if data is None:
+        return f"{type_text(op.global_type)} zeroinitializer"
     return f'[{len(data)} x i8] c"{"".join([_BYTES[byte] for byte in data])}"'
 
 

@@ -127,14 +127,14 @@ def build_image(
     host_calls, arena = host_calls_of(module), arena_bytes(module)
     run(*CPU.passes_between("loops", "llvm"))
     with timing.stage("emit LLVM IR"):
-        text, shared = emit_units(module)
+        units = emit_units(module)
     llvm: dict[str, float] = {}
-    code = (compile_to_object(text, llvm), *compile_shared(shared, llvm))
+    code = (compile_to_object(units.text, llvm), *compile_shared(units.shared, llvm))
     for name, seconds in llvm.items():
         timing.seconds[f"LLVM {name}"] = seconds
     return Image(
         code=code,
-        data={},
+        data=units.data,
         inputs=inputs,
         outputs=outputs,
         result_count=count,

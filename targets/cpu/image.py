@@ -21,6 +21,9 @@ from .executable import Kernel
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
 
+CONSTANT_ALIGNMENT = 64
+"""Bytes: what the code takes the alignment of a constant to be, at most."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -51,7 +54,7 @@ class Image:
 
     code: tuple[bytes, ...]
     """Relocatable object files; the first has `void xhlo_entry(void **buffers)`."""
-    data: Mapping[str, bytes]
+    data: Mapping[str, bytes | memoryview]
     """Large constants by the names that the code knows them by."""
     inputs: tuple[ArrayType, ...]
     outputs: tuple[ArrayType, ...]

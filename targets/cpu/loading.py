@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from ...hlo_dialect.diagnostics import Diagnostic
 from ...hlo_dialect.types import Array
 from .callbacks import Callbacks
 from .executable import Checker, Executable, Program
-from .image import Check, Image
+from .image import CONSTANT_ALIGNMENT, Check, Image
 from .jit import load
 
 ENTRY_SYMBOL = "xhlo_entry"
-_ALIGNMENT = 64
 
 
 def load_image(image: Image, text_at: Callable[[str], str]) -> Executable:
@@ -25,7 +24,7 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> Executable:
     Raises DiagnosticError where it calls host functions that are not registered here.
     """
     callbacks = Callbacks(image.host_calls)
-    memory, constants = _place(image.data)
+    memory, constants = _place(image)
     code = load(image.code, (ENTRY_SYMBOL,), {**callbacks.addresses, **constants})
     stages = dict(image.stages)
     stages |= {f"LLVM {name}": seconds for name, seconds in code.timings.items()}
@@ -46,20 +45,24 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> Executable:
     return Executable(program, text_at)
 
 
-def _place(data: Mapping[str, bytes]) -> tuple[Array, dict[str, int]]:
-    """The constants in memory, each as aligned as the code takes it to be: the memory, and their addresses."""
-    offsets: dict[str, int] = {}
+def _place(image: Image) -> tuple[Array, dict[str, int]]:
+    """
+    The constants in memory, each as aligned as the code takes it to be: the memory, and their addresses.
+
+    The image refers to this memory from now on, so that there is one copy.
+    """
+    places: dict[str, slice] = {}
     size = 0
-    for name, content in data.items():
-        offsets[name] = size
-        size += -(-len(content) // _ALIGNMENT) * _ALIGNMENT
-    memory = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
-    for name, content in data.items():
-        at = start + offsets[name]
-        memory[at : at + len(content)] = np.frombuffer(content, np.uint8)
+    for name, content in image.data.items():
+        places[name] = slice(size, size + len(content))
+        size += -(-len(content) // CONSTANT_ALIGNMENT) * CONSTANT_ALIGNMENT
+    whole = np.empty(size + CONSTANT_ALIGNMENT, np.uint8)
+    memory = whole[-whole.ctypes.data % CONSTANT_ALIGNMENT :]
+    for name, content in image.data.items():
+        memory[places[name]] = np.frombuffer(content, np.uint8)
     memory.flags.writeable = False
-    return memory, {name: memory.ctypes.data + start + offset for name, offset in offsets.items()}
+    image.data = {name: memory[place].data for name, place in places.items()}
+    return memory, {name: memory.ctypes.data + place.start for name, place in places.items()}
 
 
 def _checker(checks: Sequence[Check]) -> Checker:

@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import llvmlite.binding as llvmlite
@@ -278,10 +279,11 @@ SHARING = """
 
 def test_shared_functions_have_texts_of_their_own() -> None:
     """They are the same under other names and for other shapes, and others where the code differs."""
-    units: list[dict[str, str]] = []
+    units: list[Mapping[str, str]] = []
     for name, size, value in (("one", 8, 1.0), ("two", 16, 1.0), ("two", 16, 2.0)):
         module = lowered(SHARING.format(name=name, size=size, value=value))
-        text, apart = emit_units(module)
+        parts = emit_units(module)
+        text, apart = parts.text, parts.shared
         (symbol,) = apart
         assert f"declare void @{symbol}(ptr, i64)" in text and f"call void @{symbol}(" in text
         accepted(text)
@@ -292,9 +294,9 @@ def test_shared_functions_have_texts_of_their_own() -> None:
 
 
 def test_what_was_compiled_apart_is_linked() -> None:
-    text, apart = emit_units(lowered(SHARING.format(name="set", size=4, value=3.0)))
-    objects = [jit.compile_to_object(text), *jit.compile_shared(apart)]
-    assert jit.compile_shared(apart)[0] is objects[1]
+    parts = emit_units(lowered(SHARING.format(name="set", size=4, value=3.0)))
+    objects = [jit.compile_to_object(parts.text), *jit.compile_shared(parts.shared)]
+    assert jit.compile_shared(parts.shared)[0] is objects[1]
     array = np.zeros(4, np.float32)
     pointers = np.array([array.ctypes.data])
     jit.call(jit.load(objects, ("xhlo_entry",)), "xhlo_entry", pointers)

@@ -150,3 +150,23 @@ def test_another_machine_is_refused(what: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(serialization, "environment", lambda: other)
     with pytest.raises(ValueError, match=f"compiled for another {what}: .*; here it is other"):
         xhlo.deserialize(data)
+
+
+def test_large_constants_are_kept_as_bytes() -> None:
+    values = np.random.default_rng(0).standard_normal((64, 100)).astype(np.float32)
+    more = np.arange(3000, dtype=np.int16)
+    text = f"""
+func.func @main(%i: tensor<i32>, %x: tensor<64x100xf32>) -> (tensor<64x100xf32>, tensor<3000xi16>) {{
+  %0 = hlo.constant dense<"0x{values.tobytes().hex()}"> : tensor<64x100xf32>
+  %1 = hlo.constant dense<"0x{more.tobytes().hex()}"> : tensor<3000xi16>
+  %2 = hlo.add %0, %x : tensor<64x100xf32>
+  func.return %2, %1 : tensor<64x100xf32>, tensor<3000xi16>
+}}
+"""
+    executable = xhlo.compile(text)
+    data = executable.serialize()
+    assert values.tobytes() in data
+    for each in (executable, xhlo.deserialize(data)):
+        sums, numbers = each(np.int32(0), np.ones((64, 100), np.float32))
+        np.testing.assert_array_equal(sums, values + 1)
+        np.testing.assert_array_equal(numbers, more)
