@@ -205,6 +205,21 @@ def test_devices_without_collectives_take_turns_on_the_callers_thread() -> None:
     assert threading.get_ident() not in run_on_devices(lambda number: threading.get_ident(), 1, 3)
 
 
+def test_asynchronous_collectives() -> None:
+    text = """
+    func.func @main(%x: tensor<2xf32>) -> tensor<8xf32> {
+      %0 = "stablehlo.async_start"(%x) ({
+      ^bb0(%a: tensor<2xf32>):
+        %1 = "stablehlo.all_gather"(%a) {all_gather_dim = 0 : i64, GROUPS} : (tensor<2xf32>) -> tensor<8xf32>
+        stablehlo.return %1 : tensor<8xf32>
+      }) : (tensor<2xf32>) -> !stablehlo.future<tensor<8xf32>>
+      %2 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<8xf32>>) -> tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }""".replace("GROUPS", ALL)
+    results = compile_replicated(text, 4, 1)([[np.full(2, number, np.float32)] for number in range(4)])
+    assert [result.tolist() for (result,) in results] == [[0, 0, 1, 1, 2, 2, 3, 3]] * 4
+
+
 def test_devices_share_the_threads_of_the_machine() -> None:
     before = openmp.thread_count()
     openmp.set_thread_count(6)
