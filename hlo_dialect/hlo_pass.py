@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from .diagnostics import op_error
+from .walking import operations_in
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class HloPass(ModulePass):
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}
         dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
-        for op in module.walk():
+        for op in operations_in(module):
             if op.name in names or (dialects and op.name.startswith(dialects)):
                 raise self.unsupported(op)
 

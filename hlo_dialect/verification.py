@@ -23,6 +23,7 @@ from .op import HloOp
 from .shapes import types_agree
 from .specification import citation
 from .types import tensor_type
+from .walking import operations_in
 from .xdsl_errors import raised_in_xdsl
 
 MAX_ERRORS = 100
@@ -262,7 +263,7 @@ def _table_operations(table: Operation) -> list[Operation]:
 def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operation]) -> list[tuple[str, Operation]]:
     """The functions that `func` calls, each call checked against its callee."""
     found: list[tuple[str, Operation]] = []
-    for op in func.body.walk():
+    for op in operations_in(func):
         if not isinstance(op, (CallOp, CompositeOp)):
             continue
         composite = isinstance(op, CompositeOp)

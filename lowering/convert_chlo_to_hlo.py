@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 from .chlo_conversion import Conversion
 from .tables import tables
 
@@ -35,7 +36,7 @@ class ConvertChloToHloPass(HloPass):
     illegal = ("chlo.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        waiting = [op for op in module.walk() if op.name.startswith("chlo.")]
+        waiting = [op for op in operations_in(module) if op.name.startswith("chlo.")]
         while waiting:
             convert = conversions().get(type(op := waiting.pop()))
             if convert is not None:

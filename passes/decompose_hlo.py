@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from ..hlo_dialect.expressions import Decomposition
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 from ..lowering.tables import tables
 
 
@@ -35,7 +36,7 @@ class DecomposeHloPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         table = decompositions()
-        waiting = [op for op in module.walk() if type(op) in table]
+        waiting = [op for op in operations_in(module) if type(op) in table]
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:
             op = waiting.pop()

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from ..dialects.scalar import Scalar
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 from .math_functions import exponential, trigonometric
 
 Body = Callable[..., Scalar]
@@ -86,7 +87,7 @@ class ExpandMathPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         defined: dict[str, func.FuncOp] = {}
-        for op in list(module.walk()):
+        for op in operations_in(module):
             found = _body_of(op)
             if found is None:
                 continue

@@ -25,6 +25,7 @@ from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.types import tensor_type
+from ..hlo_dialect.walking import operations_in
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class ExtractChecksPass(HloPass):
 
     def _extract(self, module: ModuleOp, function: func.FuncOp) -> None:
         block = function.body.block
-        checks = [op for op in function.walk() if check_name(op) is not None]
+        checks = [op for op in operations_in(function) if check_name(op) is not None]
         terminator = cast(Operation, block.last_op)
         extra: list[SSAValue] = []
         described: list[Attribute] = []

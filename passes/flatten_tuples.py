@@ -19,6 +19,7 @@ from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.tokens import AfterAllOp, CreateTokenOp, HostOp, TokenType
 from ..hlo_dialect.tuples import GetTupleElementOp, TupleOp
+from ..hlo_dialect.walking import operations_in
 
 _COMPOUND = (TupleType, TokenType, FutureType)
 """Types whose values stand for several values, or none."""
@@ -64,7 +65,7 @@ class FlattenTuplesPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
         for function in functions:
-            inner = any(_mentions_compounds(op) for op in function.walk())
+            inner = any(_mentions_compounds(op) for op in operations_in(function))
             types = function.function_type
             if inner or any(isinstance(t, _COMPOUND) for t in (*types.inputs, *types.outputs)):
                 _flatten_function(function)

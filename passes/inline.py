@@ -13,18 +13,19 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..hlo_dialect.calls import CompositeOp, CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 
 Call: TypeAlias = func.CallOp | CompositeOp
 """A call of a function; a composite is one of its decomposition."""
 
 
 def calls_in(op: Operation) -> list[Call]:
-    return [inner for inner in op.walk() if isinstance(inner, (func.CallOp, CompositeOp))]
+    return [inner for inner in operations_in(op) if isinstance(inner, (func.CallOp, CompositeOp))]
 
 
 def _computations(module: ModuleOp) -> set[str]:
     """Names of functions that custom calls name as theirs."""
-    stated = [op.called_computations for op in module.walk() if isinstance(op, CustomCallOp)]
+    stated = [op.called_computations for op in operations_in(module) if isinstance(op, CustomCallOp)]
     names = [name for one in stated if one is not None for name in cast("ArrayAttr[SymbolRefAttr]", one).data]
     return {name.root_reference.data for name in names}
 
@@ -70,7 +71,7 @@ class InlinePass(HloPass):
         done: set[str] = set()
         for name in functions:
             self._inline_into(name, functions, done)
-        for op in module.walk():
+        for op in operations_in(module):
             if isinstance(op, CompositeOp):
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
         called = {call.callee.root_reference.data for call in calls_in(module)} | _computations(module)

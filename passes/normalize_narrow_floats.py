@@ -16,6 +16,7 @@ from ..hlo_dialect.narrow_floats import computes, is_narrow_type, touches_narrow
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import single_combiner
 from ..hlo_dialect.types import element_of, f16, f32, make_tensor, shape_of
+from ..hlo_dialect.walking import operations_in
 
 _ACCUMULATED = (AddOp, MultiplyOp, MaximumOp, MinimumOp)
 _REDUCTIONS = frozenset(("hlo.reduce", "hlo.reduce_window", "hlo.all_reduce", "hlo.reduce_scatter"))
@@ -37,7 +38,7 @@ class NormalizeNarrowFloatsPass(HloPass):
     name = "normalize-narrow-floats"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for op in [op for op in module.walk() if touches_narrow_floats(op)]:
+        for op in [op for op in operations_in(module) if touches_narrow_floats(op)]:
             if computes(op):
                 if op.parent is not None:  # not replaced with the reduction around it
                     _widen(op)

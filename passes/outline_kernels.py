@@ -19,6 +19,7 @@ from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.scatter import ScatterOp
 from ..hlo_dialect.sort import SortOp
+from ..hlo_dialect.walking import operations_in
 
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
 
@@ -65,7 +66,7 @@ class OutlineKernelsPass(HloPass):
         taken = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
         counts: Counter[str] = Counter()
         known: dict[Hashable, str] = {}
-        for op in list(module.walk()):
+        for op in operations_in(module):
             if not isinstance(op, FusionOp):
                 continue
             key = (op.kind, op.row_dims, structure(op.body))

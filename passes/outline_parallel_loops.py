@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ..dialects.cpu import ParallelForOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 
 INDEX = IndexType()
 
@@ -189,7 +190,7 @@ class OutlineParallelLoopsPass(HloPass):
             if not isinstance(function, func.FuncOp) or function.is_declaration:
                 continue
             bodies: list[Operation] = []
-            for op in list(function.body.walk()):
+            for op in operations_in(function):
                 if isinstance(op, scf.ParallelOp) and op.parent is not None and not _inside_parallel(op):
                     bodies.append(outline(op, f"{function.sym_name.data}_body_{len(bodies)}"))
             if bodies:

@@ -16,6 +16,7 @@ from ..dialects.buffers import Buffer, memref_type
 from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
 from .buffer_ops import alloc, byte_size, index_constant
 
 ALIGNMENT = 64
@@ -53,7 +54,7 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
                 op.erase()
         types = [argument.type for argument in block.args]
         function.properties["function_type"] = FunctionType.from_lists(types, [])
-    for op in list(module.walk()) if extra else ():
+    for op in operations_in(module) if extra else ():
         if isinstance(op, func.CallOp) and (types := extra.get(op.callee.root_reference.data)):
             buffers = [alloc(type_) for type_ in types]
             block = cast(Block, op.parent)

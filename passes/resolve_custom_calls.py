@@ -13,6 +13,7 @@ from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.sharding import ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
+from ..hlo_dialect.walking import operations_in
 
 _HANDLED = (CustomCallOp, ManualComputationOp, SameValueOp, ShardingGroupOp)
 
@@ -32,7 +33,7 @@ class ResolveCustomCallsPass(HloPass):
     name = "resolve-custom-calls"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        waiting = [op for op in module.walk() if isinstance(op, _HANDLED)]
+        waiting = [op for op in operations_in(module) if isinstance(op, _HANDLED)]
         while waiting:
             op = waiting.pop()
             if not isinstance(op, CustomCallOp):

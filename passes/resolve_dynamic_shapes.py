@@ -30,6 +30,7 @@ from ..hlo_dialect.op import HloOp, replace_op
 from ..hlo_dialect.shapes import is_static, types_agree
 from ..hlo_dialect.slicing import PadOp, SliceOp
 from ..hlo_dialect.types import shape_of
+from ..hlo_dialect.walking import operations_in
 from .simplify_constants import evaluate
 
 
@@ -66,7 +67,7 @@ class ResolveDynamicShapesPass(HloPass):
 def _needs_it(function: func.FuncOp) -> bool:
     return any(
         type(op) in STATIC_FORMS or isinstance(op, GetDimensionSizeOp) or any(map(_is_dynamic, op.result_types))
-        for op in function.walk()
+        for op in operations_in(function)
     )
 
 

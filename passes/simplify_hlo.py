@@ -16,6 +16,7 @@ from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffec
 from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import HloOp, replace_op
+from ..hlo_dialect.walking import operations_in
 from . import simplify_control_flow, simplify_elementwise, simplify_movement, simplify_reduction
 from .simplify_constants import evaluate
 from .simplify_rewrite import Rewrite
@@ -70,7 +71,7 @@ class Simplifier:
     """A worklist of operations; what a rewrite touches is visited again."""
 
     def __init__(self, module: ModuleOp):
-        self.queue: deque[Operation] = deque(op for op in module.walk() if isinstance(op, HloOp))
+        self.queue: deque[Operation] = deque(op for op in operations_in(module) if isinstance(op, HloOp))
         self.waiting: set[Operation] = set(self.queue)
         self.visits: dict[Operation, int] = {}
 

@@ -20,6 +20,7 @@ from ..hlo_dialect.elementwise_binary import AddOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.reduction import ReduceOp, single_combiner
+from ..hlo_dialect.walking import operations_in
 from ..hlo_dialect.window import ReduceWindowOp
 from ..lowering.tables import tables
 from .split_complex_arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
@@ -66,7 +67,7 @@ class SplitComplexPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in list(module.body.block.ops):
-            if isinstance(function, func.FuncOp) and any(_touches_complex(op) for op in function.walk()):
+            if isinstance(function, func.FuncOp) and any(_touches_complex(op) for op in operations_in(function)):
                 splitter = Splitter(self)
                 splitter.arguments(function)
                 for block in function.body.blocks:

@@ -15,6 +15,7 @@ from ..hlo_dialect.convolution import ConvolutionOp
 from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.scatter import ScatterOp
 from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
+from ..hlo_dialect.walking import operations_in
 from ..hlo_dialect.window import ReduceWindowOp, SelectAndScatterOp
 from .cpu.executable import Kernel
 
@@ -51,7 +52,9 @@ def flops_of(op: Operation) -> int:
 
 def describe_kernels(module: ModuleOp) -> list[Kernel]:
     """The kernels in the module's order."""
-    sites: Counter[str] = Counter(op.callee.root_reference.data for op in module.walk() if isinstance(op, func.CallOp))
+    sites: Counter[str] = Counter(
+        op.callee.root_reference.data for op in operations_in(module) if isinstance(op, func.CallOp)
+    )
     kernels: list[Kernel] = []
     for function in module.body.block.ops:
         if not isinstance(function, func.FuncOp):

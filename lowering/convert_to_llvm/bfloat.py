@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
+from ...hlo_dialect.walking import operations_in
 from .layout import Vector, integer
 
 BITS = integer(16)
@@ -70,7 +71,7 @@ def _retype(value: SSAValue) -> None:
 
 def bfloat_as_bits(function: Operation) -> None:
     """Rewrite a function of the llvm dialect in place; bitcasts between bf16 and i16 go away."""
-    for op in list(function.walk()):
+    for op in operations_in(function):
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:

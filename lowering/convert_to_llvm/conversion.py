@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
 from . import arith, cpu, math, vector
 from . import cf as cf_patterns
 from . import func as func_patterns
@@ -219,7 +220,7 @@ def _independent_bodies(functions: Iterable[func.FuncOp]) -> frozenset[str]:
     """
     independent: dict[str, bool] = {}
     for function in functions:
-        for op in function.walk():
+        for op in operations_in(function):
             if isinstance(op, ParallelForOp):
                 name = op.callee.root_reference.data
                 independent[name] = independent.get(name, True) and _captures_differ(op, function)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Locati
 
 from ...dialects.cpu import HostCallOp
 from ...hlo_dialect.types import ArrayType
+from ...hlo_dialect.walking import operations_in
 from .executable import Kernel
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def host_calls_of(module: ModuleOp) -> tuple[HostCall, ...]:
             op.results_as,
             op.location,
         )
-        for op in module.walk()
+        for op in operations_in(module)
         if isinstance(op, HostCallOp)
     )
 
