@@ -188,6 +188,12 @@ def parts(value: Any, tiling: Any) -> list[Any]:
     return [np.array(array[box], order="C") for box in cut]
 
 
+def jitted(function: Any) -> Any:
+    import jax
+
+    return function if hasattr(function, "lower") else jax.jit(function)
+
+
 def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Raise what is wrong with the partitioned program."""
     import jax
@@ -195,9 +201,8 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 
     from xhlo.targets.cpu.replicated import compile_replicated
 
-    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
-    lowered = jitted.lower(*arguments)
-    expected = jax.tree.leaves(jitted(*arguments))
+    lowered = jitted(function).lower(*arguments)
+    expected = jax.tree.leaves(jitted(function)(*arguments))
     program = compile_replicated(lowered.as_text(), 1, DEVICES)
     leaves = jax.tree.leaves(arguments)
     kept = lowered.compile()._executable._kept_var_idx  # arguments that the function does not use are dropped

@@ -1,0 +1,282 @@
+"""
+What JAX asks of a platform of 8 devices, checked in a process of its own: the platform is xhlo, and XLA's CPU beside it.
+
+It prints what was wrong with each check as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DEVICES = 8
+CHECKS: dict[str, Callable[[], None]] = {}
+A = np.random.default_rng(0).normal(size=(8, 16)).astype(np.float32)
+
+
+def check(function: Callable[[], None]) -> Callable[[], None]:
+    CHECKS[function.__name__] = function
+    return function
+
+
+def mesh() -> Any:
+    import jax
+
+    return jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
+
+
+def put(value: Any, *spec: Any, on: Any = None) -> Any:
+    import jax
+
+    sharding = jax.sharding.NamedSharding(on or mesh(), jax.sharding.PartitionSpec(*spec))
+    return jax.device_put(value, sharding)
+
+
+def mapped(function: Any, ins: tuple[Any, ...], outs: tuple[Any, ...], **options: Any) -> Any:
+    import jax
+
+    spec = jax.sharding.PartitionSpec
+    return jax.jit(jax.shard_map(function, mesh=mesh(), in_specs=spec(*ins), out_specs=spec(*outs), **options))
+
+
+@check
+def callbacks_outside_of_shard_map_happen_once() -> None:
+    import jax
+    from jax.experimental import io_callback
+
+    seen: list[Any] = []
+
+    def function(a: Any) -> Any:
+        jax.debug.callback(lambda v: seen.append(float(v)), a.sum())
+        wanted = jax.ShapeDtypeStruct((), np.float32)
+        return io_callback(lambda v: seen.append(v.shape) or v.sum(), wanted, a) + 1
+
+    np.testing.assert_allclose(jax.jit(function)(put(A, "x", "y")), A.sum() + 1, rtol=1e-4)
+    jax.effects_barrier()
+    assert len(seen) == 2, seen
+    assert (8, 16) in seen
+
+
+@check
+def callbacks_in_shard_map_happen_on_every_device() -> None:
+    import jax
+
+    seen: list[Any] = []
+
+    def function(v: Any) -> Any:
+        jax.debug.callback(lambda v: seen.append(v.shape), v)
+        return v
+
+    mapped(function, ("x", "y"), ("x", "y"))(put(A, "x", "y")).block_until_ready()
+    jax.effects_barrier()
+    assert seen == [(4, 4)] * DEVICES, seen
+
+
+@check
+def pure_callbacks_see_whole_arrays() -> None:
+    import jax
+
+    wanted = jax.ShapeDtypeStruct(A.shape, A.dtype)
+    function = jax.jit(lambda a: jax.pure_callback(lambda v: np.asarray(v) * 2, wanted, a) + 1)
+    np.testing.assert_allclose(function(put(A, "x", "y")), A * 2 + 1, rtol=1e-6)
+
+
+@check
+def arguments_are_donated_on_all_devices() -> None:
+    import jax
+
+    given = put(A, "x", "y")
+    result = jax.jit(lambda a: a + 1, donate_argnums=0)(given)
+    assert given.is_deleted()
+    np.testing.assert_allclose(result, A + 1)
+
+
+@check
+def arrays_are_resharded() -> None:
+    import jax
+
+    spec = jax.sharding.PartitionSpec
+    array = put(A, "x", "y")
+    for each in (("y", "x"), (None, ("x", "y")), (), (("y", "x"),), ("x", "y")):
+        array = jax.device_put(array, jax.sharding.NamedSharding(mesh(), spec(*each)))
+        np.testing.assert_array_equal(np.asarray(array), A)
+        split = jax.sharding.NamedSharding(mesh(), spec("y"))
+        array = jax.jit(lambda a: a + 0, out_shardings=split)(array)
+        np.testing.assert_array_equal(np.asarray(array), A)
+
+
+@check
+def results_stay_split() -> None:
+    import jax
+
+    array = put(A, "x", "y")
+    spec = jax.sharding.PartitionSpec
+    assert jax.jit(lambda a: a * 2 + 1)(array).sharding.spec == spec("x", "y")
+    assert jax.jit(lambda a: a.sum(0))(array).sharding.spec == spec("y")
+    assert jax.jit(lambda a: a.T)(array).sharding.spec == spec("y", "x")
+    compiled = jax.jit(lambda a: a @ a.T).lower(array).compile()
+    assert compiled.output_shardings.spec == spec("x"), compiled.output_shardings
+
+
+@check
+def some_devices_in_another_order() -> None:
+    import jax
+
+    devices = np.array(jax.devices())[[5, 2, 7, 1]].reshape(2, 2)
+    array = put(A, "q", "p", on=jax.sharding.Mesh(devices, ("p", "q")))
+    product, total = jax.jit(lambda a: (a @ a.T, a.sum(0)))(array)
+    np.testing.assert_allclose(product, A @ A.T, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(total, A.sum(0), rtol=1e-4, atol=1e-4)
+    single = jax.jit(lambda a: a * 2)(jax.device_put(A, jax.devices()[3]))
+    assert single.devices() == {jax.devices()[3]}
+
+
+@check
+def explicit_shardings() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    explicit = jax.make_mesh((2, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+    spec = jax.sharding.PartitionSpec
+
+    def function(b: Any) -> Any:
+        c = jnp.sin(b) * 2
+        assert jax.typeof(c).sharding.spec == spec("x", "y")
+        return c.sum(1), jax.sharding.reshard(c, spec("y", "x"))
+
+    with jax.set_mesh(explicit):
+        total, moved = jax.jit(function)(jax.device_put(A, spec("x", "y")))
+        np.testing.assert_allclose(total, (np.sin(A) * 2).sum(1), rtol=1e-4, atol=1e-4)
+        assert moved.sharding.spec == spec("y", "x")
+
+
+@check
+def all_collectives_of_pmap() -> None:
+    import jax
+    from jax import lax
+
+    v = np.random.default_rng(1).normal(size=(8, 8, 3)).astype(np.float32)
+    results = jax.pmap(
+        lambda v: (
+            lax.psum(v, "i"),
+            lax.pmax(v, "i"),
+            lax.all_gather(v, "i"),
+            lax.all_to_all(v, "i", 0, 0),
+            lax.ppermute(v, "i", [(0, 1), (3, 2)]),
+            lax.psum_scatter(v, "i"),
+            lax.psum(v, "i", axis_index_groups=[[0, 1, 2, 3], [4, 5, 6, 7]]),
+        ),
+        axis_name="i",
+    )(v)
+    total = v.sum(0)
+    np.testing.assert_allclose(results[0][3], total, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(results[1][2], v.max(0))
+    np.testing.assert_allclose(results[2][5], v)
+    np.testing.assert_allclose(results[3], v.transpose(1, 0, 2))
+    np.testing.assert_allclose(results[4][1], v[0])
+    np.testing.assert_allclose(results[4][5], np.zeros((8, 3)))
+    np.testing.assert_allclose(results[5], total, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(results[6][5], v[4:].sum(0), rtol=1e-4, atol=1e-5)
+
+
+@check
+def programs_run_from_several_threads() -> None:
+    from jax import lax
+
+    array = put(A, "x", "y")
+    functions = [mapped(lambda v, k=k: lax.psum(v * k, "x"), ("x", "y"), (None, "y")) for k in range(4)]
+    errors: list[Exception] = []
+
+    def run(k: int) -> None:
+        try:
+            for _ in range(10):
+                np.testing.assert_allclose(functions[k](array), (A[:4] + A[4:]) * k, rtol=1e-4, atol=1e-4)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+
+
+@check
+def an_error_on_one_device_is_raised() -> None:
+    import jax
+    from jax import lax
+
+    def refuse(v: Any) -> Any:
+        if v[0, 0] == A[4, 8]:
+            raise ValueError("this device does not work")
+        return v
+
+    def function(v: Any) -> Any:
+        return lax.psum(jax.pure_callback(refuse, jax.ShapeDtypeStruct(v.shape, v.dtype), v), "x")
+
+    try:
+        mapped(function, ("x", "y"), (None, "y"), check_vma=False)(put(A, "x", "y")).block_until_ready()
+    except jax.errors.JaxRuntimeError as error:
+        assert "this device does not work" in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
+
+
+@check
+def executables_of_several_devices_are_serialized() -> None:
+    import jax
+    from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+    compiled = jax.jit(lambda a: (a * 2).sum(0)).lower(put(A, "x", "y")).compile()
+    again = deserialize_and_load(*serialize(compiled))
+    np.testing.assert_allclose(again(put(A, "x", "y")), (A * 2).sum(0), rtol=1e-4, atol=1e-5)
+
+
+@check
+def programs_agree_with_xla() -> None:
+    """Those of spmd_programs.py, through JAX on both platforms."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    import jax
+    import spmd_programs
+
+    wrong: list[str] = []
+    ours, theirs = spmd_programs.programs(), spmd_programs.programs(jax.devices("cpu"))
+    for (name, function, arguments), (_, reference, others) in zip(ours, theirs, strict=True):
+        with jax.default_device(jax.devices("cpu")[0]):
+            expected = jax.tree.leaves(spmd_programs.jitted(reference)(*others))
+        try:
+            for got, want in zip(jax.tree.leaves(spmd_programs.jitted(function)(*arguments)), expected, strict=True):
+                np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-4, atol=1e-4)
+        except Exception as error:
+            wrong.append(f"{name}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def main() -> None:
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
+    os.environ["XHLO_NUM_DEVICES"] = str(DEVICES)
+    os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
+    import jax
+
+    assert len(jax.devices("xhlo")) == DEVICES
+    found: dict[str, str] = {}
+    for name, function in CHECKS.items():
+        try:
+            function()
+            found[name] = ""
+        except Exception:
+            found[name] = traceback.format_exc()
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
