@@ -6,6 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..hlo_dialect.collection import paused_gc
@@ -18,6 +19,7 @@ from .source import Source, read_source
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
     from .cpu.executable import Executable
 
@@ -41,9 +43,17 @@ def run_passes(
     Raises DiagnosticError for what the program does wrong, PassFailure for a bug of a pass.
     """
     from ..passes.pass_manager import PassManager
+
+    passes = _passes(tuple(specs))
+    PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
+
+
+@lru_cache(maxsize=256)
+def _passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """The passes of a list of specs; they hold their options only, and making them takes longer than small programs."""
     from ..passes.pipelines import build_passes
 
-    PassManager(ctx, build_passes(specs), verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
+    return tuple(build_passes(specs))
 
 
 def text_at(source: Source, target: Target, stage: str) -> str:
