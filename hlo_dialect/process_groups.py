@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     IntegerType,
+    ModuleOp,
     StringAttr,
     SymbolRefAttr,
 )
@@ -129,8 +130,13 @@ class Mesh(ParametrizedAttribute):
         raise NotImplementedError
 
     def verify_mesh(self) -> None:
-        """Raise VerifyException for sizes that are not positive, too large, or do not fit the list of devices."""
+        """
+        Raise VerifyException for axes or devices that stand twice, sizes that are not positive, too large, or do not
+        fit the list of devices.
+        """
         sizes = self.sizes()
+        if len(sizes) < len(cast(Any, self).axes.data):
+            raise VerifyException("an axis stands twice")
         for name, size in sizes.items():
             if size < 1:
                 raise VerifyException(f'axis "{name}" has size {size}')
@@ -140,6 +146,8 @@ class Mesh(ParametrizedAttribute):
         numbers = self.numbers()
         if numbers is not None and numbers.size != total:
             raise VerifyException(f"there are {numbers.size} device_ids for {total} devices")
+        if numbers is not None and repeated(numbers.reshape(-1).tolist()):
+            raise VerifyException("device_ids names a device twice")
 
     def devices(self) -> np.ndarray[Any, Any]:
         """The numbers of the devices, one dimension an axis. Raises VerifyException."""
@@ -429,6 +437,13 @@ def verify_pairs(constraints: Sequence[str], pairs: DenseIntOrFPElementsAttr[Any
         all(number >= 0 for pair in table for number in pair),
         lambda: f"{constraints[3]}: source_target_pairs {table} names a negative process",
     )
+
+
+def grid_of(module: ModuleOp) -> tuple[int, int]:
+    """The replicas and partitions for which a module says that it is."""
+    stated = (module.attributes.get(f"mhlo.num_{what}") for what in ("replicas", "partitions"))
+    replicas, partitions = (value.value.data if isinstance(value, IntegerAttr) else 1 for value in stated)
+    return replicas, partitions
 
 
 # Grouping ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,6 +23,7 @@ from ..hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
 from ..hlo_dialect.custom_calls.markers import IDENTITIES
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.process_groups import grid_of
 from ..hlo_dialect.shapes import is_static
 from ..hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
 from ..hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
@@ -36,15 +37,11 @@ from .spmd_rules import partition_operation
 PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
 """Attributes by which XLA's partitioned modules say how their arguments and results are split, and so do ours."""
 
+MAX_PARTITIONS = 4096
+"""Each is a thread when the program runs, and tables of them stand in the program."""
+
 _STATED = ("sdy.sharding", "mhlo.sharding")
 """Attributes of arguments, results and operations that say how they are split."""
-
-
-def grid_of(module: ModuleOp) -> tuple[int, int]:
-    """The replicas and partitions for which a module says that it is."""
-    stated = (module.attributes.get(f"mhlo.num_{what}") for what in ("replicas", "partitions"))
-    replicas, partitions = (value.value.data if isinstance(value, IntegerAttr) else 1 for value in stated)
-    return replicas, partitions
 
 
 def parameter_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
@@ -174,6 +171,8 @@ class PartitionSpmdPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         _, partitions = grid_of(module)
+        if partitions > MAX_PARTITIONS:
+            fail(module, f"is for {partitions} partitions; more than {MAX_PARTITIONS} are not supported")
         if partitions > 1 and states_shardings(module):
             _Partitioner(module, _entry(module, self.entry)).run()
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.collective import ALONE, CollectiveOp
@@ -24,7 +24,7 @@ from ...hlo_dialect.conversion import ConvertOp
 from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.process_groups import ReplicaGroupMeshAxesAttr
+from ...hlo_dialect.process_groups import ReplicaGroupMeshAxesAttr, grid_of
 from ...hlo_dialect.sharding import MeshOp
 from ...hlo_dialect.types import dense_constant, make_tensor, numpy_dtype, shape_of, tensor_type
 from .collective_calls import collective_call, number_call
@@ -39,17 +39,11 @@ def _module_of(op: Operation) -> ModuleOp | None:
     return around
 
 
-def _grid(module: ModuleOp | None) -> tuple[int, int]:
-    """The replicas and partitions for which the module says that it is."""
-    stated = [None if module is None else module.attributes.get(f"mhlo.num_{w}") for w in ("replicas", "partitions")]
-    replicas, partitions = (value.value.data if isinstance(value, IntegerAttr) else 1 for value in stated)
-    return replicas, partitions
-
-
 def _collective(op: CollectiveOp) -> Sequence[Operation]:
     module = _module_of(op)
-    grid = _grid(module)
-    return _alone(op) if module is None or grid == (1, 1) else collective_call(op, module, *grid)
+    if module is None or grid_of(module) == (1, 1):
+        return _alone(op)
+    return collective_call(op, module, *grid_of(module))
 
 
 def _alone(op: CollectiveOp) -> Sequence[Operation]:
@@ -81,7 +75,8 @@ def _number(op: ProcessNumberOp) -> Sequence[Operation]:
     Before: `%0 = replica_id : tensor<ui32>`
     After:  `%0 = constant dense<0> : tensor<ui32>`, on one process
     """
-    if _grid(_module_of(op)) != (1, 1):
+    module = _module_of(op)
+    if module is not None and grid_of(module) != (1, 1):
         return number_call(op)
     constant = ConstantOp.of(op.number(ALONE).reshape(1), tensor_type(op.results[0]))
     replace_op(op, [constant], constant.results)

@@ -182,3 +182,13 @@ func.func @main(%a: tensor<8x6xf32>) {
   } : (tensor<8x6xf32>) -> tensor<8x6xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{'sdy.mesh' op mesh: an axis stands twice}}
+sdy.mesh @mesh = <["x"=2, "x"=2]>
+
+// -----
+
+// expected-error@+1 {{'sdy.mesh' op mesh: device_ids names a device twice}}
+sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[0, 1, 1, 3]>

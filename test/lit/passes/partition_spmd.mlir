@@ -91,3 +91,12 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %a : tensor<8xf32>
   }
 }
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op is for 1000000 partitions; more than 4096 are not supported}}
+module attributes {mhlo.num_partitions = 1000000 : i32} {
+  func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[1000000]<=[1000000]}"}) -> tensor<8xf32> {
+    return %a : tensor<8xf32>
+  }
+}
