@@ -304,7 +304,7 @@ class _Partitioner:
         elif tiling.is_replicated:
             result.replace_all_uses_with(self.layouts.whole(operand))
         else:
-            whole = operand if found is None else None
+            whole = self.layouts.whole(operand) if found is None else None
             self.layouts.split(result, tiling, self.layouts.part(operand, tiling), whole)
         self.replaced.operations.append(op)
 

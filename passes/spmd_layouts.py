@@ -70,7 +70,10 @@ class Layouts:
     # What is known of values ---------------------------------------------------------------------------------------
 
     def split(self, value: SSAValue, tiling: Tiling, part: SSAValue, whole: SSAValue | None = None) -> None:
-        """State that `value` exists as parts, and as `whole` if that is given."""
+        """State that `value` exists as parts, and as `whole` if that is given; one part that is all takes its place."""
+        if tiling.is_replicated:
+            value.replace_all_uses_with(part)
+            return
         forms = self._forms[value] = {tiling: part}
         if whole is not None:
             forms[Tiling.replicated(len(tiling.counts), self.partitions)] = whole

@@ -94,3 +94,27 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %0, %1 : tensor<24xf32>, tensor<24xf32>
   }
 }
+
+// -----
+
+// What the devices have summed up is whole on each, and may be split again.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  // CHECK-LABEL: func.func @main(%a: tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
+  func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4x4xf32>, tensor<4xf32>) {
+    // CHECK:      %[[PART:.*]] = hlo.dot_general %a, %a
+    // CHECK-NEXT: %[[ALL:.*]] = "hlo.all_reduce"(%[[PART]])
+    // CHECK:      %[[SPLIT:.*]] = hlo.dynamic_slice %[[ALL]], {{.*}}, sizes = [2, 4]
+    %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<4x4xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    // CHECK:      "hlo.sort"(%[[ALL]])
+    %2 = "stablehlo.sort"(%1) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %1, %3 : tensor<4x4xf32>, tensor<4xf32>
+  }
+}
