@@ -13,7 +13,7 @@ import numpy as np
 from ...hlo_dialect.types import Array
 from . import c_api
 from .c_api import STRUCTURES, Code
-from .entries import Kept, PluginError, entry
+from .entries import ForwardedError, Kept, PluginError, entry
 from .native_calls import loaded
 from .objects import OBJECTS
 
@@ -69,10 +69,18 @@ def spec_of(element_type: int, shape: tuple[int, ...]) -> int:
             nbytes=math.prod(shape) * itemsize,
         )
     )
-    # The table that machine code looks into keeps the newest of those that share a slot.
-    spec = _specs.setdefault((element_type, shape), spec)
-    ctypes.c_int64.from_address(loaded().spec_slot(element_type, dims, len(shape))).value = spec
-    return spec
+    return _specs.setdefault((element_type, shape), spec)
+
+
+def _put_into_table(spec: int) -> bool:
+    """
+    Let machine code find a spec, in place of another that shares its slot. Whether it could not find it before.
+    """
+    found = OBJECTS["Spec"].from_address(spec)
+    slot = ctypes.c_int64.from_address(loaded().spec_slot(found.element_type, found.dims, found.num_dims))
+    was_missing = slot.value != spec
+    slot.value = spec
+    return was_missing
 
 
 def numbers_at(address: int, count: int, type_: Any = ctypes.c_int64) -> tuple[int, ...]:
@@ -172,10 +180,15 @@ def _strided(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides
 @entry("Client_BufferFromHostBuffer")
 def _from_host(args: Any) -> None:
     shape = numbers_at(args.dims, args.num_dims)
-    dtype = dtype_of(args.type)
+    dtype, spec = dtype_of(args.type), spec_of(args.type, shape)
+    if _put_into_table(spec):
+        error = loaded().buffer_from_host(ctypes.addressof(args))
+        if error:
+            raise ForwardedError(error)
+        return
     _require_row_major(args.device_layout, shape)
     strides = numbers_at(args.byte_strides, args.num_byte_strides) or row_major_strides(shape, dtype.itemsize)
-    buffer, target = new_buffer(spec_of(args.type, shape), device_for(args.device, args.memory))
+    buffer, target = new_buffer(spec, device_for(args.device, args.memory))
     if target.nbytes:
         target.view(f"V{dtype.itemsize}")[...] = _strided(args.data, dtype, shape, strides)
     args.buffer, args.done_with_host_buffer = buffer, loaded().address("ready")

@@ -29,6 +29,14 @@ class PluginError(Exception):
         self.code = code
 
 
+class ForwardedError(Exception):
+    """Another function of the API returned this error: its handle is passed on."""
+
+    def __init__(self, handle: int):
+        super().__init__(handle)
+        self.handle = handle
+
+
 def entry(name: str) -> Callable[[Entry], Entry]:
     """Register a function as the API's function of that name."""
 
@@ -48,6 +56,8 @@ def new_error(code: int, message: str) -> int:
 def error_of(error: BaseException) -> int:
     """The handle of the `PJRT_Error` that says what an exception says."""
     match error:
+        case ForwardedError():
+            return error.handle
         case PluginError():
             return new_error(error.code, str(error))
         case DiagnosticError():

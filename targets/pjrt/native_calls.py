@@ -80,7 +80,7 @@ def _emit_transfers(e: Emitter) -> None:
             b.store(e.get(memory, "Memory.device"), device)
         data, nbytes = read("data"), e.get(spec, "Spec.nbytes")
         ready = e.variable("xhlo_ready", ir.ArrayType(I64, 4))
-        aligned = e.is_zero(b.and_(data, I64(15)))
+        aligned = e.is_zero(b.and_(data, I64(ALIGNMENT - 1)))
         long_lived = b.icmp_unsigned(">=", read("semantics"), I32(Semantics.ZERO_COPY))
         large = b.icmp_unsigned(">=", nbytes, I64(COPY_BELOW))
         with e.when(b.and_(b.and_(aligned, long_lived), large)):
@@ -116,6 +116,13 @@ def _emit_transfers(e: Emitter) -> None:
         e.call("xhlo_storage_drop", storage)
         e.set(args, f"{name_to}_Args.event", e.variable("xhlo_ready", ir.ArrayType(I64, 4)))
 
+
+ALIGNMENT = 64
+"""
+Bytes to which a host array must be aligned to be used where it lies, as on XLA:CPU.
+
+NumPy's own arrays seldom are: programs that change one after handing it over are wrong, but used to get away with it.
+"""
 
 COPY_BELOW = 4096
 """Bytes of a host array below which it is copied rather than kept alive."""
@@ -390,6 +397,9 @@ class Native:
             result = None if name in _WITHOUT_RESULT else ctypes.c_int64
             kind = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * _ARITY[name])
             setattr(self, name.removeprefix("xhlo_"), kind(self._code.address(name)))
+        self.buffer_from_host = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
+            self.entry("Client_BufferFromHostBuffer")
+        )
         self.variable("pool_limit").value = default_limit()
         functions = STRUCTURES["ErrorFunctionTable"].from_address(self.address("error_functions"))
         functions.struct_size = ctypes.sizeof(functions)

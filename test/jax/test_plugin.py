@@ -47,21 +47,38 @@ def test_arrays_with_strides(view):
     np.testing.assert_array_equal(np.asarray(put(array)), array)
 
 
-def test_a_host_array_lives_as_long_as_its_buffer():
-    class Tracked(np.ndarray):
-        pass
+class Memory:
+    """Memory of float32 numbers that begins `offset` bytes behind a multiple of 64; arrays of it hold on to it."""
 
-    host = np.arange(100_000, dtype=np.float32).view(Tracked)
-    gone = weakref.ref(host)
+    def __init__(self, count, offset=0):
+        self.raw = np.empty(4 * count + 128, np.uint8)
+        self.address = self.raw.ctypes.data + -self.raw.ctypes.data % 64 + offset
+        self.__array_interface__ = {"version": 3, "shape": (count,), "typestr": "<f4", "data": (self.address, False)}
+
+
+def test_an_aligned_host_array_is_used_where_it_lies_and_lives_as_long_as_its_buffer():
+    memory = Memory(100_000)
+    gone, address, host = weakref.ref(memory), memory.address, np.asarray(memory)
+    host[:] = np.arange(100_000)
+    expected = float(host.sum())
     device = put(host)
-    expected = host.sum()
-    del host
+    assert device.unsafe_buffer_pointer() == address
+    del memory, host
     gc.collect()
-    assert float(jnp.sum(device)) == pytest.approx(float(expected))
+    assert float(jnp.sum(device)) == pytest.approx(expected)
     del device
     gc.collect()
-    jax.device_put(np.zeros(1, np.float32), DEVICE).block_until_ready()
+    put(np.zeros(1, np.float32)).block_until_ready()
     assert gone() is None
+
+
+@pytest.mark.parametrize("count, offset", [(100_000, 16), (16, 0)])
+def test_other_host_arrays_are_copied(count, offset):
+    host = np.asarray(Memory(count, offset))
+    host[:] = 1
+    device = put(host)
+    host[:] = 7
+    assert float(device.max()) == 1
 
 
 def test_a_view_of_a_result_lives_on_after_it():
