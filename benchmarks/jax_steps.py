@@ -4,23 +4,33 @@ Whole programs of JAX on xhlo and on XLA:CPU, in one process through JAX itself:
 Compilation is `lowered.compile()`, the least of two for either side, which take turns. Of the calls the least and the
 median are taken, over blocks that alternate, with a pause before each in which the threads of the other stop spinning;
 the ratios are those of the least times, because other work on the machine only ever adds. Results are compared before
-anything is timed. `--write` puts the table into benchmarks/JAX.md.
+anything is timed.
+
+`--cpu-time` counts the process's seconds of processor instead, on one core and with one thread on both sides: figures
+that work beside it does not change. `--write` puts the tables of both kinds into benchmarks/JAX.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
+CPU_TIME = "--cpu-time" in sys.argv
+if CPU_TIME:
+    os.environ |= {"OMP_NUM_THREADS": "1", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+clock = time.process_time if CPU_TIME else time.perf_counter
 
-import jax
-import numpy as np
-from jax_programs import JaxProgram, jax_programs
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+from jax_programs import JaxProgram, jax_programs  # noqa: E402
 
 PLATFORMS = ("xhlo", "cpu")
 HEAD = """\
@@ -40,9 +50,9 @@ def compiled(program: JaxProgram, rounds: int) -> tuple[dict[str, Any], dict[str
         for platform in PLATFORMS:
             jax.clear_caches()
             lowered = jax.jit(program.function).lower(*arguments[platform])
-            start = time.perf_counter()
+            start = clock()
             executables[platform] = lowered.compile()
-            seconds[platform] = min(seconds[platform], time.perf_counter() - start)
+            seconds[platform] = min(seconds[platform], clock() - start)
     return executables, seconds, arguments
 
 
@@ -58,12 +68,12 @@ def time_blocks(calls: dict[str, Any], blocks: int, count: int) -> dict[str, lis
     seconds: dict[str, list[float]] = {platform: [] for platform in calls}
     for _ in range(blocks):
         for platform, call in calls.items():
-            time.sleep(0.25)
+            time.sleep(0.0 if CPU_TIME else 0.25)
             jax.block_until_ready(call())
             for _ in range(count):
-                start = time.perf_counter()
+                start = clock()
                 jax.block_until_ready(call())
-                seconds[platform].append(time.perf_counter() - start)
+                seconds[platform].append(clock() - start)
     return seconds
 
 
@@ -87,6 +97,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=2, help="compilations of each program")
     parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--cpu-time", action="store_true", help="one thread, seconds of processor")
     parser.add_argument("--write", action="store_true", help="put the table into JAX.md")
     options = parser.parse_args()
     lines = [HEAD]
@@ -96,11 +107,9 @@ def main() -> None:
             lines.append(row_of(program, options.blocks, options.calls, options.rounds))
             print(lines[-1], flush=True)
     if options.write:
-        path = Path(__file__).with_name("JAX.md")
-        before, rest = path.read_text().split("<!-- table -->\n", 1)
-        after = rest.split("<!-- end -->\n", 1)[1]
-        table = "\n".join(lines)
-        path.write_text(f"{before}<!-- table -->\n{table}\n<!-- end -->\n{after}")
+        path, mark = Path(__file__).with_name("JAX.md"), "cpu-time" if CPU_TIME else "wall"
+        table = "\n".join([f"<!-- {mark} -->", *lines, f"<!-- end of {mark} -->"])
+        path.write_text(re.sub(f"<!-- {mark} -->.*<!-- end of {mark} -->", table, path.read_text(), flags=re.DOTALL))
 
 
 if __name__ == "__main__":

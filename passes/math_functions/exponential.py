@@ -98,8 +98,8 @@ def exp(x: Scalar) -> Scalar:
     """
     e^x. Error below 1 ulp in f32 and f64; denormal results are rounded once more.
 
-    Where the result is 0, as for masked scores of attention, 1 is computed and replaced: a product that underflows costs
-    a hundred cycles.
+    Where the result is 0, as for masked scores of attention, 1 is computed and replaced: a product that underflows
+    costs a hundred cycles.
     """
     low, high, coefficients = (-746.0, 710.0, EXP_64) if is_double(x) else (-104.5, 89.0, EXP_32)
     vanishes = x.compare("lt", low)
