@@ -15,7 +15,7 @@ import numpy as np
 
 from ...hlo_dialect.types import ArrayType
 from . import arrays
-from .c_api import STRUCTURES, Code
+from .c_api import ARGUMENTS, STRUCTURES, Code
 from .client import client
 from .entries import Kept, PluginError, entry, read_text
 from .native import SMALL
@@ -47,7 +47,6 @@ class LoadedProgram(Kept):
         self.output_specs = _with_tokens([_spec(type_) for type_ in self.outputs], compiled.tokens[1])
         """With those of tokens, which `inputs` and `outputs` leave out."""
         self.handle = self._make_record()
-        self.executable_handles: list[int] = []
         _executables[self.handle] = self
         _fingerprints[self.fingerprint] = self
 
@@ -112,21 +111,22 @@ class LoadedProgram(Kept):
                         f"argument {index} of {name} is a buffer of {arrays.type_text(one.spec)}, expected was one of "
                         f"{arrays.type_text(spec)}",
                     )
-            made = [arrays.new_buffer(spec, device)[0] for spec in self.output_specs]
-            arguments = [one.address for one, spec in zip(held, self.input_specs, strict=True) if spec != _token_spec()]
-            results = [
-                OBJECTS["Buffer"].from_address(each).data
-                for each, spec in zip(made, self.output_specs, strict=True)
-                if spec != _token_spec()
-            ]
-            addresses = arguments + results
+            made: list[int] = []
             try:
-                self.compiled.executable.run_at(addresses)
+                for spec in self.output_specs:
+                    made.append(arrays.new_buffer(spec, device)[0])
+                self.compiled.executable.run_at(self._addresses([one.address for one in held], made))
             except BaseException:
-                for buffer in made:
-                    destroy_buffer(buffer)
+                destroy_buffers(made)
                 raise
         return made
+
+    def _addresses(self, arguments: Sequence[int], made: Sequence[int]) -> list[int]:
+        """Of what machine code sees: no tokens."""
+        results = [OBJECTS["Buffer"].from_address(buffer).data for buffer in made]
+        specs = (*self.input_specs, *self.output_specs)
+        everything = zip((*arguments, *results), specs, strict=True)
+        return [address for address, spec in everything if spec != _token_spec()]
 
     def donate(self, buffers: Sequence[int], kept: Sequence[int]) -> None:
         for index, (buffer, donated) in enumerate(zip(buffers, self.compiled.donated, strict=True)):
@@ -134,10 +134,11 @@ class LoadedProgram(Kept):
                 loaded().buffer_delete(buffer)
 
 
-def destroy_buffer(buffer: int) -> None:
+def destroy_buffers(buffers: Sequence[int]) -> None:
     destroy = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded().entry("Buffer_Destroy"))
-    arguments = arrays.c_api.ARGUMENTS["Buffer_Destroy"](buffer=buffer)
-    destroy(ctypes.addressof(arguments))
+    for buffer in buffers:
+        arguments = ARGUMENTS["Buffer_Destroy"](buffer=buffer)
+        destroy(ctypes.addressof(arguments))
 
 
 def _token_spec() -> int:
@@ -165,7 +166,10 @@ def program_of(handle: int) -> LoadedProgram:
 
 def by_fingerprint(fingerprint: str) -> LoadedProgram | None:
     """A living program with that fingerprint."""
-    return _fingerprints.get(fingerprint)
+    found = _fingerprints.get(fingerprint)
+    if found is None:
+        found = next((each for each in list(_executables.values()) if each.fingerprint == fingerprint), None)
+    return found
 
 
 @entry("Client_Compile")
@@ -216,12 +220,24 @@ def _run_everywhere(
     from ..cpu.replicated import has_collectives, run_on_devices
 
     compiled, options = loaded_program.compiled, loaded_program.compiled.options
-    return run_on_devices(
-        lambda number: loaded_program.run_on(devices[number], lists[number]),
-        options.num_replicas,
-        options.num_partitions,
-        independent=not has_collectives(compiled.executable),
-    )
+    done: list[list[int]] = []
+
+    def run(number: int) -> list[int]:
+        made = loaded_program.run_on(devices[number], lists[number])
+        done.append(made)
+        return made
+
+    try:
+        return run_on_devices(
+            run,
+            options.num_replicas,
+            options.num_partitions,
+            independent=not has_collectives(compiled.executable),
+        )
+    except BaseException:
+        for made in done:
+            destroy_buffers(made)
+        raise
 
 
 @entry("LoadedExecutable_Destroy")
