@@ -18,6 +18,7 @@ from ..hlo_dialect.types import (
     dense_constant,
     element_of,
     is_float,
+    is_integer,
     is_splat,
     is_unsigned,
     make_tensor,
@@ -62,12 +63,20 @@ def is_exact_conversion(source: Attribute, target: Attribute) -> bool:
 
 
 def merge_conversions(op: Operation) -> Rewrite | None:
-    """`convert(convert(x))` is one conversion where the first loses nothing."""
+    """
+    `convert(convert(x))` is one conversion where the first loses nothing.
+
+    Not from integers through floats to integers that cannot hold all of them: floats saturate, integers wrap around.
+    """
     inner = op.operands[0].owner
     if not isinstance(inner, ConvertOp):
         return None
     source = inner.operands[0]
     if not is_exact_conversion(element_of(source), element_of(inner.results[0])):
+        return None
+    first, last = element_of(source), element_of(op.results[0])
+    saturates = is_float(element_of(inner.results[0])) and not is_float(first)
+    if saturates and is_integer(last) and not is_exact_conversion(first, last):
         return None
     if source.type == op.results[0].type:
         return to(source)

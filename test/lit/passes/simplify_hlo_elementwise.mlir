@@ -54,3 +54,18 @@ func.func @conversions(%x: tensor<f16>, %y: tensor<f32>) -> (tensor<f64>, tensor
   %4 = hlo.convert %3 : (tensor<f16>) -> tensor<f32>
   return %1, %2, %4 : tensor<f64>, tensor<f16>, tensor<f32>
 }
+
+// -----
+
+// Floats saturate where integers wrap around: -1 becomes 0 through f32, but 4294967295 at once.
+
+// CHECK-LABEL: func.func @through_floats
+// CHECK-NEXT: %[[F:.*]] = hlo.convert %x : (tensor<i16>) -> tensor<f32>
+// CHECK-NEXT: hlo.convert %[[F]] : (tensor<f32>) -> tensor<ui32>
+// CHECK-NEXT: hlo.convert %x : (tensor<i16>) -> tensor<i32>
+func.func @through_floats(%x: tensor<i16>) -> (tensor<ui32>, tensor<i32>) {
+  %0 = hlo.convert %x : (tensor<i16>) -> tensor<f32>
+  %1 = hlo.convert %0 : (tensor<f32>) -> tensor<ui32>
+  %2 = hlo.convert %0 : (tensor<f32>) -> tensor<i32>
+  return %1, %2 : tensor<ui32>, tensor<i32>
+}
