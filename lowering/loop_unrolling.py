@@ -1,5 +1,5 @@
 """
-Which loops are written out: those of few, known iterations, and small bodies.
+Which loops are written out: those of few, known iterations, and small bodies. Long innermost loops, a few times.
 
 LLVM is told of these loops and unrolls no others. Left to itself it unrolls every loop many times over for today's
 processors, which takes half of the compile time and gains nothing where loops are vectorized and interleaved.
@@ -18,7 +18,19 @@ WHOLLY = 0
 
 MOST_ITERATIONS = 32
 MOST_OPERATIONS = 128
-"""Operations of a loop that is unrolled, over all iterations."""
+"""Operations of a loop that is unrolled wholly, over all iterations."""
+
+LANES = 16
+"""
+Iterations that one vector stands for, or so. An innermost loop of whole vectors, or of many, is left to the vectorizer
+and unrolled in part after that.
+"""
+
+TIMES = 4
+"""How often, at most."""
+
+LONG_BODY = 24
+"""Operations up to which it is."""
 
 _ROLLED = MOST_OPERATIONS + 1
 _FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
@@ -29,13 +41,7 @@ def mark_small_loops(block: Block) -> int:
     size = 0
     for op in block.ops:
         if isinstance(op, scf.ForOp):
-            inner = mark_small_loops(op.body.block)
-            count = _iterations(op)
-            if count is None or count > MOST_ITERATIONS or count * inner > MOST_OPERATIONS:
-                size = _ROLLED
-            else:
-                op.attributes.setdefault(UNROLL, IntegerAttr(WHOLLY, IntegerType(64)))
-                size += count * inner
+            size += _mark(op)
             continue
         for region in op.regions:
             for inside in region.blocks:
@@ -44,10 +50,37 @@ def mark_small_loops(block: Block) -> int:
     return min(size, _ROLLED)
 
 
+def _mark(op: scf.ForOp) -> int:
+    """The size of a loop, marked where it is to be unrolled."""
+    inner, count = mark_small_loops(op.body.block), _iterations(op)
+    if count is None:
+        return _ROLLED
+    innermost = not any(inside.regions for inside in op.body.block.ops)
+    vectorizes = innermost and inner <= LONG_BODY and (count % LANES == 0 or count > MOST_ITERATIONS)
+    if vectorizes and count:
+        vectors = -(-count // LANES)
+        if vectors > 1:
+            _repeat(op, min(vectors, TIMES))
+        return vectors * inner if vectors <= TIMES else _ROLLED
+    if count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS:
+        _repeat(op, WHOLLY)
+        return count * inner
+    return _ROLLED
+
+
+def _repeat(op: scf.ForOp, times: int) -> None:
+    op.attributes.setdefault(UNROLL, IntegerAttr(times, IntegerType(64)))
+
+
 def _iterations(op: scf.ForOp) -> int | None:
-    """How often a loop of constant bounds runs."""
+    """How often a loop runs, where its bounds are constants or a constant apart."""
     lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
-    if lower is None or upper is None or not step:
+    if not step:
+        return None
+    owner = op.ub.owner
+    if upper is None and isinstance(owner, arith.AddiOp) and owner.lhs is op.lb:
+        lower, upper = 0, _constant(owner.rhs)
+    if lower is None or upper is None:
         return None
     return max(0, -(-(upper - lower) // step))
 

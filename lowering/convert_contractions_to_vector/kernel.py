@@ -93,6 +93,9 @@ class ProductEmitter:
             self.builder.loop(0, count, lambda i, _: (body(i), ())[1])
             return
         size = task_size(count, tasks)
+        if size == 1:
+            self.builder.parallel(count, body)
+            return
 
         def task(index: SSAValue) -> None:
             lower = self.builder.mul(index, size)

@@ -175,7 +175,10 @@ def _emit_tiled(emitter: NestEmitter, free: list[int], other: int, bounds: Bound
     whole = {loop: bounds.get(loop, (0, emitter.nest.sizes[loop])) for loop in (other, last)}
 
     def tile_of(loop: int, start: SSAValue) -> tuple[Index, Index]:
-        return start, builder.min(builder.add(start, TILE), whole[loop][1])
+        lower, upper = whole[loop]
+        end = builder.add(start, TILE)
+        even = isinstance(lower, int) and isinstance(upper, int) and (upper - lower) % TILE == 0
+        return start, end if even else builder.min(end, upper)
 
     def down(row: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
         def across(column: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:

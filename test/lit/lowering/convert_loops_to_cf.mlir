@@ -107,10 +107,11 @@ func.func @small(%m: memref<100x4xf32>) {
   func.return
 }
 
-// Forty iterations are too many, and loops of unknown bounds stay loops.
-// CHECK-LABEL: func.func @not_small
+// A long innermost loop is unrolled in part, as many vectors as it has or four times; loops of unknown bounds stay loops.
+// CHECK-LABEL: func.func @long
+// CHECK:         xhlo.unroll = 3 : i64
 // CHECK-NOT:     xhlo.unroll
-func.func @not_small(%m: memref<40xf32>, %n: index) {
+func.func @long(%m: memref<40xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c40 = arith.constant 40 : index
