@@ -223,3 +223,27 @@ def test_import_loads_nothing_heavy() -> None:
     )
     done = run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_threads_compile_at_the_same_time() -> None:
+    """Matrix products of many shapes share their micro-kernels: whoever is first compiles them."""
+    results: dict[int, bool] = {}
+
+    def compile_and_run(number: int) -> None:
+        rows, columns = 16 + number % 3, 32 + 16 * (number % 4)
+        executable = xhlo.compile(f"""
+func.func @main(%x: tensor<{rows}x40xf32>, %y: tensor<40x{columns}xf32>) -> tensor<{rows}x{columns}xf32> {{
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<{rows}x40xf32>, tensor<40x{columns}xf32>) -> tensor<{rows}x{columns}xf32>
+  func.return %0 : tensor<{rows}x{columns}xf32>
+}}
+""")
+        x = np.random.default_rng(number).standard_normal((rows, 40)).astype(np.float32)
+        y = np.random.default_rng(number).standard_normal((40, columns)).astype(np.float32)
+        results[number] = np.allclose(executable(x, y), x @ y, atol=1e-4)
+
+    threads = [threading.Thread(target=compile_and_run, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == dict.fromkeys(range(12), True)
