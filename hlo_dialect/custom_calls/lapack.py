@@ -8,12 +8,14 @@ the batch. Layouts that a call states are how a compiler would pass the matrices
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..types import Array
+from .batched_calls import Each
 from .call import CustomCall
 from .lapack_library import LIBRARY, by_columns, by_rows, call_with_workspace, call_without_info, prefix_of
 from .lapack_library import call as lapack
@@ -40,8 +42,27 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.itemsize // (1 + (dtype.kind == "c")) == 4 else np.float64)
 
 
-def _indices(call: CustomCall, rank: int = 2) -> Iterator[tuple[int, ...]]:
-    return np.ndindex(*batch_of(call, rank))
+def _all(call: CustomCall, rank: int = 2) -> range:
+    """The numbers of the batch's matrices."""
+    return range(math.prod(batch_of(call, rank)))
+
+
+def _finite(x: Array) -> Iterator[range]:
+    """The numbers of the matrices that have no infinity or NaN: a range for each run of them."""
+    finite: Array = np.isfinite(x).all(axis=(-2, -1)).reshape(-1)
+    if finite.all():
+        yield range(len(finite))
+        return
+    ends: Array = np.flatnonzero(np.diff(finite, prepend=False, append=False))
+    yield from (range(int(start), int(stop)) for start, stop in ends.reshape(-1, 2))
+
+
+def _matrices(array: Array) -> Each:
+    return Each(array, 2)
+
+
+def _vectors(array: Array) -> Each:
+    return Each(array, 1)
 
 
 def _new(call: CustomCall, index: int, dtype: Any = None) -> Array:
@@ -56,28 +77,26 @@ def _new_matrices(call: CustomCall, index: int) -> Array:
     return np.zeros((*batch, columns, rows), call.results[index].dtype)
 
 
-def _info(call: CustomCall, rank: int = 2) -> Array:
-    return np.zeros(batch_of(call, rank), np.int32)
+def _shaped(call: CustomCall, info: Array, rank: int = 2) -> Array:
+    """The info of each matrix, as the call's result."""
+    return info.reshape(batch_of(call, rank))
 
 
 def potrf(call: CustomCall, x: Array) -> Results:
     """Cholesky: the factor in the triangle that `uplo` names, the other triangle as it was; info."""
-    factor, info = by_columns(x), _info(call)
+    factor = by_columns(x)
     n, uplo = x.shape[-1], letter(call, "uplo")
-    name = f"{prefix_of(x.dtype)}potrf"
-    for index in _indices(call):
-        info[index] = lapack(name, uplo, n, factor[index], max(1, n))
-    return by_rows(factor), info
+    info = lapack(f"{prefix_of(x.dtype)}potrf", _all(call), uplo, n, _matrices(factor), max(1, n))
+    return by_rows(factor), _shaped(call, info)
 
 
 def getrf(call: CustomCall, x: Array) -> Results:
     """LU with partial pivoting: L and U in one matrix; the rows exchanged, counted from 1; info."""
-    factors, pivots, info = by_columns(x), _new(call, 1), _info(call)
+    factors, pivots = by_columns(x), _new(call, 1)
     m, n = x.shape[-2:]
     name = f"{prefix_of(x.dtype)}getrf"
-    for index in _indices(call):
-        info[index] = lapack(name, m, n, factors[index], max(1, m), pivots[index])
-    return by_rows(factors), pivots, info
+    info = lapack(name, _all(call), m, n, _matrices(factors), max(1, m), _vectors(pivots))
+    return by_rows(factors), pivots, _shaped(call, info)
 
 
 def geqrf(call: CustomCall, x: Array) -> Results:
@@ -85,20 +104,19 @@ def geqrf(call: CustomCall, x: Array) -> Results:
     factors, tau = by_columns(x), _new(call, 1)
     m, n = x.shape[-2:]
     name = f"{prefix_of(x.dtype)}geqrf"
-    for index in _indices(call):
-        _expect(call_with_workspace(name, x.dtype, (m, n, factors[index], max(1, m), tau[index])), name)
+    before = (m, n, _matrices(factors), max(1, m), _vectors(tau))
+    _expect(call_with_workspace(name, x.dtype, _all(call), before), name)
     return by_rows(factors), tau
 
 
 def geqp3(call: CustomCall, x: Array, pivots: Array) -> Results:
     """QR with exchanged columns: R and the Householder vectors; the columns, counted from 1; tau."""
-    factors, order, tau = by_columns(x), np.array(pivots), _new(call, 2)
+    factors, order, tau = by_columns(x), np.array(pivots, order="C"), _new(call, 2)
     m, n = x.shape[-2:]
     name, real = f"{prefix_of(x.dtype)}geqp3", real_dtype(x.dtype)
     scratch = np.empty(max(1, 2 * n), real) if x.dtype.kind == "c" else None
-    for index in _indices(call):
-        before = (m, n, factors[index], max(1, m), order[index], tau[index])
-        _expect(call_with_workspace(name, x.dtype, before, real_work=scratch), name)
+    before = (m, n, _matrices(factors), max(1, m), _vectors(order), _vectors(tau))
+    _expect(call_with_workspace(name, x.dtype, _all(call), before, real_work=scratch), name)
     return by_rows(factors), order, tau
 
 
@@ -107,9 +125,8 @@ def orgqr(call: CustomCall, x: Array, tau: Array) -> Results:
     columns, factors = by_columns(x), np.ascontiguousarray(tau)
     m, n = x.shape[-2:]
     name = f"{prefix_of(x.dtype)}{'un' if x.dtype.kind == 'c' else 'or'}gqr"
-    for index in _indices(call):
-        before = (m, n, tau.shape[-1], columns[index], max(1, m), factors[index])
-        _expect(call_with_workspace(name, x.dtype, before), name)
+    before = (m, n, tau.shape[-1], _matrices(columns), max(1, m), _vectors(factors))
+    _expect(call_with_workspace(name, x.dtype, _all(call), before), name)
     return (by_rows(columns),)
 
 
@@ -122,9 +139,8 @@ def ormqr(call: CustomCall, vectors: Array, tau: Array, c: Array) -> Results:
     side = "L" if call.attributes["left"] else "R"
     trans = ("C" if is_complex else "T") if call.attributes["transpose"] else "N"
     rows = max(1, vectors.shape[-2])
-    for index in _indices(call):
-        before = (side, trans, m, n, tau.shape[-1], q[index], rows, factors[index], result[index], max(1, m))
-        _expect(call_with_workspace(name, c.dtype, before), name)
+    given = (_matrices(q), rows, _vectors(factors), _matrices(result), max(1, m))
+    _expect(call_with_workspace(name, c.dtype, _all(call), (side, trans, m, n, tau.shape[-1], *given)), name)
     return (by_rows(result),)
 
 
@@ -139,8 +155,8 @@ def gesdd(call: CustomCall, x: Array) -> Results:
     )
     scratch = np.empty(max(1, small), real_dtype(x.dtype)) if is_complex else None
 
-    def run(name: str, arrays: tuple[Any, ...]) -> int:
-        return call_with_workspace(f"{name}dd", x.dtype, (mode, *arrays), (integers,), scratch)
+    def run(name: str, batch: range, arrays: tuple[Any, ...]) -> Array:
+        return call_with_workspace(f"{name}dd", x.dtype, batch, (mode, *arrays), (integers,), scratch)
 
     return _singular_values(call, x, run)
 
@@ -150,27 +166,26 @@ def gesvd(call: CustomCall, x: Array) -> Results:
     mode, is_complex = letter(call, "mode"), x.dtype.kind == "c"
     scratch = np.empty(max(1, 5 * min(x.shape[-2:])), real_dtype(x.dtype)) if is_complex else None
 
-    def run(name: str, arrays: tuple[Any, ...]) -> int:
-        return call_with_workspace(f"{name}vd", x.dtype, (mode, mode, *arrays), (), scratch)
+    def run(name: str, batch: range, arrays: tuple[Any, ...]) -> Array:
+        return call_with_workspace(f"{name}vd", x.dtype, batch, (mode, mode, *arrays), (), scratch)
 
     return _singular_values(call, x, run)
 
 
-def _singular_values(call: CustomCall, x: Array, run: Callable[[str, tuple[Any, ...]], int]) -> Results:
+def _singular_values(call: CustomCall, x: Array, run: Callable[[str, range, tuple[Any, ...]], Array]) -> Results:
     values, u, vt = by_columns(x), _new_matrices(call, 2), _new_matrices(call, 3)
-    s, info = _new(call, 1), _info(call)
+    s, info = _new(call, 1), np.full(len(_all(call)), NOT_FINITE, np.int32)
     m, n = x.shape[-2:]
     rows_u, rows_v = (max(1, matrices.shape[-1]) for matrices in (u, vt))
-    name = f"{prefix_of(x.dtype)}ges"
-    for index in _indices(call):
-        arrays = (m, n, values[index], max(1, m), s[index], u[index], rows_u, vt[index], rows_v)
-        info[index] = run(name, arrays) if np.isfinite(x[index]).all() else NOT_FINITE
-    return by_rows(values), s, by_rows(u), by_rows(vt), info
+    arrays = (m, n, _matrices(values), max(1, m), _vectors(s), _matrices(u), rows_u, _matrices(vt), rows_v)
+    for batch in _finite(x):
+        info[batch.start : batch.stop] = run(f"{prefix_of(x.dtype)}ges", batch, arrays)
+    return by_rows(values), s, by_rows(u), by_rows(vt), _shaped(call, info)
 
 
 def syevd(call: CustomCall, x: Array) -> Results:
     """Eigenvectors (as columns) and eigenvalues, ascending, of a symmetric or Hermitian matrix; info."""
-    vectors, values, info = by_columns(x), _new(call, 1), _info(call)
+    vectors, values = by_columns(x), _new(call, 1)
     n, mode, uplo = x.shape[-1], letter(call, "mode"), letter(call, "uplo")
     is_complex, real = x.dtype.kind == "c", real_dtype(x.dtype)
     name = f"{prefix_of(x.dtype)}{'he' if is_complex else 'sy'}evd"
@@ -179,9 +194,8 @@ def syevd(call: CustomCall, x: Array) -> Results:
     reals = np.empty(1 + 5 * n + 2 * n * n, real)
     integers = np.empty(3 + 5 * n, np.int32)
     scratch = (work, work.size, *((reals, reals.size) if is_complex else ()), integers, integers.size)
-    for index in _indices(call):
-        info[index] = lapack(name, mode, uplo, n, vectors[index], max(1, n), values[index], *scratch)
-    return by_rows(vectors), values, info
+    info = lapack(name, _all(call), mode, uplo, n, _matrices(vectors), max(1, n), _vectors(values), *scratch)
+    return by_rows(vectors), values, _shaped(call, info)
 
 
 def geev(call: CustomCall, x: Array) -> Results:
@@ -193,21 +207,18 @@ def geev(call: CustomCall, x: Array) -> Results:
     n, name = x.shape[-1], f"{prefix_of(x.dtype)}geev"
     jobs = letter(call, "compute_left"), letter(call, "compute_right")
     left, right = (np.zeros(x.shape, x.dtype) for _ in range(2))
-    copies, info = by_columns(x), _info(call)
+    copies, info = by_columns(x), np.full(len(_all(call)), NOT_FINITE, np.int32)
     is_complex = x.dtype.kind == "c"
     parts = [_new(call, index) for index in range(1 if is_complex else 2)]
     scratch = np.empty(max(1, 2 * n), real_dtype(x.dtype)) if is_complex else None
     size = max(1, n)
-    for index in _indices(call):
-        if not np.isfinite(x[index]).all():
-            info[index] = NOT_FINITE
-            continue
-        values = [part[index] for part in parts]
-        before = (*jobs, n, copies[index], size, *values, left[index], size, right[index], size)
-        info[index] = call_with_workspace(name, x.dtype, before, real_work=scratch)
+    before = (*jobs, n, _matrices(copies), size, *map(_vectors, parts), _matrices(left), size, _matrices(right), size)
+    for batch in _finite(x):
+        found = call_with_workspace(name, x.dtype, batch, before, real_work=scratch)
+        info[batch.start : batch.stop] = found
     if not is_complex:
         left, right = (_paired(vectors, parts[1]) for vectors in (left, right))
-    return *parts, by_rows(left), by_rows(right), info
+    return *parts, by_rows(left), by_rows(right), _shaped(call, info)
 
 
 def _paired(vectors: Array, imaginary: Array) -> Array:
@@ -230,50 +241,55 @@ def gees(call: CustomCall, x: Array) -> Results:
     is_complex, name = x.dtype.kind == "c", f"{prefix_of(x.dtype)}gees"
     if letter(call, "sort") != "N":
         raise ValueError("sorted Schur forms are not supported: sort has to be 78, which is N")
-    t, vectors, info = by_columns(x), _new_matrices(call, 1), _info(call)
+    t, vectors = by_columns(x), _new_matrices(call, 1)
     parts = [_new(call, 2 + index) for index in range(1 if is_complex else 2)]
     selected = np.zeros(batch_of(call), np.int32)
     n, mode = x.shape[-1], letter(call, "mode")
     scratch = np.empty(max(1, n), real_dtype(x.dtype)) if is_complex else None
-    logicals, dimension, size = np.empty(max(1, n), np.int32), np.zeros(1, np.int32), max(1, n)
-    for index in _indices(call):
-        values = [part[index] for part in parts]
-        before = (mode, "N", None, n, t[index], size, dimension, *values, vectors[index], size)
-        info[index] = call_with_workspace(name, x.dtype, before, (logicals,), scratch)
-        selected[index] = dimension[0]
-    return by_rows(t), by_rows(vectors), *parts, selected, info
+    logicals, size = np.empty(max(1, n), np.int32), max(1, n)
+    before = (
+        mode,
+        "N",
+        None,
+        n,
+        _matrices(t),
+        size,
+        Each(selected, 0),
+        *map(_vectors, parts),
+        _matrices(vectors),
+        size,
+    )
+    info = call_with_workspace(name, x.dtype, _all(call), before, (logicals,), scratch)
+    return by_rows(t), by_rows(vectors), *parts, selected, _shaped(call, info)
 
 
 def gehrd(call: CustomCall, x: Array) -> Results:
     """Hessenberg form, and the Householder vectors below it; their factors; info."""
-    h, tau, info = by_columns(x), _new(call, 1), _info(call)
+    h, tau = by_columns(x), _new(call, 1)
     n, name = x.shape[-1], f"{prefix_of(x.dtype)}gehrd"
     low, high = int(call.attributes["low"]), int(call.attributes["high"])
-    for index in _indices(call):
-        info[index] = call_with_workspace(name, x.dtype, (n, low, high, h[index], max(1, n), tau[index]))
-    return by_rows(h), tau, info
+    before = (n, low, high, _matrices(h), max(1, n), _vectors(tau))
+    return by_rows(h), tau, _shaped(call, call_with_workspace(name, x.dtype, _all(call), before))
 
 
 def sytrd(call: CustomCall, x: Array) -> Results:
     """Tridiagonal form of a symmetric or Hermitian matrix: the matrix, overwritten; d, e, tau; info."""
-    t, d, e, tau, info = by_columns(x), _new(call, 1), _new(call, 2), _new(call, 3), _info(call)
+    t, d, e, tau = by_columns(x), _new(call, 1), _new(call, 2), _new(call, 3)
     n, uplo = x.shape[-1], letter(call, "uplo")
     name = f"{prefix_of(x.dtype)}{'he' if x.dtype.kind == 'c' else 'sy'}trd"
-    for index in _indices(call):
-        before = (uplo, n, t[index], max(1, n), d[index], e[index], tau[index])
-        info[index] = call_with_workspace(name, x.dtype, before)
-    return by_rows(t), d, e, tau, info
+    before = (uplo, n, _matrices(t), max(1, n), _vectors(d), _vectors(e), _vectors(tau))
+    return by_rows(t), d, e, tau, _shaped(call, call_with_workspace(name, x.dtype, _all(call), before))
 
 
 def gtsv(call: CustomCall, lower: Array, diagonal: Array, upper: Array, b: Array) -> Results:
     """Solve tridiagonal systems; all diagonals have n elements: the lower's first, the upper's last are unused."""
     dl, d, du = (np.array(values, order="C") for values in (lower, diagonal, upper))
-    x, info = by_columns(b), _info(call, 1)
+    x = by_columns(b)
     n, right_sides = b.shape[-2:]
+    diagonals = Each(dl, 1, skipped=1), _vectors(d), _vectors(du)
     name = f"{prefix_of(b.dtype)}gtsv"
-    for index in _indices(call, 1):
-        info[index] = lapack(name, n, right_sides, dl[index][1:], d[index], du[index], x[index], max(1, n))
-    return dl, d, du, by_rows(x), info
+    info = lapack(name, _all(call, 1), n, right_sides, *diagonals, _matrices(x), max(1, n))
+    return dl, d, du, by_rows(x), _shaped(call, info, 1)
 
 
 def trsm(call: CustomCall, a: Array, b: Array) -> Results:
@@ -283,16 +299,16 @@ def trsm(call: CustomCall, a: Array, b: Array) -> Results:
     m, n = b.shape[-2:]
     name = f"{prefix_of(b.dtype)}trsm"
     scale = np.ones(1, b.dtype)
-    rows = max(1, a.shape[-1])
-    for index in _indices(call):
-        call_without_info(name, side, uplo, trans, diag, m, n, scale, matrices[index], rows, x[index], max(1, m))
+    sizes = (max(1, a.shape[-1]), max(1, m))
+    arrays = (scale, _matrices(matrices), sizes[0], _matrices(x), sizes[1])
+    call_without_info(name, _all(call), side, uplo, trans, diag, m, n, *arrays)
     return (by_rows(x),)
 
 
-def _expect(info: int, name: str) -> None:
+def _expect(info: Array, name: str) -> None:
     """For routines that fail only for wrong arguments, and whose calls have no result for it."""
-    if info != 0:
-        raise ValueError(f"LAPACK's {name} refuses argument {-info}")
+    if info.any():
+        raise ValueError(f"LAPACK's {name} refuses argument {-info[info != 0][0]}")
 
 
 _ROUTINES: tuple[tuple[str, Callable[..., Results], int], ...] = (

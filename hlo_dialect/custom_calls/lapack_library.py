@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..types import Array
+from .batched_calls import Argument, Each, call_each
 
 LIBRARY = "LAPACK (scipy-openblas32)"
 _NAMES = ("libscipy_openblas.so", "libscipy_openblas.dylib", "libscipy_openblas.dll")
@@ -51,51 +52,54 @@ def prefix_of(dtype: np.dtype[Any]) -> str:
     return {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[dtype.str[1:]]
 
 
-def call(name: str, *arguments: str | int | Array | None) -> int:
-    """Call a routine of LAPACK as `call_without_info`; the value of its last argument, `info`, which is added."""
-    info = np.zeros(1, np.int32)
-    call_without_info(name, *arguments, info)
-    return int(info[0])
+def call(name: str, batch: range, *arguments: Argument) -> Array:
+    """Call a routine of LAPACK as `call_without_info`; the values of its last argument, `info`, which is added."""
+    info: Array = np.zeros(batch.stop, np.int32)
+    call_without_info(name, batch, *arguments, Each(info, 0))
+    return info[batch.start :]
 
 
-def call_without_info(name: str, *arguments: str | int | Array | None) -> None:
-    """
-    Call a routine.
-
-    A str is passed as characters, an int as an INTEGER, an array by its address (its memory is in Fortran's order
-    already), None as a null pointer.
-    """
-    passed: list[Any] = []
-    lengths: list[Any] = []
-    for argument in arguments:
-        match argument:
-            case str():
-                passed.append(ctypes.c_char_p(argument.encode("ascii")))
-                lengths.append(ctypes.c_size_t(len(argument)))
-            case int():
-                passed.append(ctypes.byref(ctypes.c_int(argument)))
-            case None:
-                passed.append(None)
-            case _:
-                passed.append(ctypes.c_void_p(argument.__array_interface__["data"][0]))
-    routine(name)(*passed, *lengths)
+def call_without_info(name: str, batch: range, *arguments: Argument) -> None:
+    """Call a routine for the matrices of a batch: see `call_each`."""
+    if batch:
+        call_each(routine(name), batch, arguments)
 
 
 def call_with_workspace(
-    name: str, dtype: np.dtype[Any], before: Sequence[Any], after: Sequence[Any] = (), real_work: Array | None = None
-) -> int:
+    name: str,
+    dtype: np.dtype[Any],
+    batch: range,
+    before: Sequence[Argument],
+    after: Sequence[Argument] = (),
+    real_work: Array | None = None,
+) -> Array:
     """
     Call a routine that takes a workspace `work, lwork` between its other arguments, of the size that it asks for.
 
     `real_work`: the real array that routines on complex matrices take behind them.
     """
-    asked = np.zeros(1, dtype)
-    extra = [] if real_work is None else [real_work]
-    info = call(name, *before, asked, -1, *extra, *after)
-    if info != 0:
-        return info
-    work = np.empty(max(1, int(asked[0].real)), dtype)
-    return call(name, *before, work, work.size, *extra, *after)
+    if not batch:
+        return np.zeros(0, np.int32)
+    extra = () if real_work is None else (real_work,)
+    stated = (name, *(argument if isinstance(argument, str | int) else None for argument in before))
+    size = _sizes.get(stated)
+    if size is None:
+        asked: Array = np.zeros(1, dtype)
+        one = range(batch.start, batch.start + 1)
+        info = call(name, one, *before, asked, -1, *extra, *after)
+        if info[0] != 0:
+            return np.full(len(batch), info[0], np.int32)
+        size = max(1, int(asked[0].real))
+        if len(_sizes) >= _SIZES_KEPT:
+            _sizes.clear()
+        _sizes[stated] = size
+    return call(name, batch, *before, np.empty(size, dtype), size, *extra, *after)
+
+
+_sizes: dict[tuple[str | int | None, ...], int] = {}
+"""What routines have asked for, by their names, sizes and letters."""
+
+_SIZES_KEPT = 4096
 
 
 def by_columns(matrices: Array) -> Array:

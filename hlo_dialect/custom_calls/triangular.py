@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..types import Array
+from .batched_calls import Each
 from .call import CustomCall
 from .lapack_library import LIBRARY, call_without_info, prefix_of
 from .lapack_library import call as lapack
@@ -30,9 +32,8 @@ def _cholesky(call: CustomCall, a: Array) -> Array:
     factor = np.array(a, dtype, order="C")
     n, name = a.shape[-1], f"{prefix_of(dtype)}potrf"
     uplo = "U" if call.attributes["lower"] else "L"
-    failed = np.zeros(a.shape[:-2], np.bool_)
-    for index in np.ndindex(*a.shape[:-2]):
-        failed[index] = lapack(name, uplo, n, factor[index], max(1, n)) != 0
+    batch = range(math.prod(a.shape[:-2]))
+    failed = (lapack(name, batch, uplo, n, Each(factor, 2), max(1, n)) != 0).reshape(a.shape[:-2])
     # OpenBLAS does not report a NaN.
     failed |= np.isnan(np.diagonal(factor, axis1=-2, axis2=-1)).any(axis=-1)
     factor = (np.tril if call.attributes["lower"] else np.triu)(factor)
@@ -49,8 +50,8 @@ def _solve(call: CustomCall, a: Array, b: Array) -> Array:
     name, one = f"{prefix_of(dtype)}trsm", np.ones(1, dtype)
     letters = ("R" if left else "L", "U" if lower else "L", _LETTERS[transpose], "U" if unit else "N")
     sizes = (max(1, a.shape[-1]), max(1, columns))
-    for index in np.ndindex(*b.shape[:-2]):
-        call_without_info(name, *letters, columns, rows, one, matrices[index], sizes[0], x[index], sizes[1])
+    arrays = (one, Each(matrices, 2), sizes[0], Each(x, 2), sizes[1])
+    call_without_info(name, range(math.prod(b.shape[:-2])), *letters, columns, rows, *arrays)
     return x.astype(b.dtype)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
 from ...hlo_dialect.custom_calls.call import CustomCall, call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget, run_target
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
@@ -23,6 +24,7 @@ from ...hlo_dialect.types import Array, ArrayType
 
 if TYPE_CHECKING:
     from .image import HostCall
+    from .jit import LoadedCode
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 """`void callback(void **buffers)`"""
@@ -43,6 +45,8 @@ class Callbacks:
 
     def __init__(self, calls: Sequence[HostCall]):
         """Raises DiagnosticError for unknown targets."""
+        if calls:
+            compile_loops_with(_compiled_loop)
         self._functions: dict[str, Any] = {call.symbol: _CALLBACK(_entry(call)) for call in calls}
 
     def __bool__(self) -> bool:
@@ -95,6 +99,17 @@ def _entry(stated: HostCall) -> Callable[[int | None], None]:
             _spoil(results)
 
     return entry
+
+
+_loops: list[LoadedCode] = []
+"""Loops over batches, for as long as the process lives."""
+
+
+def _compiled_loop(text: str, name: str) -> int:
+    from .jit import load
+
+    _loops.append(load(text, (name,)))
+    return _loops[-1].address(name)
 
 
 def _fill(target: CustomCallTarget, call: CustomCall, operands: Sequence[Array], results: Sequence[Array]) -> None:

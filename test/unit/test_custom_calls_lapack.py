@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.hlo_dialect.custom_calls import batched_calls
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
@@ -184,3 +185,26 @@ def test_every_routine_has_a_check_that_agrees_with_its_function() -> None:
     assert len({target.name for target in TARGETS}) == len(TARGETS) == 60
     for target in TARGETS:
         assert target.check is not None and target.library
+
+
+def test_matrices_with_nan_among_a_batch() -> None:
+    """They alone have NaN in their results."""
+    x = numbers((6, 4, 4), np.float32)
+    x[1, 2, 3], x[4, 0, 0] = np.nan, np.inf
+    for function in (lambda x: jnp.linalg.svd(x, compute_uv=False), lambda x: jnp.abs(jnp.linalg.eigvals(x)).sum(-1)):
+        expected, results = run(function, x)
+        near(results[0], expected[0])
+        assert np.isnan(results[0]).reshape(6, -1).any(axis=1).tolist() == [False, True, False, False, True, False]
+
+
+def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the reference runs where nothing was compiled yet: the same bits."""
+    x = numbers((5, 4, 4), np.complex128)
+    x = x @ x.conj().swapaxes(1, 2) + 4 * np.eye(4)
+    text = jax.jit(lambda x: (jnp.linalg.cholesky(x), *jnp.linalg.eigh(x))).lower(x).as_text()
+    compiled = xhlo.compile(text)(x)
+    monkeypatch.setattr(batched_calls, "_loader", None)
+    monkeypatch.setattr(batched_calls, "_loops", {})
+    for ours, meant in zip(evaluate(parse_module(text, "t", make_context()), (x,)), compiled, strict=True):
+        np.testing.assert_array_equal(ours, meant)
+    assert not batched_calls._loops
