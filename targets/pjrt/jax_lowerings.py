@@ -7,6 +7,7 @@ targets, so the rules serve it too. Functions of Python that a program calls bac
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import threading
 import weakref
@@ -69,6 +70,9 @@ def install_callbacks() -> None:
             return _emit(ctx, function, token, operands, *rest, **options)
 
         callback.emit_python_callback = emit
+        # The public name, by which jax.experimental.sparse calls it.
+        public: Any = importlib.import_module("jax.interpreters.mlir")
+        public.emit_python_callback = emit
         callback.xb = _Bridge(callback.xb)
         debugging.xla_bridge = _Bridge(debugging.xla_bridge)
 
