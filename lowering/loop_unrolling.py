@@ -7,7 +7,7 @@ processors, which takes half of the compile time and gains nothing where loops a
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Block, SSAValue
 
@@ -46,7 +46,10 @@ def mark_small_loops(block: Block) -> int:
         for region in op.regions:
             for inside in region.blocks:
                 size += mark_small_loops(inside)
-        size += not isinstance(op, _FREE)
+        # A call without results is of a shared part of a kernel, and large; LLVM unrolls no loop around what it may
+        # yet inline, and would say so on standard error.
+        shared = isinstance(op, func.CallOp) and not op.results
+        size += _ROLLED if shared else not isinstance(op, _FREE)
     return min(size, _ROLLED)
 
 

@@ -125,3 +125,23 @@ func.func @long(%m: memref<40xf32>, %n: index) {
   }
   func.return
 }
+
+// A loop around a call of a kernel's shared part stays one; the small loop behind it does not.
+// CHECK-LABEL: func.func @around_a_call
+// CHECK:         func.call @part
+// CHECK-NOT:     xhlo.unroll
+// CHECK:         memref.store
+// CHECK:         {xhlo.unroll = 0 : i64}
+func.func private @part(memref<4xf32>, index)
+func.func @around_a_call(%m: memref<4xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    func.call @part(%m, %i) : (memref<4xf32>, index) -> ()
+  }
+  scf.for %j = %c0 to %c4 step %c1 {
+    memref.store %v, %m[%j] : memref<4xf32>
+  }
+  func.return
+}
