@@ -302,7 +302,10 @@ def _emit_user_data(e: Emitter) -> None:
             e.call_pointer(destroys, VOID, b.load(old_value, typ=I64))
 
 
-_PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Fetch", "PyErr_Restore")
+_PYTHON = (
+    *("PyGILState_Ensure", "PyGILState_Release", "PyGILState_GetThisThreadState", "PyGILState_Check"),
+    *("PyEval_SaveThread", "PyErr_Fetch", "PyErr_Restore"),
+)
 
 
 def _emit_entry(e: Emitter) -> None:
@@ -310,9 +313,13 @@ def _emit_entry(e: Emitter) -> None:
     `xhlo_enter(function, args)`: into Python and back.
 
     At the end of the process the thread that ends it returns at once; others, which want an answer that nobody can
-    give any more, wait for the end.
+    give any more, wait for the end. jaxlib calls some entries with the interpreter's lock held: a thread that waits
+    gives it back first, or the process would wait for it.
     """
     e.declare("pthread_self", I64)
+    e.declare("PyGILState_GetThisThreadState", PTR)
+    e.declare("PyGILState_Check", I32)
+    e.declare("PyEval_SaveThread", PTR)
     e.declare("sleep", I32, I32)
     e.declare("PyGILState_Ensure", I32)
     e.declare("PyGILState_Release", VOID, I32)
@@ -325,6 +332,10 @@ def _emit_entry(e: Emitter) -> None:
             ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
             with e.when(ending):
                 b.ret(PTR(None))
+            # A thread that Python does not know, or knows no more, is said to hold the lock.
+            known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
+            with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):
+                e.call("PyEval_SaveThread")
             with e.repeat(lambda: ir.IntType(1)(1)):
                 e.call("sleep", I32(1000))
         state = e.call("PyGILState_Ensure")

@@ -160,6 +160,15 @@ f = jax.jit(lambda x: jax.lax.fori_loop(0, 20000, lambda i, x: jnp.tanh(x * 1.01
 x = jnp.ones(64); f(x)
 threading.Thread(target=lambda: [f(x) for _ in range(10**6)], daemon=True).start()
 time.sleep(0.3)""",
+    "while a thread with the interpreter's lock calls": """
+import atexit, ctypes, threading, time
+ended = threading.Event()
+atexit.register(lambda: (ended.set(), time.sleep(0.5)))
+# The plugin's own handler is registered after this one, and so runs before it.
+x = jnp.ones(3)
+from xhlo.targets.pjrt.plugin import plugin
+entry = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(plugin().api.Client_PlatformName)
+threading.Thread(target=lambda: (ended.wait(), entry(None)), daemon=True).start()""",
     "after an error": "try: jnp.ones(3) + jnp.ones(4)\nexcept TypeError: pass",
     "by sys.exit": "x = jnp.ones(3); import sys; sys.exit(0)",
 }
