@@ -271,6 +271,11 @@ class ManualComputationOp(RegionOp):
             parser.parse_keyword(name)
             parser.parse_punctuation("=")
 
+        def argument() -> Parser.Argument:
+            argument = parser.parse_argument(expect_type=True)
+            parser.parse_optional_location()
+            return argument
+
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
         named("in_shardings")
         stated: dict[str, Attribute] = {"in_shardings": ShardingPerValueAttr.parse_list(parser)}
@@ -278,9 +283,7 @@ class ManualComputationOp(RegionOp):
         stated["out_shardings"] = ShardingPerValueAttr.parse_list(parser)
         named("manual_axes")
         stated["manual_axes"] = ManualAxesAttr.parse_list(parser)
-        arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
-        )
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         body = parser.parse_region(arguments)
         properties, attributes = parse_attributes(cls, parser, stated)
         values, results = parse_functional(parser, operands)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, IntegerType, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, OpaqueSyntaxAttribute, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -267,8 +267,8 @@ class ShardingPerValueAttr(ParametrizedAttribute):
 
 
 @irdl_attr_definition
-class ManualAxesAttr(ParametrizedAttribute):
-    """`#sdy.manual_axes<{"x", "y"}>`: the axes along which a computation sees its own part of arrays."""
+class ManualAxesAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
+    """`#sdy<manual_axes{"x", "y"}>`: the axes along which a computation sees its own part of arrays."""
 
     name = "sdy.manual_axes"
     axes: ArrayAttr[StringAttr]
@@ -284,13 +284,10 @@ class ManualAxesAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return list(cls.parse_list(parser).parameters)
+        return list(cls.parse_list(parser).parameters)
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string("<")
         self.print_list(printer)
-        printer.print_string(">")
 
     def print_list(self, printer: Printer) -> None:
         printer.print_string("{")
