@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
+from ...dialects.gpu_ops import GpuFuncOp
 
 Index: TypeAlias = int | SSAValue
 """A number that is known now, or a value of type index."""
@@ -47,7 +48,7 @@ class LoopBuilder:
     Constants stand once each at the kernel's top; new operations take the location of the operation being lowered.
     """
 
-    def __init__(self, kernel: func.FuncOp):
+    def __init__(self, kernel: func.FuncOp | GpuFuncOp):
         self.top: Block = kernel.body.block
         self.block: Block = self.top
         self.anchor = cast(Operation, self.top.last_op)

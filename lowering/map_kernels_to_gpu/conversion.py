@@ -1,0 +1,80 @@
+"""Kernels of linalg on memrefs become launches of functions of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Operation
+
+from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
+from ...hlo_dialect.hlo_pass import HloPass
+from ..convert_linalg_to_scf.fills import absorbed_fills
+from .elementwise import map_elementwise
+from .launch import KernelMapper, Phase, phases_of
+from .reduction import map_reduction
+from .serial import map_serially
+
+DEVICE = "kernels"
+"""The name of the module of device functions."""
+
+Mapping = Callable[[KernelMapper, Phase], bool]
+
+ROW_MAPPINGS: tuple[Mapping, ...] = ()
+"""Tried in order on a row kernel as a whole; one that none takes is cut into its operations."""
+
+MAPPINGS: tuple[Mapping, ...] = (map_elementwise, map_reduction, map_serially)
+"""Tried in order on each phase; the last takes any."""
+
+
+def map_kernel(kernel: func.FuncOp, device: GpuModuleOp) -> None:
+    """Replace a kernel's operations by launches."""
+    old = list(kernel.body.block.ops)
+    structured = [op for op in old if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
+    attribute = kernel.attributes.get("hlo.row_dims")
+    rows = int(attribute.value.data) if isinstance(attribute, IntegerAttr) else 0
+    mapper = KernelMapper(kernel, device)
+    absorbed = absorbed_fills(structured)
+    phases = phases_of(kernel, structured, absorbed, rows)
+    if not (phases and phases[0].rows and any(mapping(mapper, phases[0]) for mapping in ROW_MAPPINGS)):
+        for phase in phases_of(kernel, structured, absorbed, 0):
+            next(mapping for mapping in MAPPINGS if mapping(mapper, phase))
+    _erase_mapped(kernel, old)
+
+
+def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:
+    """Erase what the launches replace: all but the kernel's end and the buffers that launches hand on."""
+    launches = [op for op in kernel.body.block.ops if isinstance(op, GpuLaunchFuncOp)]
+    kept = {value.owner for launch in launches for value in launch.arguments}
+    for op in reversed(ops[:-1]):
+        if op not in kept:
+            op.detach()
+            op.erase(safe_erase=False)
+
+
+@dataclass(frozen=True)
+class MapKernelsToGpuPass(HloPass):
+    """
+    Each kernel becomes launches of functions in a gpu.module: its parallel loops become blocks and threads.
+
+    Before: `linalg.generic {..} ins(%a : memref<1000xf32>) outs(%b : memref<1000xf32>) {..}` in a kernel
+    After:  `gpu.launch_func @kernels::@loop_fusion_0 blocks in (..) threads in (..) args(%a, %b : ..)` in the kernel
+    Assumes: the level after bufferize and convert-linalg-ext-to-scf; linear indexing maps.
+    Leaves: no linalg. Host functions keep their calls, loops, branches and copies.
+    """
+
+    name = "map-kernels-to-gpu"
+    illegal = ("linalg.*",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        device = GpuModuleOp(DEVICE)
+        for function in list(module.body.block.ops):
+            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
+                map_kernel(function, device)
+        if device.body.block.first_op is not None:
+            module.body.block.add_op(device)
+            module.attributes["gpu.container_module"] = UnitAttr()
