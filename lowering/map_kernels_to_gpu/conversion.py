@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ..convert_linalg_to_scf.fills import absorbed_fills
+from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
 from .elementwise import map_elementwise
 from .launch import KernelMapper, Phase, phases_of
 from .reduction import map_reduction
@@ -31,13 +32,13 @@ MAPPINGS: tuple[Mapping, ...] = (map_elementwise, map_reduction, map_serially)
 """Tried in order on each phase; the last takes any."""
 
 
-def map_kernel(kernel: func.FuncOp, device: GpuModuleOp) -> None:
+def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
     """Replace a kernel's operations by launches."""
     old = list(kernel.body.block.ops)
     structured = [op for op in old if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
     attribute = kernel.attributes.get("hlo.row_dims")
     rows = int(attribute.value.data) if isinstance(attribute, IntegerAttr) else 0
-    mapper = KernelMapper(kernel, device)
+    mapper = KernelMapper(kernel, device, chip)
     absorbed = absorbed_fills(structured)
     phases = phases_of(kernel, structured, absorbed, rows)
     if not (phases and phases[0].rows and any(mapping(mapper, phases[0]) for mapping in ROW_MAPPINGS)):
@@ -70,11 +71,21 @@ class MapKernelsToGpuPass(HloPass):
     name = "map-kernels-to-gpu"
     illegal = ("linalg.*",)
 
+    chip: str = DEFAULT_CHIP
+    """`lowering/gpu_chips.py` has their names."""
+
+    def __post_init__(self) -> None:
+        try:
+            get_chip(self.chip)
+        except UnknownChipError as error:
+            raise ValueError(str(error)) from None
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        chip = get_chip(self.chip)
         device = GpuModuleOp(DEVICE)
         for function in list(module.body.block.ops):
             if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                map_kernel(function, device)
+                map_kernel(function, device, chip)
         if device.body.block.first_op is not None:
             module.body.block.add_op(device)
             module.attributes["gpu.container_module"] = UnitAttr()

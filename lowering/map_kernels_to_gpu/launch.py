@@ -15,6 +15,7 @@ from ...dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuRetu
 from ...hlo_dialect.diagnostics import fail
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, initial_values, nest_of
 from ..convert_linalg_to_scf.nest import Nest
+from ..gpu_chips import Chip
 from .gpu_builder import GpuBuilder
 
 Dims = tuple[int, int, int]
@@ -47,9 +48,10 @@ class Phase:
 class KernelMapper:
     """One kernel of the host level: gets device functions, and launches of them in its body."""
 
-    def __init__(self, kernel: func.FuncOp, device: GpuModuleOp):
+    def __init__(self, kernel: func.FuncOp, device: GpuModuleOp, chip: Chip):
         self.kernel = kernel
         self.device = device
+        self.chip = chip
         self.launches = 0
         last = kernel.body.block.last_op
         assert last is not None
