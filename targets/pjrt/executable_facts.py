@@ -80,7 +80,7 @@ def _code_size(args: Any) -> None:
 
 def _code_bytes(found: LoadedProgram) -> int:
     image = found.compiled.executable.program.image
-    return len(image.code) if image is not None else 0
+    return sum(map(len, image.code)) if image is not None else 0
 
 
 @entry("Executable_OutputElementTypes")

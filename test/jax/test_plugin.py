@@ -202,6 +202,7 @@ def test_what_a_compiled_program_says_of_itself():
     assert compiled.cost_analysis()["flops"] >= 2 * 8 * 8 * 16
     memory = compiled.memory_analysis()
     assert memory.argument_size_in_bytes == 8 * 16 * 4 and memory.output_size_in_bytes == 8 * 8 * 4
+    assert memory.generated_code_size_in_bytes > 500  # Bytes, not pieces of code.
     assert compiled.runtime_executable().fingerprint
 
 
