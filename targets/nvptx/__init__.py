@@ -1,0 +1,1 @@
+"""NVIDIA GPUs: PTX by LLVM, machine code by ptxas or nvJitLink."""
