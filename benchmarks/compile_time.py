@@ -23,7 +23,7 @@ from compile_programs import compile_programs
 from jax._src import compiler
 
 from xhlo.targets.compile import _compile
-from xhlo.targets.cpu.executable import Executable
+from xhlo.targets.executable import Executable
 from xhlo.targets.registry import CPU
 from xhlo.targets.source import Source
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
-    from .cpu.executable import Executable
+    from .executable import Executable
 
 CACHED = 256
 """Executables that the process keeps for equal programs."""
@@ -124,7 +124,7 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
     except UnknownTargetError as error:
         raise ValueError(str(error)) from None
     source = read_source(program)
-    key = (source.text, target, profile, REGISTRY.version)
+    key = (source.text, backend.name, profile, REGISTRY.version)
     with _CACHE.lock(key):
         executable = _CACHE.get(key)
         if executable is None:
@@ -137,10 +137,10 @@ def _kept_or_compiled(source: Source, target: Target, profile: bool) -> Executab
     """From the folder of executables, where there is one; else compiled, and put there."""
     if not os.environ.get("XHLO_CACHE_DIR"):
         return _compile(source, target, profile)
-    from .cpu import disk_cache
+    from . import disk_cache
 
     folder = disk_cache.cache_folder()
-    path = None if folder is None else disk_cache.cache_path(folder, source, target.name, profile)
+    path = None if folder is None else disk_cache.cache_path(folder, source, target, profile)
     executable = None if path is None else disk_cache.read(path)
     if executable is None:
         executable = _compile(source, target, profile)

@@ -17,7 +17,7 @@ from ..hlo_dialect.scatter import ScatterOp
 from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ..hlo_dialect.walking import operations_in
 from ..hlo_dialect.window import ReduceWindowOp, SelectAndScatterOp
-from .cpu.executable import Kernel
+from .executable import Kernel
 
 
 def tensor_bytes(type_: Attribute) -> int:

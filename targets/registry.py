@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..passes.timing import Timing
-    from .cpu.executable import Executable
+    from .executable import Executable
+    from .serialized import Serialized
 
 Emitter = Callable[["ModuleOp"], "str | bytes"]
 
@@ -41,6 +42,10 @@ class Target:
     """What `--emit` can make of a module of the last stage."""
     build: Builder
     """Compiles a module into something that runs."""
+    load: Callable[[Serialized], Executable] | None = None
+    """Makes an executable of what was serialized; None where executables are not."""
+    environment: Callable[[], dict[str, str]] | None = None
+    """Of an executable that is serialized: what has to agree between who compiles and who loads."""
     tune: Callable[[str], str] = str
     """Adds to a pass spec the options that this machine asks for."""
 
@@ -94,12 +99,26 @@ def _cpu_executable(
     return build(ctx, module, timing, profile, text_at)
 
 
+def _load_cpu(serialized: Serialized) -> Executable:
+    from .cpu.serialization import load
+
+    return load(serialized)
+
+
+def _cpu_environment() -> dict[str, str]:
+    from .cpu.serialization import environment
+
+    return environment()
+
+
 CPU = Target(
     name="cpu",
     summary="machine code of this computer through LLVM, on all its cores",
     lowering={"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM},
     emitters={"llvm": _llvm_text, "asm": _cpu_assembly, "obj": _cpu_object},
     build=_cpu_executable,
+    load=_load_cpu,
+    environment=_cpu_environment,
     tune=_cpu_tuned,
 )
 

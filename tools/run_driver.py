@@ -29,8 +29,8 @@ from .hlo_run import REFERENCE, Settings
 from .streams import STDIN, StreamError, read_text, write_text
 
 if TYPE_CHECKING:
-    from ..targets.cpu.executable import Executable, Kernel
     from ..targets.cpu.replicated import ReplicatedExecutable
+    from ..targets.executable import Executable, Kernel
 
 Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
 
@@ -154,7 +154,7 @@ def _runner(program: Program, executable: Executable | None) -> Runner:
         return lambda arguments: evaluate(program.module, arguments)
 
     def call(arguments: Sequence[Array]) -> tuple[Array, ...]:
-        results = executable(*arguments)
+        results: Array | tuple[Array, ...] = executable(*arguments)
         return results if isinstance(results, tuple) else (results,)
 
     return call

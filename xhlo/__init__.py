@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .hlo_dialect.custom_calls.registry import register_custom_call as register_custom_call
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
     from .targets.compile import compile_program as compile
-    from .targets.cpu.executable import Executable as Executable
-    from .targets.cpu.serialization import load_executable as deserialize
+    from .targets.executable import Executable as Executable
+    from .targets.serialized import load_executable as deserialize
     from .targets.pjrt.inspection import executable_of as executable_of
 
 __all__ = [
@@ -41,10 +41,10 @@ _HOMES = {
     "custom_call": (".hlo_dialect.custom_calls.registry", "custom_call"),
     "register_custom_call": (".hlo_dialect.custom_calls.registry", "register_custom_call"),
     "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
-    "Executable": (".targets.cpu.executable", "Executable"),
+    "Executable": (".targets.executable", "Executable"),
     "executable_of": (".targets.pjrt.inspection", "executable_of"),
     "compile": (".targets.compile", "compile_program"),
-    "deserialize": (".targets.cpu.serialization", "load_executable"),
+    "deserialize": (".targets.serialized", "load_executable"),
 }
 
 

@@ -18,7 +18,7 @@ from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from ..registry import CPU
-from .executable import Executable
+from .executable import CpuExecutable
 from .image import Image, arena_bytes, checks_of, host_calls_of, result_count
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def build(
     *,
     fuse: bool = True,
     verify_each: bool = False,
-) -> Executable:
+) -> CpuExecutable:
     """
     Run the pipeline on `module`, which is consumed, and compile what it becomes.
 

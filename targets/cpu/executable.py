@@ -10,34 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...hlo_dialect.types import Array, ArrayType
+from ..executable import Executable, Kernel
 from .callbacks import Callbacks
 from .memory import POOL, Block, new_array
 
 if TYPE_CHECKING:
-    from ..source import Source
     from .image import Image
-
-
-@dataclass
-class Kernel:
-    """What is known of one kernel of an executable; `calls` and `nanoseconds` grow when it was compiled to profile."""
-
-    name: str
-    kind: str
-    ops: int
-    """Operations of the hlo dialect in it."""
-    bytes: int
-    """Bytes of its operands and results: what one call moves at least."""
-    flops: int
-    """Floating-point operations of one call, an elementary function counted as one."""
-    sites: int
-    """Places of the program that call it."""
-    target: str = ""
-    """kinds "library" and "callback": the target of the custom call that the kernel is."""
-    library: str = ""
-    """kind "library": which one."""
-    calls: int = 0
-    nanoseconds: int = 0
 
 
 Checker = Callable[[Sequence[Array]], None]
@@ -68,19 +46,12 @@ class Program:
     """What the program was loaded from."""
 
 
-class Executable:
-    """
-    Call it with one array for each argument of `@main`; it returns an array, or a tuple of arrays.
-
-    Raises TypeError for a wrong number, shape or dtype of arguments before anything runs. Safe to call from several
-    threads: each call has its own arena and outputs.
-    """
+class CpuExecutable(Executable):
+    """NumPy arrays in, NumPy arrays out. Calls from several threads run at once: each has its own arena and outputs."""
 
     def __init__(self, program: Program, text_at: Callable[[str], str]):
+        super().__init__(text_at)
         self._program = program
-        self._text_at = text_at
-        self.source: Source | None = None
-        """The program as it was given, where it was given as text."""
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(program.entry)
         self._inputs = program.inputs
         self._expected = tuple((t.dtype, t.shape) for t in program.inputs)
@@ -141,10 +112,6 @@ class Executable:
 
     def reset_profile(self) -> None:
         self._profile[:] = 0
-
-    def as_text(self, stage: str = "hlo") -> str:
-        """The program as text: "hlo", "fused", "linalg", "loops", "llvm" or "asm". Raises ValueError otherwise."""
-        return self._text_at(stage)
 
     def serialize(self) -> bytes:
         """

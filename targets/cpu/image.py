@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Locati
 from ...dialects.cpu import HostCallOp
 from ...hlo_dialect.types import ArrayType
 from ...hlo_dialect.walking import operations_in
-from .executable import Kernel
+from ..executable import Kernel
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute

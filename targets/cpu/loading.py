@@ -10,14 +10,14 @@ from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic
 from ...hlo_dialect.types import Array
 from .callbacks import Callbacks
-from .executable import Checker, Executable, Program
+from .executable import Checker, CpuExecutable, Program
 from .image import CONSTANT_ALIGNMENT, Check, Image
 from .jit import load
 
 ENTRY_SYMBOL = "xhlo_entry"
 
 
-def load_image(image: Image, text_at: Callable[[str], str]) -> Executable:
+def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
     """
     Link the image's code into this process; `text_at` gives the program as text at a stage.
 
@@ -42,7 +42,7 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> Executable:
         stages=stages,
         image=image,
     )
-    return Executable(program, text_at)
+    return CpuExecutable(program, text_at)
 
 
 def _place(image: Image) -> tuple[Array, dict[str, int]]:

@@ -8,7 +8,7 @@ What a caller with its own buffers does step by step, for a module as it was rea
 
     shardings = partition(ctx, module, num_replicas, num_partitions)      # rewrites the module: one device's program
     shardings.parameters[0].text, shardings.outputs[0].op_sharding        # how arguments and results are split
-    executable = CPU.build(ctx, module, ..)                               # its types are those of the parts
+    executable = build(ctx, module, ..)                                   # its types are those of the parts
     run_on_devices(
         lambda number: executable.run_at(addresses[number]),
         num_replicas, num_partitions, independent=not has_collectives(executable),
@@ -41,7 +41,7 @@ from ..compile import parse_source, run_passes, text_at
 from ..registry import CPU
 from ..source import read_source
 from . import openmp
-from .executable import Executable
+from .executable import CpuExecutable
 
 T = TypeVar("T")
 _Task = Callable[[], None]
@@ -86,7 +86,7 @@ class _Workers:
 _workers = _Workers()
 
 
-def has_collectives(executable: Executable) -> bool:
+def has_collectives(executable: CpuExecutable) -> bool:
     """Whether the devices that run the program wait for each other in it."""
     return any(kernel.target in MEETINGS for kernel in executable.kernels)
 
@@ -161,7 +161,7 @@ class Shardings:
 class ReplicatedExecutable:
     """Call it with the arguments of each device; it returns the results of each. Safe to call from several threads."""
 
-    def __init__(self, executable: Executable, num_replicas: int, num_partitions: int, shardings: Shardings):
+    def __init__(self, executable: CpuExecutable, num_replicas: int, num_partitions: int, shardings: Shardings):
         self.executable = executable
         """The program of one device."""
         self.shardings = shardings
@@ -211,6 +211,7 @@ def compile_replicated(
     Raises DiagnosticError for a program that is wrong or whose collectives do not fit the grid.
     """
     from ...hlo_dialect.dialect import make_context
+    from .build import build
 
     source = read_source(program)
     timing = Timing()
@@ -227,5 +228,5 @@ def compile_replicated(
         ctx = make_context()
         with timing.stage("read"):
             module, shardings = partitioned(ctx)
-        executable = CPU.build(ctx, module, timing, profile, text)
+        executable = build(ctx, module, timing, profile, text)
     return ReplicatedExecutable(executable, num_replicas, num_partitions, shardings)

@@ -8,7 +8,8 @@ import json
 import struct
 from typing import Any
 
-from ..cpu.serialization import load_executable
+from ..cpu.executable import CpuExecutable
+from ..serialized import load_executable
 from . import arrays
 from .c_api import FLOAT, STRUCTURES, Code
 from .client import MEMORY_KIND, ordinal_of
@@ -216,6 +217,8 @@ def _deserialize(args: Any) -> None:
         if magic != _MAGIC or len(code) != code_size:
             raise ValueError("it is cut off, or was not made by xhlo")
         executable = load_executable(code)
+        if not isinstance(executable, CpuExecutable):
+            raise ValueError("it was compiled for another target than the CPU")
     except (ValueError, struct.error, KeyError) as error:
         raise PluginError(Code.INVALID_ARGUMENT, f"the serialized executable cannot be loaded: {error}") from None
     options = bytes.fromhex(about["options"])

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..cpu.executable import Executable
+from ..cpu.executable import CpuExecutable
 from . import PLATFORM
 from .executables import by_fingerprint
 from .jax_internals import internal
 
 
-def executable_of(compiled: Any) -> Executable:
+def executable_of(compiled: Any) -> CpuExecutable:
     """
     The xhlo executable behind what `jax.jit(f).lower(..).compile()` returns.
 
@@ -29,7 +29,7 @@ def executable_of(compiled: Any) -> Executable:
     return _of_runtime(runtime())
 
 
-def _of_runtime(runtime: Any) -> Executable:
+def _of_runtime(runtime: Any) -> CpuExecutable:
     if runtime.client.platform != PLATFORM:
         raise ValueError(f"the function was compiled for the platform '{runtime.client.platform}', not for {PLATFORM}")
     found = by_fingerprint(bytes(runtime.fingerprint).decode())

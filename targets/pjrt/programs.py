@@ -20,7 +20,7 @@ from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.tokens import TokenType
 from ...passes.timing import Timing
 from ..compile import parse_source, text_at
-from ..cpu.executable import Executable
+from ..cpu.executable import CpuExecutable
 from ..cpu.replicated import partition
 from ..registry import CPU
 from ..source import Source
@@ -39,7 +39,7 @@ DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
 class Compiled:
     """An executable and what the plugin has to know of its program."""
 
-    executable: Executable
+    executable: CpuExecutable
     name: str
     donated: list[bool]
     """Of each argument, whether its buffer may be taken."""
@@ -92,6 +92,7 @@ def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compile
 def compile_text(text: str, options: CompileOptions) -> Compiled:
     """The executable of StableHLO text. Raises DiagnosticError."""
     from ...hlo_dialect.dialect import make_context
+    from ..cpu.build import build
 
     source = Source(text, "<jax>")
     timing = Timing()
@@ -106,7 +107,7 @@ def compile_text(text: str, options: CompileOptions) -> Compiled:
             optimized = _partition(ctx, module, options)
             source = Source(optimized, source.filename)
         dump(name, source)
-        executable = CPU.build(ctx, module, timing, False, text_maker(source))
+        executable = build(ctx, module, timing, False, text_maker(source))
         executable.source = source
     return Compiled(executable, name, donated, text, tokens, optimized, options)
 

@@ -11,7 +11,7 @@ import pytest
 
 import xhlo
 from xhlo.targets import compile as compiling
-from xhlo.targets.cpu import disk_cache
+from xhlo.targets import disk_cache
 
 PROGRAM = """
 func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {

@@ -17,13 +17,14 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from ...hlo_dialect.custom_calls.registry import ENTRY_POINT_GROUP, REGISTRY
-from ..source import Source
+from ..hlo_dialect.custom_calls.registry import ENTRY_POINT_GROUP, REGISTRY
 from .executable import Executable
-from .serialization import FORMAT, environment, load_executable
+from .registry import Target
+from .serialized import FORMAT, load_executable
+from .source import Source
 
 VARIABLE = "XHLO_CACHE_DIR"
-_PACKAGE = Path(__file__).resolve().parents[2]
+_PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = ("dialects", "hlo_dialect", "lowering", "passes", "targets")
 
 
@@ -33,11 +34,14 @@ def cache_folder() -> Path | None:
     return Path(folder) if folder else None
 
 
-def cache_path(folder: Path, source: Source, target: str, profile: bool) -> Path | None:
-    """The program's file; None for a program that may mean something else in another process."""
+def cache_path(folder: Path, source: Source, target: Target, profile: bool) -> Path | None:
+    """The program's file; None where the program or the target is not to be kept."""
+    if target.environment is None:
+        return None
+    # A registered function may be another one in another process.
     if "custom_call" in source.text and (REGISTRY.version or entry_points(group=ENTRY_POINT_GROUP)):
         return None
-    parts = [FORMAT, environment(), compiler_fingerprint(), source.text, source.filename, target, profile]
+    parts = [FORMAT, target.environment(), compiler_fingerprint(), source.text, source.filename, target.name, profile]
     return folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()}.xhlo"
 
 

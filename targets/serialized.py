@@ -1,0 +1,135 @@
+"""
+Executables as bytes: kept in a file or sent to another process, and loaded there without compiling.
+
+The bytes hold machine code, so they load only where they fit; each target says what has to agree. A checksum finds what
+was cut off or altered by accident; like any program, an executable is as trustworthy as where it comes from.
+
+    magic, format (4 bytes), SHA-256 of what follows, length of the header (8 bytes), header as JSON, sections
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .executable import Executable
+from .source import Source
+
+MAGIC = b"XHLOEXEC"
+FORMAT = 2
+"""Grows whenever the header, the sections or what the code expects of its caller changes."""
+
+_FIXED = struct.Struct(f"<{len(MAGIC)}sI32sQ")
+
+
+@dataclass(frozen=True)
+class Serialized:
+    """What the bytes of an executable hold."""
+
+    target: str
+    header: Mapping[str, Any]
+    """What the target wrote, of types that JSON knows."""
+    sections: Mapping[str, bytes]
+    source: Source | None
+    """The program's text, where it is known."""
+
+    def text_at(self) -> Callable[[str], str]:
+        """The function that gives the program as text at a stage."""
+        source, target = self.source, self.target
+
+        def at(stage: str) -> str:
+            from .compile import text_at
+            from .registry import get_target
+
+            if source is None:
+                raise ValueError("the executable was serialized without the program's text")
+            return text_at(source, get_target(target), stage)
+
+        return at
+
+
+def pack(
+    target: str,
+    environment: Mapping[str, str],
+    header: Mapping[str, Any],
+    sections: Mapping[str, bytes | memoryview],
+    source: Source | None,
+) -> bytes:
+    """The bytes of an executable, with the program's text where it is known."""
+    parts = dict(sections)
+    if source is not None:
+        parts["text"] = zlib.compress(source.text.encode(), 1)
+    whole = {
+        "target": target,
+        "environment": dict(environment),
+        **header,
+        "filename": None if source is None else source.filename,
+        "sections": {name: len(content) for name, content in parts.items()},
+    }
+    encoded = json.dumps(whole).encode()
+    payload = b"".join([encoded, *parts.values()])
+    return _FIXED.pack(MAGIC, FORMAT, _digest(len(encoded), payload), len(encoded)) + payload
+
+
+def unpack(data: bytes) -> Serialized:
+    """
+    What `pack` packed, after all tests.
+
+    Raises ValueError for bytes that are no executable, are damaged, or were made for another version or machine.
+    """
+    if not data.startswith(MAGIC):
+        raise ValueError("these bytes are no serialized xhlo executable")
+    if len(data) < _FIXED.size:
+        raise ValueError("the serialized executable is cut off")
+    _, number, digest, length = _FIXED.unpack_from(data)
+    if number != FORMAT:
+        raise ValueError(f"the serialized executable has format {number}; this version of xhlo reads format {FORMAT}")
+    payload = data[_FIXED.size :]
+    if digest != _digest(length, payload):
+        raise ValueError("the serialized executable is damaged or cut off: its checksum does not match")
+    header: dict[str, Any] = json.loads(payload[:length])
+    sections = dict(_sections(header["sections"], payload, length))
+    text = sections.pop("text", None)
+    source = None if text is None else Source(zlib.decompress(text).decode(), header["filename"])
+    return Serialized(header["target"], header, sections, source)
+
+
+def check_environment(stated: Mapping[str, str], here: Mapping[str, str]) -> None:
+    """Raises ValueError where an executable's environment differs from this one."""
+    for what, value in here.items():
+        there = stated.get(what)
+        if there != value:
+            raise ValueError(f"the executable was compiled for another {what}: {there}; here it is {value}")
+
+
+def load_executable(data: bytes) -> Executable:
+    """
+    The executable that `Executable.serialize` wrote.
+
+    Raises ValueError for bytes that are no executable, are damaged or were made for another version or machine, and
+    DiagnosticError where the program calls host functions that are not registered in this process.
+    """
+    from .registry import get_target
+
+    serialized = unpack(data)
+    target = get_target(serialized.target)
+    if target.load is None:
+        raise ValueError(f"executables of the target {target.name} are not serialized")
+    executable = target.load(serialized)
+    executable.source = serialized.source
+    return executable
+
+
+def _sections(lengths: dict[str, int], payload: bytes, start: int) -> Iterator[tuple[str, bytes]]:
+    for name, length in lengths.items():
+        yield name, payload[start : start + length]
+        start += length
+
+
+def _digest(length: int, payload: bytes) -> bytes:
+    return hashlib.sha256(struct.pack("<Q", length) + payload).digest()
