@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -25,8 +25,8 @@ DEVICE = "kernels"
 
 Mapping = Callable[[KernelMapper, Phase], bool]
 
-ROW_MAPPINGS: tuple[Mapping, ...] = ()
-"""Tried in order on a row kernel as a whole; one that none takes is cut into its operations."""
+RUN_MAPPINGS: tuple[Mapping, ...] = ()
+"""Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
 
 MAPPINGS: tuple[Mapping, ...] = (map_elementwise, map_reduction, map_serially)
 """Tried in order on each phase; the last takes any."""
@@ -40,11 +40,22 @@ def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
     rows = int(attribute.value.data) if isinstance(attribute, IntegerAttr) else 0
     mapper = KernelMapper(kernel, device, chip)
     absorbed = absorbed_fills(structured)
-    phases = phases_of(kernel, structured, absorbed, rows)
-    if not (phases and phases[0].rows and any(mapping(mapper, phases[0]) for mapping in ROW_MAPPINGS)):
-        for phase in phases_of(kernel, structured, absorbed, 0):
-            next(mapping for mapping in MAPPINGS if mapping(mapper, phase))
+    phases = phases_of(kernel, structured, absorbed)
+    while phases:
+        del phases[: _map_run(mapper, phases, rows)]
     _erase_mapped(kernel, old)
+
+
+def _map_run(mapper: KernelMapper, phases: Sequence[Phase], rows: int) -> int:
+    """Map the longest run of phases, from the first one on, that a mapping takes as a whole; its length."""
+    for count in range(len(phases), 1, -1):
+        run = phases[:count]
+        if all(phase.is_structured for phase in run):
+            whole = Phase(tuple(op for phase in run for op in phase.ops), phases[0].absorbed, rows)
+            if any(mapping(mapper, whole) for mapping in RUN_MAPPINGS):
+                return count
+    next(mapping for mapping in MAPPINGS if mapping(mapper, phases[0]))
+    return 1
 
 
 def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:

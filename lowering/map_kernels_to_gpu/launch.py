@@ -29,7 +29,7 @@ class Phase:
     """In order, with the fills that reductions absorbed."""
     absorbed: Absorbed
     rows: int = 0
-    """For a row kernel: how many leading loops the operations share."""
+    """For (a part of) a row kernel: how many leading loops the operations share."""
 
     @property
     def structured(self) -> list[Structured]:
@@ -160,13 +160,14 @@ class Launch:
                 op.detach()
                 op.erase()
         function, mapper = self.function, self.mapper
+        _erase_unused(self.block)
+        self._drop_unused_parameters()
         inputs = [argument.type for argument in self.block.args[: len(self.arguments)]]
         function.properties["function_type"] = FunctionType.from_lists(inputs, [])
         function.properties["known_block_size"] = i32_array(threads)
         function.properties["known_grid_size"] = i32_array(grid)
         if not all(isinstance(type_, MemRefType) for type_ in inputs):
             fail(function, "takes values that are not memrefs: map-kernels-to-gpu cannot launch it")
-        _erase_unused(self.block)
         mapper.device.body.block.add_op(function)
         launch = GpuLaunchFuncOp(
             mapper.device.sym_name.data,
@@ -177,6 +178,14 @@ class Launch:
         )
         launch.location = function.location
         mapper.kernel.body.block.insert_op_before(launch, mapper.end)
+
+    def _drop_unused_parameters(self) -> None:
+        """Buffers that the launch has no use for, such as those that its registers stand in for."""
+        for number in reversed(range(len(self.arguments))):
+            argument = self.block.args[number]
+            if not any(True for _ in argument.uses):
+                self.block.erase_arg(argument)
+                del self.arguments[number]
 
 
 UNUSED = (memref.ReinterpretCastOp, memref.SubviewOp, memref.LoadOp, memref.GetGlobalOp, memref.CastOp)
@@ -191,16 +200,14 @@ def _erase_unused(block: Block) -> None:
             op.erase()
 
 
-def phases_of(kernel: func.FuncOp, structured: Sequence[Operation], absorbed: Absorbed, rows: int) -> list[Phase]:
+def phases_of(kernel: func.FuncOp, structured: Sequence[Operation], absorbed: Absorbed) -> list[Phase]:
     """
     The kernel's operations with effects, cut into phases in order.
 
-    A row kernel (`rows` > 0) that is structured throughout is one phase; otherwise each operation is one, together
-    with the fills that it absorbed and with the operations that use scalars which it computes.
+    Each operation is one, together with the fills that it absorbed and with the operations that use scalars which it
+    computes.
     """
     effects = [op for op in kernel.body.block.ops if _has_effect(op, structured)]
-    if rows and all(op in structured for op in effects):
-        return [Phase(tuple(effects), absorbed, rows)]
     skipped = {fill for fills in absorbed.values() for fill in fills if fill is not None}
     groups: list[list[Operation]] = []
     where: dict[Operation, int] = {}
