@@ -1,0 +1,167 @@
+"""The host's part of a program of the gpu-level IR: buffers, control flow, launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from ...dialects.buffers import row_major
+from ...dialects.cpu import HostCallOp
+from ...dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
+from ...hlo_dialect.custom_calls.call import call_of
+from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import Array, constant_array
+from .evaluator import Evaluator, Maker, Step
+from .kernel import Kernel
+from .lanes import Dims, Frame, Lanes
+from .memory import Memory, View, scalar
+from .memref_ops import MAKERS, layout_of
+
+
+class HostProgram:
+    """
+    A module of the level after plan-buffers, ready to run its @main.
+
+    The memory of its constants stays; each run makes what else it needs.
+    """
+
+    def __init__(self, module: ModuleOp, entry: str = "main"):
+        self.functions: dict[str, FuncOp] = {}
+        self.kernels: dict[tuple[str, str], Kernel] = {}
+        self.constants: dict[str, View] = {}
+        for op in module.body.block.ops:
+            if isinstance(op, FuncOp):
+                self.functions[op.sym_name.data] = op
+            elif isinstance(op, memref.GlobalOp):
+                self.constants[op.sym_name.data] = _constant(op)
+            elif isinstance(op, GpuModuleOp):
+                self._add_kernels(op)
+        self.entry = self.functions[entry]
+        self._evaluator = Evaluator({**MAKERS, **self._makers()}, self.functions)
+
+    def _add_kernels(self, module: GpuModuleOp) -> None:
+        functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
+        for op in module.body.block.ops:
+            if isinstance(op, GpuFuncOp) and op.kernel is not None:
+                self.kernels[module.sym_name.data, op.sym_name.data] = Kernel(op, functions)
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """
+        Run @main on contiguous arrays; `inputs` are only read, `outputs` are written.
+
+        Raises SimtError for what no GPU defines.
+        """
+        types = self.entry.function_type.inputs.data
+        given = [*((array, True) for array in inputs), *((array, False) for array in outputs)]
+        arguments: list[View] = []
+        for place, type_ in enumerate(types):
+            shape, strides, dtype = layout_of(self.entry, type_)
+            if place < len(given):
+                array, constant = given[place]
+                memory = Memory.of(array.view(dtype), constant=constant)
+            else:
+                memory = Memory.fresh(int(np.prod(shape)) * dtype.itemsize)  # The arena.
+            arguments.append(View(memory, dtype, 0, shape, strides))
+        frame = Frame(Lanes("the host program", (1, 1, 1), (1, 1, 1), 0, 1))
+        with np.errstate(all="ignore"):
+            self._evaluator.code(self.entry.body.block).run(frame, arguments)
+
+    def _makers(self) -> dict[str, Maker]:
+        return {
+            "memref.alloc": _alloc,
+            "memref.dealloc": _nothing,
+            "memref.copy": _copy,
+            "memref.get_global": self._get_global,
+            "gpu.launch_func": self._launch,
+            "cpu.host_call": _host_call,
+        }
+
+    def _get_global(self, evaluator: Evaluator, op: memref.GetGlobalOp) -> Step:
+        name = op.name_.string_value()
+
+        def step(frame: Frame) -> None:
+            frame.env[op.memref] = self.constants[name]
+
+        return step
+
+    def _launch(self, evaluator: Evaluator, op: GpuLaunchFuncOp) -> Step:
+        name = op.kernel.root_reference.data, op.kernel.nested_references.data[0].data
+        kernel = self.kernels.get(name)
+        if kernel is None:
+            fail(op, f"launches @{'::@'.join(name)}, which is not there")
+
+        def step(frame: Frame) -> None:
+            grid, block = ([scalar(frame.env[value]) for value in values] for values in (op.grid, op.threads))
+            kernel.launch(op, _dims(grid), _dims(block), [frame.env[value] for value in op.arguments])
+
+        return step
+
+
+def _dims(values: Sequence[int]) -> Dims:
+    x, y, z = values
+    return x, y, z
+
+
+def _constant(op: memref.GlobalOp) -> View:
+    type_ = op.type
+    assert isinstance(type_, MemRefType)
+    shape, strides, dtype = layout_of(op, type_)
+    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        return View(Memory.fresh(int(np.prod(shape)) * dtype.itemsize), dtype, 0, shape, strides)
+    array = np.ascontiguousarray(np.broadcast_to(constant_array(op.initial_value), shape))
+    return View(Memory.of(array.view(dtype), constant=True), dtype, 0, shape, strides)
+
+
+def _alloc(evaluator: Evaluator, op: memref.AllocOp) -> Step:
+    shape, strides, dtype = layout_of(op, op.memref.type)
+
+    def step(frame: Frame) -> None:
+        memory = Memory.fresh(int(np.prod(shape)) * dtype.itemsize)
+        frame.env[op.memref] = View(memory, dtype, 0, shape, strides)
+
+    return step
+
+
+def _nothing(evaluator: Evaluator, op: Any) -> Step:
+    return lambda frame: None
+
+
+def _copy(evaluator: Evaluator, op: memref.CopyOp) -> Step:
+    def step(frame: Frame) -> None:
+        source, target = frame.env[op.source], frame.env[op.destination]
+        if target.memory.constant:
+            frame.fail(op, "writes to memory that is only read: an argument or a constant", frame.active())
+        target.array()[...] = source.array()
+
+    return step
+
+
+def _host_call(evaluator: Evaluator, op: HostCallOp) -> Step:
+    call = call_of(op.target.data, op.call.data, op.operands_as.data, op.results_as.data, op.location)
+    count = len(call.operands)
+
+    def step(frame: Frame) -> None:
+        target = REGISTRY.find(call.target)
+        if target is None:
+            fail(op, f"calls the target '{call.target}', which is not registered")
+        views = [frame.env[value] for value in op.operands]
+        types = (*call.operands, *call.results)
+        arrays = [_as_type(view, type_) for view, type_ in zip(views, types, strict=True)]
+        results = run_target(target, call, [array.copy() for array in arrays[:count]])
+        for array, value in zip(arrays[count:], results, strict=True):
+            array[...] = value
+
+    return step
+
+
+def _as_type(view: View, type_: Any) -> Array:
+    """The memory of a view as the array that a function of the host program is to see."""
+    if view.strides != row_major(view.shape):
+        raise AssertionError("a call of the host program takes buffers of identity layout")
+    return view.array().reshape(-1).view(type_.dtype).reshape(type_.shape)

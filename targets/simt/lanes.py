@@ -1,0 +1,104 @@
+"""
+The threads that run at once: as many blocks of a grid as fit, all their threads.
+
+A value of the program is an array whose last two axes are blocks and threads, each of full length or of length 1: what
+all threads of a block share has one element on the last axis, what does not depend on the block one on the axis
+before it. NumPy's broadcasting does the rest. The axes of a vector stand before them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.types import Array
+
+WARP = 32
+"""Threads of a warp."""
+
+Dims = tuple[int, int, int]
+
+
+class SimtError(DiagnosticError):
+    """What a kernel does that no GPU defines: a race, an access out of bounds, a barrier that some threads miss."""
+
+
+@dataclass
+class Lanes:
+    """The threads of some blocks of a launch. All numbers count x first."""
+
+    kernel: str
+    grid: Dims
+    block: Dims
+    first: int
+    """The first block of those that run."""
+    blocks: int
+
+    def __post_init__(self) -> None:
+        self.threads = math.prod(self.block)
+        self.rows: Array = np.arange(self.blocks, dtype=np.int64)[:, None]
+        """Of each block its place among those that run."""
+        self.columns: Array = np.arange(self.threads, dtype=np.int64)[None, :]
+        self.shape = (self.blocks, self.threads)
+        self.ids: Array = (self.rows + self.first) * self.threads + self.columns
+        """Of each thread its number in the launch."""
+        self.epoch: Array = np.zeros((self.blocks, 1), np.int32)
+        """How many barriers each block has passed."""
+
+    def thread_id(self, dimension: int) -> Array:
+        return self.columns // math.prod(self.block[:dimension]) % self.block[dimension]
+
+    def block_id(self, dimension: int) -> Array:
+        return (self.rows + self.first) // math.prod(self.grid[:dimension]) % self.grid[dimension]
+
+    def place(self, row: int, column: int) -> str:
+        """`block (0, 0, 0), thread (1, 0, 0)`"""
+        return self.named((self.first + row) * self.threads + column)
+
+    def named(self, number: int) -> str:
+        """The thread of that number in the launch."""
+        block, thread = divmod(int(number), self.threads)
+        return f"block {_position(block, self.grid)}, thread {_position(thread, self.block)}"
+
+
+def _position(number: int, sizes: Dims) -> Dims:
+    x, y, _ = sizes
+    return number % x, number // x % y, number // (x * y)
+
+
+@dataclass
+class Frame:
+    """A run of a function: its values, and which threads take part."""
+
+    lanes: Lanes
+    env: dict[SSAValue, Any] = field(default_factory=dict[SSAValue, Any])
+    mask: Array | None = None
+    """None: all of them."""
+
+    def active(self) -> Array:
+        """Whether each thread takes part."""
+        if self.mask is None:
+            return np.ones(self.lanes.shape, np.bool_)
+        return np.broadcast_to(self.mask, self.lanes.shape)
+
+    def only_active(self, condition: Array) -> Array:
+        return condition if self.mask is None else condition & self.mask
+
+    def fail(self, op: Operation, what: str, bad: Array) -> NoReturn:
+        """Report what the first of the threads `bad` does wrong."""
+        row, column = np.argwhere(np.broadcast_to(bad, self.lanes.shape))[0]
+        self.fail_at(op, what, self.lanes.place(int(row), int(column)))
+
+    def fail_at(self, op: Operation, what: str, where: str) -> NoReturn:
+        message = f"'{op.name}' op {what}, in {where} of kernel @{self.lanes.kernel}"
+        raise SimtError(Diagnostic("error", message, op.location))
+
+
+def element(array: Array, row: int, column: int) -> Any:
+    """A thread's element of a value that may be the same for many."""
+    return array[..., min(row, array.shape[-2] - 1), min(column, array.shape[-1] - 1)]

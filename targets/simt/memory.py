@@ -1,0 +1,205 @@
+"""Memory of the machine, views of it, and checked accesses to it by many threads at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ...hlo_dialect.types import Array
+from .lanes import Frame
+from .races import Access, Shadow
+
+POISON = 0xCB
+"""The bytes of memory that nothing was written to: large negative numbers in any type."""
+
+
+class Memory:
+    """Bytes of one allocation, or one for each block or thread that runs, one after the other."""
+
+    def __init__(self, data: Array, *, constant: bool = False):
+        self.data = data
+        self.constant = constant
+        self._flat: dict[Any, Array] = {}
+
+    def flat(self, dtype: np.dtype[Any]) -> Array:
+        """All of it as elements of a type."""
+        found = self._flat.get(dtype)
+        if found is None:
+            whole = self.data.size // dtype.itemsize * dtype.itemsize
+            found = self._flat[dtype] = self.data[:whole].view(dtype)
+        return found
+
+    @staticmethod
+    def fresh(nbytes: int) -> Memory:
+        return Memory(np.full(nbytes, POISON, np.uint8))
+
+    @staticmethod
+    def of(array: Array, *, constant: bool = False) -> Memory:
+        """The memory of a contiguous array."""
+        return Memory(array.reshape(-1).view(np.uint8), constant=constant)
+
+
+@dataclass
+class View:
+    """A memref: elements of a type at `offset + sum(index * stride)` of a memory."""
+
+    memory: Memory
+    dtype: np.dtype[Any]
+    offset: Any
+    """In elements; an int, or an array for each thread."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    shadow: Shadow | None = None
+    base: Any = 0
+    """Where the buffer begins that this is a view of: what the offset of a reinterpret_cast counts from."""
+    flat: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.flat = self.memory.flat(self.dtype)
+
+    def moved(self, offset: Any, shape: Sequence[int], strides: Sequence[int]) -> View:
+        return replace(self, offset=offset, shape=tuple(shape), strides=tuple(strides))
+
+    def array(self) -> Array:
+        """The elements as an array that shares the memory; of a view with one offset for all."""
+        steps = tuple(stride * self.dtype.itemsize for stride in self.strides)
+        start = self.flat[scalar(self.offset) :]
+        return np.lib.stride_tricks.as_strided(start, self.shape, steps)
+
+
+def scalar(value: Any) -> int:
+    """The one number that a value is for all threads."""
+    return int(value) if isinstance(value, int) else int(value.reshape(-1)[0])
+
+
+def locate(
+    frame: Frame, op: Operation, view: View, indices: Sequence[Array], verb: str, run: int = 1
+) -> tuple[Any, Array | None]:
+    """
+    The elements that threads access, and the threads that may: None for all.
+
+    `run` elements follow each other along the last dimension. Raises SimtError for an index out of bounds; what masked
+    threads would access is put somewhere inside.
+    """
+    place: Any = view.offset
+    inside: Array | None = None
+    for dim, (index, extent, stride) in enumerate(zip(indices, view.shape, view.strides, strict=True)):
+        limit = extent - run + 1 if dim == len(view.shape) - 1 else extent
+        good = (index >= 0) & (index < limit)
+        if not good.all():
+            bad = frame.only_active(~good)
+            if bad.any():
+                _out_of_bounds(frame, op, index, dim, limit + run - 1, verb, bad, run)
+            inside = good if inside is None else inside & good
+        place = place + index * stride if stride != 1 else place + index
+    if isinstance(place, int):
+        place = np.full((1, 1), place, np.int64)
+    good = (place >= 0) & (place <= view.flat.size - run)
+    if not good.all():
+        bad = frame.only_active(~good)
+        if inside is not None:
+            bad &= inside
+        if bad.any():
+            frame.fail(op, f"{verb} outside of the memory that its memref is a view of", bad)
+        inside = good if inside is None else inside & good
+    if inside is None:
+        return place, frame.mask
+    return np.where(inside, place, 0), frame.only_active(inside)
+
+
+def _out_of_bounds(
+    frame: Frame, op: Operation, index: Array, dim: int, extent: int, verb: str, bad: Array, run: int
+) -> NoReturn:
+    row, column = (int(n) for n in np.argwhere(np.broadcast_to(bad, frame.lanes.shape))[0])
+    at = int(np.broadcast_to(index, frame.lanes.shape)[row, column])
+    which = f"element {at}" if run == 1 else f"elements {at} to {at + run - 1}"
+    what = f"{verb} out of bounds: {which} of dimension {dim}, which has {extent}"
+    frame.fail_at(op, what, frame.lanes.place(row, column))
+
+
+def load(frame: Frame, op: Operation, view: View, indices: Sequence[Array]) -> Array:
+    """An element for each thread."""
+    place, mask = locate(frame, op, view, indices, "reads")
+    note_read(frame, op, view, place, mask)
+    if view.flat.size == 0:  # Of masked threads only.
+        return np.zeros((1, 1), view.dtype)
+    return view.flat[place]
+
+
+def store(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array) -> None:
+    """Write an element for each thread that takes part."""
+    place, mask = locate(frame, op, view, indices, "writes")
+    put(frame, op, view, place, mask, value)
+
+
+def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], count: int) -> Array:
+    """`count` elements in a row for each thread."""
+    place, mask = locate(frame, op, view, indices, "reads", count)
+    places = place + np.arange(count)[:, None, None]
+    note_read(frame, op, view, places, mask)
+    if view.flat.size == 0:
+        return np.zeros((count, 1, 1), view.dtype)
+    return view.flat[places]
+
+
+def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array) -> None:
+    """Write elements in a row for each thread that takes part."""
+    count = value.shape[0]
+    place, mask = locate(frame, op, view, indices, "writes", count)
+    put(frame, op, view, place + np.arange(count)[:, None, None], mask, value)
+
+
+def _spread(frame: Frame, places: Array, mask: Array | None, *values: Array) -> tuple[Array, ...]:
+    """Arrays over elements and threads, flat; those of the threads that take part."""
+    shape = np.broadcast_shapes(places.shape, frame.lanes.shape)
+    whole = [np.broadcast_to(array, shape) for array in (places, *values)]
+    if mask is None:
+        return tuple(array.reshape(-1) for array in whole)
+    chosen = np.broadcast_to(mask, shape)
+    return tuple(array[chosen] for array in whole)
+
+
+def access_of(frame: Frame, op: Operation, shadow: Shadow, itemsize: int, places: Array, mask: Array | None) -> Access:
+    """The cells of a shadow that threads access."""
+    lanes = frame.lanes
+    cells, threads, epochs = _spread(frame, places, mask, lanes.ids, lanes.epoch)
+    ratio = itemsize // shadow.unit
+    cells = cells * ratio - shadow.start // shadow.unit
+    if ratio > 1:
+        cells = (cells[:, None] + np.arange(ratio)).reshape(-1)
+        threads, epochs = np.repeat(threads, ratio), np.repeat(epochs, ratio)
+    return Access(frame, op, cells, threads, epochs)
+
+
+def note_read(frame: Frame, op: Operation, view: View, places: Array, mask: Array | None) -> None:
+    shadow = view.shadow
+    if shadow is not None and shadow.reads:
+        shadow.read(access_of(frame, op, shadow, view.dtype.itemsize, places, mask))
+
+
+def put(frame: Frame, op: Operation, view: View, places: Array, mask: Array | None, value: Array) -> None:
+    """Write values to elements. Raises SimtError for a race, and for constants."""
+    if view.memory.constant:
+        frame.fail(op, "writes to memory that is only read: an argument or a constant", frame.active())
+    flat, shadow = view.flat, view.shadow
+    at, values = _spread(frame, places, mask, value)
+    if shadow is None:
+        flat[at] = values
+        return
+    bits = np.dtype(f"u{view.dtype.itemsize}")
+    mine = np.ascontiguousarray(values).view(bits)
+    held = view.memory.flat(bits)
+    ratio = view.dtype.itemsize // shadow.unit
+    access = access_of(frame, op, shadow, view.dtype.itemsize, places, mask)
+    overwritten = shadow.write(access, np.repeat(held[at] == mine, ratio))
+    flat[at] = values
+    if overwritten.any():
+        lost = overwritten.reshape(-1, ratio).any(axis=1) & (held[at] != mine)
+        if lost.any():
+            thread = int(access.threads[np.flatnonzero(lost)[0] * ratio])
+            what = "writes what another thread writes at the same time, another value"
+            frame.fail_at(op, what, frame.lanes.named(thread))

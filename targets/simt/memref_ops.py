@@ -1,0 +1,326 @@
+"""Operations on memory: memref, and the loads, stores and rearrangements of vector."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import memref, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.buffers import row_major
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import Array
+from .evaluator import Evaluator, Maker, Step
+from .lanes import Frame
+from .memory import Memory, View, load, load_run, scalar, store, store_run
+from .races import Shadow
+from .scalars import PLAIN, element_dtype
+
+PRIVATE_REDUCTIONS = {
+    "add": "arith.addf",
+    "mul": "arith.mulf",
+    "maximumf": "arith.maximumf",
+    "minimumf": "arith.minimumf",
+    "maxnumf": "arith.maxnumf",
+    "minnumf": "arith.minnumf",
+    "maxsi": "arith.maxsi",
+    "minsi": "arith.minsi",
+    "maxui": "arith.maxui",
+    "minui": "arith.minui",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+}
+"""The combiner of each kind of vector.reduction."""
+
+
+def layout_of(op: Operation, type_: Attribute) -> tuple[tuple[int, ...], tuple[int, ...], np.dtype[Any]]:
+    """Shape, strides and dtype of a memref of identity layout."""
+    assert isinstance(type_, MemRefType)
+    shape = type_.get_shape()
+    if any(size < 0 for size in shape):
+        fail(op, "has a memref of unknown size; the SIMT interpreter needs static shapes")
+    return shape, row_major(shape), element_dtype(op, type_)
+
+
+def _load(evaluator: Evaluator, op: memref.LoadOp) -> Step:
+    source, indices, result = op.memref, tuple(op.indices), op.res
+
+    def step(frame: Frame) -> None:
+        env = frame.env
+        env[result] = load(frame, op, env[source], [env[index] for index in indices])
+
+    return step
+
+
+def _store(evaluator: Evaluator, op: memref.StoreOp) -> Step:
+    value, target, indices = op.value, op.memref, tuple(op.indices)
+
+    def step(frame: Frame) -> None:
+        env = frame.env
+        store(frame, op, env[target], [env[index] for index in indices], env[value])
+
+    return step
+
+
+def _vector_load(evaluator: Evaluator, op: vector.LoadOp) -> Step:
+    count = _length(op, op.result.type)
+
+    def step(frame: Frame) -> None:
+        env = frame.env
+        env[op.result] = load_run(frame, op, env[op.base], [env[index] for index in op.indices], count)
+
+    return step
+
+
+def _vector_store(evaluator: Evaluator, op: vector.StoreOp) -> Step:
+    _length(op, op.vector.type)
+
+    def step(frame: Frame) -> None:
+        env = frame.env
+        store_run(frame, op, env[op.base], [env[index] for index in op.indices], env[op.vector])
+
+    return step
+
+
+def _length(op: Operation, type_: Attribute) -> int:
+    assert isinstance(type_, VectorType)
+    if len(type_.get_shape()) != 1:
+        fail(op, f"accesses memory as {type_}; the SIMT interpreter does so in vectors of one dimension")
+    return type_.get_shape()[0]
+
+
+def _mixed(static: Iterable[int], dynamic: Sequence[SSAValue]) -> list[int | SSAValue]:
+    left = iter(dynamic)
+    return [next(left) if number == DYNAMIC_INDEX else number for number in static]
+
+
+def _numbers(frame: Frame, mixed: Sequence[int | SSAValue]) -> list[Any]:
+    """Numbers that may differ between threads: ints where they do not."""
+    values = [number if isinstance(number, int) else frame.env[number] for number in mixed]
+    return [value if isinstance(value, int) or value.size > 1 else scalar(value) for value in values]
+
+
+def _known(op: Operation, numbers: Sequence[Any]) -> list[int]:
+    if not all(isinstance(number, int) for number in numbers):
+        fail(op, "has sizes or strides that differ between threads")
+    return list(numbers)
+
+
+def _reinterpret_cast(evaluator: Evaluator, op: memref.ReinterpretCastOp) -> Step:
+    offsets = _mixed(op.static_offsets.get_values(), op.offsets)
+    sizes = _mixed(op.static_sizes.get_values(), op.sizes)
+    strides = _mixed(op.static_strides.get_values(), op.strides)
+
+    def step(frame: Frame) -> None:
+        view: View = frame.env[op.source]
+        # The offset counts from the start of the allocation.
+        (offset,) = _numbers(frame, offsets)
+        shape, steps = _known(op, _numbers(frame, sizes)), _known(op, _numbers(frame, strides))
+        frame.env[op.result] = view.moved(view.base + offset, shape, steps)
+
+    return step
+
+
+def _subview(evaluator: Evaluator, op: memref.SubviewOp) -> Step:
+    offsets = _mixed(op.static_offsets.get_values(), op.offsets)
+    sizes = _mixed(op.static_sizes.get_values(), op.sizes)
+    strides = _mixed(op.static_strides.get_values(), op.strides)
+
+    def step(frame: Frame) -> None:
+        view: View = frame.env[op.source]
+        shape, steps = _known(op, _numbers(frame, sizes)), _known(op, _numbers(frame, strides))
+        offset = view.offset
+        for number, stride in zip(_numbers(frame, offsets), view.strides, strict=True):
+            offset = offset + number * stride
+        steps = [step * stride for step, stride in zip(steps, view.strides, strict=True)]
+        type_ = op.result.type
+        assert isinstance(type_, MemRefType)
+        kept = _kept_dimensions(shape, type_.get_shape())
+        frame.env[op.result] = view.moved(offset, [shape[d] for d in kept], [steps[d] for d in kept])
+
+    return step
+
+
+def _kept_dimensions(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The dimensions of a subview that its type keeps: it may drop some of size 1."""
+    kept: list[int] = []
+    for dim, size in enumerate(shape):
+        left = len(shape) - dim
+        missing = len(wanted) - len(kept)
+        if missing and (left == missing or (wanted[len(kept)] in (size, DYNAMIC_INDEX) and (size != 1 or missing))):
+            kept.append(dim)
+    return kept
+
+
+def _cast(evaluator: Evaluator, op: Operation) -> Step:
+    source, result = op.operands[0], op.results[0]
+
+    def step(frame: Frame) -> None:
+        frame.env[result] = frame.env[source]
+
+    return step
+
+
+def _reshape(evaluator: Evaluator, op: Operation) -> Step:
+    shape, strides, _ = layout_of(op, op.results[0].type)
+    source, result = op.operands[0], op.results[0]
+
+    def step(frame: Frame) -> None:
+        view: View = frame.env[source]
+        if view.strides != row_major(view.shape):
+            fail(op, "reshapes a memref that is not of identity layout; the SIMT interpreter does not")
+        frame.env[result] = view.moved(view.offset, shape, strides)
+
+    return step
+
+
+def _view(evaluator: Evaluator, op: memref.ViewOp) -> Step:
+    shape, strides, dtype = layout_of(op, op.results[0].type)
+    source, shift = op.operands[0], op.operands[1]
+
+    def step(frame: Frame) -> None:
+        view: View = frame.env[source]
+        at = (view.offset + frame.env[shift]) * view.dtype.itemsize
+        if (at % dtype.itemsize != 0).any():
+            frame.fail(op, f"is not aligned to elements of {dtype.itemsize} bytes", frame.active())
+        at = at // dtype.itemsize
+        frame.env[op.results[0]] = View(view.memory, dtype, at, shape, strides, view.shadow, at)
+
+    return step
+
+
+def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
+    shape, strides, dtype = layout_of(op, op.memref.type)
+    count = max(1, math.prod(shape))
+
+    def step(frame: Frame) -> None:
+        lanes = frame.lanes
+        memory = Memory.fresh(lanes.blocks * lanes.threads * count * dtype.itemsize)
+        start = (lanes.rows * lanes.threads + lanes.columns) * count
+        shadow = Shadow(0, memory.data.size, dtype.itemsize, reads=True, initialized=False)
+        frame.env[op.memref] = View(memory, dtype, start, shape, strides, shadow, start)
+
+    return step
+
+
+def _dim(evaluator: Evaluator, op: memref.DimOp) -> Step:
+    def step(frame: Frame) -> None:
+        size = frame.env[op.source].shape[scalar(frame.env[op.index])]
+        frame.env[op.result] = np.full((1, 1), size, np.int64)
+
+    return step
+
+
+# -- vectors --------------------------------------------------------------------------------------------------------
+
+
+def _broadcast(evaluator: Evaluator, op: vector.BroadcastOp) -> Step:
+    type_ = op.vector.type
+    assert isinstance(type_, VectorType)
+    shape = type_.get_shape()
+
+    def step(frame: Frame) -> None:
+        source: Array = frame.env[op.source]
+        frame.env[op.vector] = np.broadcast_to(source, (*shape, *source.shape[-2:]))
+
+    return step
+
+
+def _positions(frame: Frame, mixed: Sequence[int | SSAValue], op: Operation) -> list[int]:
+    return _known(op, _numbers(frame, mixed))
+
+
+def _extract(evaluator: Evaluator, op: vector.ExtractOp) -> Step:
+    mixed = _mixed(op.static_position.get_values(), op.dynamic_position)
+
+    def step(frame: Frame) -> None:
+        frame.env[op.result] = frame.env[op.vector][tuple(_positions(frame, mixed, op))]
+
+    return step
+
+
+def _insert(evaluator: Evaluator, op: vector.InsertOp) -> Step:
+    mixed = _mixed(op.static_position.get_values(), op.dynamic_position)
+
+    def step(frame: Frame) -> None:
+        source, dest = frame.env[op.source], frame.env[op.dest]
+        lanes = np.broadcast_shapes(source.shape[-2:], dest.shape[-2:])
+        result = np.broadcast_to(dest, (*dest.shape[:-2], *lanes)).copy()
+        result[tuple(_positions(frame, mixed, op))] = source
+        frame.env[op.result] = result
+
+    return step
+
+
+def _shuffle(evaluator: Evaluator, op: vector.ShuffleOp) -> Step:
+    chosen = [int(place) for place in op.mask.get_values()]
+
+    def step(frame: Frame) -> None:
+        left, right = frame.env[op.v1], frame.env[op.v2]
+        lanes = np.broadcast_shapes(left.shape[-2:], right.shape[-2:])
+        both = [np.broadcast_to(x, (*x.shape[:-2], *lanes)) for x in (left, right)]
+        frame.env[op.result] = np.concatenate(both)[chosen]
+
+    return step
+
+
+def _fma(evaluator: Evaluator, op: vector.FMAOp) -> Step:
+    def step(frame: Frame) -> None:
+        frame.env[op.res] = PLAIN["math.fma"](*(frame.env[value] for value in (op.lhs, op.rhs, op.acc)))
+
+    return step
+
+
+def _reduction(evaluator: Evaluator, op: vector.ReductionOp) -> Step:
+    kind: str = op.kind.data.value
+    combine = PLAIN[PRIVATE_REDUCTIONS[kind]]
+
+    def step(frame: Frame) -> None:
+        values: Array = frame.env[op.vector]
+        result = values[0] if op.acc is None else combine(frame.env[op.acc], values[0])
+        for value in values[1:]:
+            result = combine(result, value)
+        frame.env[op.dest] = result
+
+    return step
+
+
+def _bitcast(evaluator: Evaluator, op: vector.BitcastOp) -> Step:
+    dtype = element_dtype(op, op.results[0].type)
+    source, result = op.operands[0], op.results[0]
+
+    def step(frame: Frame) -> None:
+        inner = np.moveaxis(frame.env[source], -3, -1)
+        frame.env[result] = np.moveaxis(np.ascontiguousarray(inner).view(dtype), -1, -3)
+
+    return step
+
+
+MAKERS: dict[str, Maker] = {
+    "memref.load": _load,
+    "memref.store": _store,
+    "memref.reinterpret_cast": _reinterpret_cast,
+    "memref.subview": _subview,
+    "memref.cast": _cast,
+    "memref.memory_space_cast": _cast,
+    "memref.assume_alignment": _cast,
+    "memref.collapse_shape": _reshape,
+    "memref.expand_shape": _reshape,
+    "memref.view": _view,
+    "memref.alloca": _alloca,
+    "memref.dim": _dim,
+    "vector.load": _vector_load,
+    "vector.store": _vector_store,
+    "vector.broadcast": _broadcast,
+    "vector.extract": _extract,
+    "vector.insert": _insert,
+    "vector.shuffle": _shuffle,
+    "vector.fma": _fma,
+    "vector.reduction": _reduction,
+    "vector.bitcast": _bitcast,
+}

@@ -1,0 +1,70 @@
+"""Programs mapped to the GPU and run by the SIMT interpreter, against the reference; and device functions by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from conformance import difference
+
+from xhlo.dialects.gpu_ops import GpuFuncOp
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+from xhlo.passes import pipelines
+from xhlo.targets.compile import run_passes
+from xhlo.targets.cpu.build import entry_types
+from xhlo.targets.simt.host import HostProgram
+from xhlo.targets.simt.kernel import run_kernel
+
+
+def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any, Any]:
+    """The module of the gpu-level IR, and the arrays at its entry: arguments, results."""
+    ctx = make_context()
+    module = parse_module(text, "test.mlir", ctx)
+    run_passes(ctx, module, pipelines.FRONT, verify=True)
+    types = entry_types(module)
+    run_passes(ctx, module, pipelines.FUSE if fuse else pipelines.FUSE_NONE, verify=True)
+    specs = (*pipelines.LOWER_LINALG, "bufferize", "convert-linalg-ext-to-scf")
+    run_passes(ctx, module, (*specs, f"map-kernels-to-gpu{{chip={chip}}}", "plan-buffers"), verify=True)
+    return module, types
+
+
+def run_on_simt(text: str, inputs: Sequence[Any], *, chip: str = "sm_90", fuse: bool = True) -> tuple[np.ndarray, ...]:
+    """@main's results. Raises SimtError for races, accesses out of bounds and the like."""
+    module, (arguments, results) = gpu_level(text, chip=chip, fuse=fuse)
+    arrays = [np.ascontiguousarray(array).reshape(t.shape) for array, t in zip(inputs, arguments, strict=True)]
+    outputs = [np.zeros(t.shape, t.dtype) for t in results]
+    HostProgram(module).run(arrays, outputs)
+    return tuple(outputs)
+
+
+def check_on_simt(
+    text: str, inputs: Sequence[Any], *, chip: str = "sm_90", rtol: float | None = None, fuse: bool = True
+) -> None:
+    """
+    The program computes on the SIMT interpreter what the reference does.
+
+    Floats may differ by `rtol`, relative to the array's root mean square (by default f32 1e-4, f64 1e-9, ..).
+    """
+    arrays = [np.asarray(array) for array in inputs]
+    want = evaluate(parse_module(text, "test.mlir", make_context()), arrays)
+    got = run_on_simt(text, arrays, chip=chip, fuse=fuse)
+    pairs = enumerate(zip(got, want, strict=True))
+    found = {i: difference(actual, np.asarray(expected), rtol, False) for i, (actual, expected) in pairs}
+    wrong = {i: message for i, message in found.items() if message}
+    assert not wrong, wrong
+
+
+def device_function(text: str, name: str | None = None) -> GpuFuncOp:
+    """The gpu.func of a module of the gpu-level IR, given as text."""
+    module = parse_module(text, "kernel.mlir", make_context())
+    module.verify()
+    found = [op for op in module.walk() if isinstance(op, GpuFuncOp) and name in (None, op.sym_name.data)]
+    return found[0]
+
+
+def run_device_function(text: str, *buffers: np.ndarray) -> None:
+    """Run the only gpu.func of a text on arrays, which it writes to."""
+    run_kernel(device_function(text), buffers)
