@@ -118,7 +118,7 @@ class GpuFuncOp(IRDLOperation):
     @property
     def workgroup_buffers(self) -> tuple[SSAValue, ...]:
         """The entry block's arguments that are memory of the block."""
-        return tuple(self.body.block.args[len(self.function_type.inputs) :])
+        return tuple(self.body.blocks[0].args[len(self.function_type.inputs) :])
 
     def add_workgroup_buffer(self, type_: MemRefType[Any]) -> SSAValue:
         """A new buffer that the threads of a block share; its type is to be in the workgroup address space."""

@@ -4,6 +4,7 @@ Operations of the llvm dialect that xDSL lacks, and two of its own in a form tha
 Facts that LLVM keeps as metadata travel as plain attributes:
 
 - `access_groups = array<i64: 0>` on llvm.load, llvm.store and intrinsic calls: the parallel loops they belong to;
+- `range = array<i32: 0, 256>` on a call of an intrinsic: its result is at least the first and less than the second;
 - `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop; `unroll = 0`
   unrolls it wholly, `unroll = 1` not at all.
 """
@@ -38,6 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 
 ACCESS_GROUPS = "access_groups"
 LOOP = "loop"
+RANGE = "range"
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ The first line of the class's docstring is what `hlo-opt --help` prints.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,9 +40,13 @@ class HloPass(ModulePass):
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}
         dialects = tuple(name[:-1] for name in self.illegal if name.endswith(".*"))
-        for op in operations_in(module):
+        for op in (op for part in self.parts(module) for op in operations_in(part)):
             if op.name in names or (dialects and op.name.startswith(dialects)):
                 raise self.unsupported(op)
+
+    def parts(self, module: ModuleOp) -> Sequence[Operation]:
+        """What of a module the pass works on, all that is checked for `illegal` operations."""
+        return (module,)
 
     def unsupported(self, op: Operation) -> Exception:
         """The error for an operation that the pass cannot take away."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, func, scf
+from xdsl.dialects import arith, cf, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from .device_parts import lowered_functions, lowered_parts
 from .loop_unrolling import UNROLL, mark_small_loops
 
 LOOP_ATTRIBUTES = ("xhlo.parallel", "xhlo.vectorize", UNROLL)
@@ -43,19 +44,22 @@ class ConvertLoopsToCfPass(HloPass):
     Before: `scf.for %i = %lo to %hi step %s iter_args(%a = %init) { .. yield %b } {xhlo.parallel}`
     After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)
             ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
-    Leaves: no scf. What a loop says of itself (xhlo.parallel, xhlo.unroll, xhlo.vectorize) stands on the branch that
-    closes it; small loops of known bounds are marked to be unrolled (see loop_unrolling.py).
+    Assumes: nothing. In a module with a gpu.module only the functions of the device are converted.
+    Leaves: no scf in what it converts. What a loop says of itself (xhlo.parallel, xhlo.unroll, xhlo.vectorize) stands
+    on the branch that closes it; small loops of known bounds are marked to be unrolled (see loop_unrolling.py).
     """
 
     name = "convert-loops-to-cf"
     illegal = ("scf.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for op in module.body.block.ops:
-            if isinstance(op, func.FuncOp):
-                for block in list(op.body.blocks):
-                    mark_small_loops(block)
-                    lower_block(block)
+        for function in lowered_functions(module):
+            for block in list(function.body.blocks):
+                mark_small_loops(block)
+                lower_block(block)
+
+    def parts(self, module: ModuleOp) -> Sequence[Operation]:
+        return lowered_parts(module)
 
 
 def lower_block(block: Block) -> Block:

@@ -19,9 +19,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from ..dialects.gpu_ops import GpuModuleOp
 from ..dialects.scalar import Scalar
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
+from ..lowering.device_parts import lowered_parts
 from .math_functions import exponential, trigonometric
 
 Body = Callable[..., Scalar]
@@ -46,14 +48,14 @@ BODIES: dict[type[Operation], tuple[tuple[type[Attribute], ...], Body]] = {
 }
 
 
-def _body_of(op: Operation) -> tuple[str, Body] | None:
+def _body_of(op: Operation, device: bool) -> tuple[str, Body] | None:
     """The name and body of the function that replaces `op`, if it is one to replace."""
     found = BODIES.get(type(op))
     if found is not None:
         types, body = found
         element = op.results[0].type
         return (f"{op.name.split('.')[1]}_{element}", body) if isinstance(element, types) else None
-    if isinstance(op, arith.TruncFOp) and isinstance(op.results[0].type, BFloat16Type):
+    if isinstance(op, arith.TruncFOp) and isinstance(op.results[0].type, BFloat16Type) and not device:
         source = op.operands[0].type
         wide = isinstance(source, Float64Type)
         body = exponential.round_double_to_bf16 if wide else exponential.round_to_bf16
@@ -86,9 +88,14 @@ class ExpandMathPass(HloPass):
     name = "expand-math"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        for part in lowered_parts(module):
+            self._expand(part)
+
+    def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
         defined: dict[str, func.FuncOp] = {}
-        for op in operations_in(module):
-            found = _body_of(op)
+        device = isinstance(part, GpuModuleOp)
+        for op in operations_in(part):
+            found = _body_of(op, device)
             if found is None:
                 continue
             name, body = f"xhlo_math_{found[0]}", found[1]
@@ -100,4 +107,4 @@ class ExpandMathPass(HloPass):
             op.results[0].replace_all_uses_with(call.results[0])
             op.detach()
             op.erase()
-        module.body.block.add_ops(defined.values())
+        part.body.block.add_ops(defined.values())

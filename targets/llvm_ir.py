@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects import nvvm
 from ..dialects.cpu import SHARED
+from ..dialects.gpu_ops import GpuModuleOp
+from ..dialects.nvvm import SHARED_SPACE
 from ..hlo_dialect.diagnostics import fail
 from .llvm_literals import global_data, global_initializer, symbol
 from .llvm_metadata import Metadata
@@ -40,7 +43,7 @@ def emit_llvm_ir(
     attributes where given; without them the text is independent of the machine.
     Raises DiagnosticError for operations outside of the llvm dialect.
     """
-    return ModuleWriter(module, triple, cpu, features).text()
+    return ModuleWriter([module], triple, cpu, features).text()
 
 
 @dataclass(frozen=True)
@@ -60,23 +63,42 @@ class Units:
 
 def emit_units(module: ModuleOp) -> Units:
     """The same in parts. Raises DiagnosticError for operations outside of the llvm dialect."""
-    writer = ModuleWriter(module, None, None, None, in_parts=True)
+    writer = ModuleWriter([module], None, None, None, in_parts=True)
     for op in module.body.block.ops:
         if isinstance(op, llvm.FuncOp) and SHARED in op.attributes:
             writer.set_apart(op)
     return Units(writer.text(), writer.apart, writer.data)
 
 
+def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:
+    """
+    The functions of the device as LLVM IR, those of all gpu.modules in one text: what NVPTX compiles.
+
+    Kernels have the calling convention `ptx_kernel` and say what sizes of blocks they are launched with.
+    Raises DiagnosticError for operations outside of the llvm dialect, and for a module without a gpu.module.
+    """
+    devices = [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]
+    if not devices:
+        fail(module, "has no gpu.module: there are no functions of the device")
+    return ModuleWriter(devices, triple, None, None).text()
+
+
 class ModuleWriter:
     """Writes globals, functions, declarations of the intrinsics used, attribute groups and metadata."""
 
     def __init__(
-        self, module: ModuleOp, triple: str | None, cpu: str | None, features: str | None, in_parts: bool = False
+        self,
+        modules: Sequence[ModuleOp | GpuModuleOp],
+        triple: str | None,
+        cpu: str | None,
+        features: str | None,
+        in_parts: bool = False,
     ):
-        self.module = module
+        self.modules = modules
         self.in_parts = in_parts
         self.triple = triple
-        self.target = _target_attributes(cpu, features)
+        device = any(isinstance(module, GpuModuleOp) for module in modules)
+        self.target = "" if device else _target_attributes(cpu, features)
         self.lines: list[str] = []
         self.metadata = Metadata()
         self.intrinsics: dict[str, str] = {}
@@ -91,7 +113,7 @@ class ModuleWriter:
     def text(self) -> str:
         if self.triple is not None:
             self.lines.append(f'target triple = "{self.triple}"')
-        for op in self.module.body.block.ops:
+        for op in (op for module in self.modules for op in module.body.block.ops):
             if isinstance(op, llvm.FuncOp):
                 FunctionWriter(self, op).write()
             elif isinstance(op, llvm.GlobalOp):
@@ -102,7 +124,7 @@ class ModuleWriter:
 
     def set_apart(self, op: llvm.FuncOp) -> None:
         """Give a function a text of its own, and a symbol that follows from it."""
-        alone = ModuleWriter(self.module, None, None, None)
+        alone = ModuleWriter(self.modules, None, None, None)
         name = op.sym_name.data
         alone._symbols[name] = _UNNAMED
         FunctionWriter(alone, op).write()
@@ -127,7 +149,8 @@ class ModuleWriter:
         lines = self.lines
         lines += [""] * bool(self.intrinsics)
         lines += self.intrinsics.values()
-        lines += ["", f"attributes #0 = {{ {self.target} }}"]
+        if self.target:
+            lines += ["", f"attributes #0 = {{ {self.target} }}"]
         lines += self.metadata.lines()
         return "\n".join(lines) + "\n"
 
@@ -140,10 +163,13 @@ class ModuleWriter:
             self.lines.append(f"@{symbol(name)} = external constant [{len(data)} x i8]{align}")
             return
         kind = "constant" if op.constant is not None else "global"
+        space = op.addr_space.value.data
+        kind = f"addrspace({space}) {kind}" if space else kind
         unnamed = "unnamed_addr " if op.constant is not None else ""
         linkage = op.linkage.linkage.data
         linkage = "" if linkage == "external" else linkage + " "
-        initial = global_initializer(op, data)
+        # Shared memory cannot have an initial value.
+        initial = f"{type_text(op.global_type)} undef" if space == SHARED_SPACE else global_initializer(op, data)
         self.lines.append(f"@{symbol(name)} = {linkage}{unnamed}{kind} {initial}{align}")
 
 
@@ -222,7 +248,8 @@ class FunctionWriter:
         parameters = ", ".join(
             f"{type_text(arg.type)}{mark} {self.name(arg)}" for arg, mark in zip(entry.args, marks, strict=True)
         )
-        self.lines.append(f"\ndefine {linkage}{result} @{name}({parameters}){traits} {{")
+        convention = "ptx_kernel " if nvvm.KERNEL in op.attributes else ""
+        self.lines.append(f"\ndefine {linkage}{convention}{result} @{name}({parameters}){traits} {{")
         self._name_edges()
         for block in op.body.blocks:
             self._block(block, block is entry)
@@ -233,16 +260,20 @@ class FunctionWriter:
         found = self.op.properties.get("passthrough") or self.op.attributes.get("passthrough")
         names = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
         traits = [name.data for name in names if isinstance(name, StringAttr)]
-        return traits if not self.op.body.blocks else [*traits, "#0"]
+        block = self.op.attributes.get(nvvm.BLOCK_SIZE)
+        if isinstance(block, DenseArrayBase):
+            sizes = ",".join(str(size) for size in cast("DenseArrayBase[Any]", block).get_values())
+            traits.append(f'"{nvvm.BLOCK_SIZE}"="{sizes}"')
+        return [*traits, "#0"] if self.op.body.blocks and self.module.target else traits
 
     def _parameter_marks(self, count: int) -> list[str]:
-        """Attributes after each parameter's type: ` noalias`."""
+        """Attributes after each parameter's type: ` noalias align 16`."""
         if self.op.arg_attrs is None:
             return [""] * count
         marks: list[str] = []
         for attrs in self.op.arg_attrs.data:
-            names = [name[5:] for name, value in attrs.data.items() if name.startswith("llvm.") and _is_unit(value)]
-            marks.append("".join(f" {name}" for name in names))
+            found = [_mark(name[5:], value) for name, value in attrs.data.items() if name.startswith("llvm.")]
+            marks.append("".join(found))
         return marks
 
     # Blocks
@@ -293,5 +324,8 @@ class FunctionWriter:
                     lines.append(f"  br label %{self.labels[target]}")
 
 
-def _is_unit(attr: Attribute) -> bool:
-    return isinstance(attr, UnitAttr)
+def _mark(name: str, value: Attribute) -> str:
+    """An attribute of a parameter, with a space before it; nothing for one that the writer does not know."""
+    if isinstance(value, IntegerAttr):
+        return f" {name} {cast('IntegerAttr[Any]', value).value.data}"
+    return f" {name}" if isinstance(value, UnitAttr) else ""

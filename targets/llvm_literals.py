@@ -124,7 +124,12 @@ def symbol(name: str) -> str:
     """A global name as LLVM spells it, without the @: quoted where it has other characters than identifiers."""
     if name.replace(".", "_").replace("$", "_").replace("-", "_").isidentifier() and name.isascii():
         return name
-    escaped = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else _escaped(c) for c in name)
+    return quoted(name)
+
+
+def quoted(text: str) -> str:
+    """A string in quotes, with what LLVM's reader does not take as it is escaped."""
+    escaped = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else _escaped(c) for c in text)
     return f'"{escaped}"'
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import llvm_ops
 from ..hlo_dialect.diagnostics import fail
-from .llvm_literals import attribute_literal, symbol
+from .llvm_literals import attribute_literal, quoted, symbol
 from .llvm_types import type_text
 
 if TYPE_CHECKING:
@@ -183,10 +183,27 @@ def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
 
 
 def _write_call(w: FunctionWriter, op: Operation, name: str, args: Sequence[SSAValue], result: SSAValue | None) -> None:
-    head = "  call" if result is None else f"  {w.name(result)} = call{_float_words(op)}"
+    head = "  call" if result is None else f"  {w.name(result)} = call{_float_words(op)}{_range_words(op)}"
     type_ = "void" if result is None else type_text(result.type)
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
     w.lines.append(f"{head} {type_} @{name}({w.typed_list(args)}){tail}")
+
+
+def _range_words(op: Operation) -> str:
+    """Bounds of a call's result: ` range(i32 0, 256)`."""
+    bounds = op.attributes.get(llvm_ops.RANGE)
+    if not isinstance(bounds, DenseArrayBase):
+        return ""
+    low, high = cast("DenseArrayBase[Any]", bounds).get_values()
+    return f" range({type_text(op.results[0].type)} {low}, {high})"
+
+
+def _inline_assembly(w: FunctionWriter, op: llvm.InlineAsmOp) -> None:
+    head = "  call" if op.res is None else f"  {w.name(op.res)} = call"
+    type_ = "void" if op.res is None else type_text(op.res.type)
+    effects = "sideeffect " if op.has_side_effects is not None else ""
+    text, constraints = quoted(op.asm_string.data), quoted(op.constraints.data)
+    w.lines.append(f"{head} {type_} asm {effects}{text}, {constraints}({w.typed_list(op.operands)})")
 
 
 def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
@@ -305,6 +322,7 @@ WRITERS: dict[type[Operation], Writer] = {
     llvm.StoreOp: _store,
     llvm.CallOp: _call,
     llvm.CallIntrinsicOp: _call_intrinsic,
+    llvm.InlineAsmOp: _inline_assembly,
     llvm.ExtractValueOp: _extract_value,
     llvm.InsertValueOp: _insert_value,
     llvm_ops.ExtractElementOp: _extract_element,

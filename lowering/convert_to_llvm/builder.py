@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -31,7 +32,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.buffers import Buffer, i32_array, row_major
+from ...dialects.gpu_ops import WORKGROUP
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
+from ...dialects.nvvm import GLOBAL_SPACE, SHARED_SPACE
 from ...hlo_dialect.diagnostics import fail
 from .layout import (
     FLOAT_NAMES,
@@ -62,6 +65,28 @@ PLAIN_CALL: Mapping[str, Attribute] = {
 }
 NO_ORDERING = IntegerAttr(0, I64)
 
+
+@dataclass(frozen=True)
+class Conventions:
+    """What differs between the functions of a CPU and of a GPU."""
+
+    pointer: llvm.LLVMPointerType
+    """The type of a memref without a memory space."""
+    index: IntegerType
+    """The integer that index is."""
+    device: bool
+    """A GPU: it rounds to bf16 by itself, has no C library, and memory that blocks share."""
+
+
+def _pointer(space: int) -> llvm.LLVMPointerType:
+    return llvm.LLVMPointerType(IntAttr(space))
+
+
+SHARED_PTR = _pointer(SHARED_SPACE)
+CPU = Conventions(PTR, I64, device=False)
+GPU_32 = Conventions(_pointer(GLOBAL_SPACE), I32, device=True)
+GPU_64 = Conventions(_pointer(GLOBAL_SPACE), I64, device=True)
+
 OpT = TypeVar("OpT", bound=Operation)
 Pattern: TypeAlias = "Callable[[Any, LlvmBuilder], None]"
 """Converts one operation: reads its operands from the builder, emits, and defines its results."""
@@ -91,7 +116,8 @@ class LlvmBuilder:
     at the top of the entry; results are bound with `define`. `block` is where the next operation goes.
     """
 
-    def __init__(self, declare: Callable[[str, llvm.LLVMFunctionType], None]):
+    def __init__(self, declare: Callable[[str, llvm.LLVMFunctionType], None], conventions: Conventions = CPU):
+        self.conventions = conventions
         self.declare = declare
         """Makes a function of that name and type known to the module: `declare("cbrt", ...)`."""
         self.values: dict[SSAValue, SSAValue] = {}
@@ -169,6 +195,10 @@ class LlvmBuilder:
         if found is None:
             found = self._constants[key] = self._new_constant(IntegerAttr(value, cast(IntegerType, type_)), type_)
         return found
+
+    def index_constant(self, value: int) -> SSAValue:
+        """A constant of the integer that index is."""
+        return self.constant(value, self.conventions.index)
 
     def float_constant(self, value: float, type_: Attribute) -> SSAValue:
         key = (struct.pack("<d", value), mangled(type_))
@@ -264,9 +294,9 @@ class LlvmBuilder:
             if cast(Integer, type_).signedness.data is Signedness.SIGNLESS:
                 return cast(Integer, type_)
         elif isinstance(type_, IndexType):
-            return I64
+            return self.conventions.index
         elif isinstance(type_, MemRefType):
-            return PTR
+            return SHARED_PTR if cast(Buffer, type_).memory_space == WORKGROUP else self.conventions.pointer
         elif isinstance(type_, VectorType):
             vector = cast(Vector, type_)
             if len(vector.get_shape()) == 1 and not vector.get_num_scalable_dims():
@@ -310,7 +340,7 @@ class LlvmBuilder:
         if isinstance(index, int) and index == 0:
             return pointer
         if isinstance(index, int):
-            index = self.constant(index)
+            index = self.index_constant(index)
         properties: dict[str, Attribute] = {
             "rawConstantIndices": i32_array((llvm.GEP_USE_SSA_VAL,)),
             "elem_type": element,
@@ -318,7 +348,7 @@ class LlvmBuilder:
         }
         if inbounds:
             properties["inbounds"] = UNIT
-        return self.emit(llvm.GEPOp, (pointer, index), PTR, properties)
+        return self.emit(llvm.GEPOp, (pointer, index), pointer.type, properties)
 
     def field(self, pointer: SSAValue, struct: llvm.LLVMStructType, index: int) -> SSAValue:
         """The address of a field of a structure."""
@@ -336,12 +366,12 @@ class LlvmBuilder:
                 continue
             term = self.operand(index)
             if stride != 1:
-                term = self.emit(llvm.MulOp, (term, self.constant(stride)), I64, properties)
-            total = term if total is None else self.emit(llvm.AddOp, (total, term), I64, properties)
+                term = self.emit(llvm.MulOp, (term, self.index_constant(stride)), term.type, properties)
+            total = term if total is None else self.emit(llvm.AddOp, (total, term), term.type, properties)
         if total is None:
             return known
         if known:
-            total = self.emit(llvm.AddOp, (total, self.constant(known)), I64, properties)
+            total = self.emit(llvm.AddOp, (total, self.index_constant(known)), total.type, properties)
         return total
 
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue], inbounds: bool = True) -> SSAValue:

@@ -7,19 +7,29 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import cf, func, llvm, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from ...dialects import nvvm
 from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.gpu_ops import GpuModuleOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from . import arith, cpu, math, vector
+from ..device_parts import lowered_parts
+from . import arith, cpu, kept, math, vector
 from . import cf as cf_patterns
 from . import func as func_patterns
 from . import memref as memref_patterns
 from .bfloat import bfloat_as_bits
-from .builder import PTR, UNIT, LlvmBuilder, Pattern, access_group_attributes
+from .builder import CPU, GPU_32, GPU_64, I64, PTR, UNIT, Conventions, LlvmBuilder, Pattern, access_group_attributes
 from .layout import root_buffer
 
 KERNEL = "hlo.kernel"
@@ -27,6 +37,11 @@ INLINE = "xhlo.inline"
 PARALLEL_BODY = "xhlo.parallel_body"
 MAIN = "main"
 ENTRY = "xhlo_entry"
+INDEX_BITWIDTH = "xhlo.index_bitwidth"
+"""On a function of the device whose index values all fit: the bits that they are computed in."""
+
+KERNEL_ALIGNMENT = 16
+"""Bytes to which the buffers of a launch are aligned: the arena's are to 64, the caller's are checked."""
 
 PATTERNS: Mapping[type[Operation], Pattern] = {
     **arith.PATTERNS,
@@ -36,6 +51,7 @@ PATTERNS: Mapping[type[Operation], Pattern] = {
     **func_patterns.PATTERNS,
     **cf_patterns.PATTERNS,
     **cpu.PATTERNS,
+    **kept.PATTERNS,
 }
 
 
@@ -48,22 +64,30 @@ class ConvertToLlvmPass(HloPass):
     After:  `llvm.load (llvm.getelementptr inbounds %m[%i * 8 + %j] : f32)`
     A memref is a pointer to its first element, index is i64, an i1 in memory takes a byte. Private functions become
     internal ones, as does @main: @xhlo_entry(ptr) loads the pointers of its parameters in order and calls it.
+    In a module with a gpu.module only its functions are converted: their memrefs are pointers to global memory,
+    `!llvm.ptr<1>`, or in the workgroup's space to shared memory, `!llvm.ptr<3>`; index is i32 in a function with
+    `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` keep that mark. Operations of llvm stay as they are.
     Assumes: static shapes and strides; convert-loops-to-cf took the loops, plan-buffers every memref.alloc.
-    Leaves: llvm only.
+    Leaves: llvm only, in what it converts.
     """
 
     name = "convert-to-llvm"
     illegal = ("func.*", "cf.*", "arith.*", "math.*", "memref.*", "vector.*", "scf.*", "cpu.*")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        ModuleConversion(module).run()
+        for part in lowered_parts(module):
+            ModuleConversion(part).run()
+
+    def parts(self, module: ModuleOp) -> Sequence[Operation]:
+        return lowered_parts(module)
 
 
 class ModuleConversion:
     """Replaces a module's functions and globals one by one."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp | GpuModuleOp):
         self.module = module
+        self.device = isinstance(module, GpuModuleOp)
         self.declared: dict[str, llvm.LLVMFunctionType] = {}
         self.groups = 0
 
@@ -84,7 +108,7 @@ class ModuleConversion:
                 new_ops.append(op)
             else:
                 fail(op, "is not supported by convert-to-llvm at the top of a module")
-        if MAIN in functions:
+        if MAIN in functions and not self.device:
             new_ops.append(self._entry(functions[MAIN]))
         present = {op.sym_name.data for op in new_ops if isinstance(op, llvm.FuncOp)}
         new_ops += [
@@ -97,9 +121,15 @@ class ModuleConversion:
         block.add_ops(new_ops)
 
     def _builder(self, op: Operation) -> LlvmBuilder:
-        builder = LlvmBuilder(self._declare)
+        builder = LlvmBuilder(self._declare, self._conventions(op))
         builder.op, builder.location = op, op.location
         return builder
+
+    def _conventions(self, op: Operation) -> Conventions:
+        if not self.device:
+            return CPU
+        width = op.attributes.get(INDEX_BITWIDTH)
+        return GPU_32 if isinstance(width, IntegerAttr) and width.value.data == 32 else GPU_64
 
     def _declare(self, name: str, type_: llvm.LLVMFunctionType) -> None:
         self.declared[name] = type_
@@ -108,7 +138,7 @@ class ModuleConversion:
         to = self._builder(op)
         body = Region(self._blocks(op, to)) if op.body.blocks else Region()
         public = op.sym_visibility is None or op.sym_visibility.data == "public"
-        external = not op.body.blocks or (public and op.sym_name.data != MAIN)
+        external = not op.body.blocks or (public and (self.device or op.sym_name.data != MAIN))
         made = llvm.FuncOp(
             op.sym_name,
             self._type(op, to),
@@ -116,9 +146,11 @@ class ModuleConversion:
             body=body,
         )
         made.location = op.location
-        if to.has_bfloat:
+        if to.has_bfloat and not self.device:
             bfloat_as_bits(made)
-        if KERNEL in op.attributes or SHARED in op.attributes or op.sym_name.data in independent:
+        if nvvm.KERNEL in op.attributes:
+            _mark_kernel(made, op)
+        elif KERNEL in op.attributes or SHARED in op.attributes or op.sym_name.data in independent:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
         if SHARED in op.attributes:
             made.attributes[SHARED] = UNIT
@@ -196,6 +228,16 @@ class ModuleConversion:
         made = llvm.FuncOp(ENTRY, llvm.LLVMFunctionType([PTR]), llvm.LinkageAttr("external"), body=Region(to.finish()))
         made.location = main.location
         return made
+
+
+def _mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
+    """Launched functions get whole buffers that do not overlap, aligned for the widest access of a thread."""
+    buffer = DictionaryAttr({"llvm.noalias": UNIT, "llvm.align": IntegerAttr(KERNEL_ALIGNMENT, I64)})
+    plain = DictionaryAttr({})
+    made.properties["arg_attrs"] = ArrayAttr(
+        [buffer if isinstance(type_, MemRefType) else plain for type_ in op.function_type.inputs.data]
+    )
+    made.attributes.update({name: attr for name, attr in op.attributes.items() if name.startswith("nvvm.")})
 
 
 def _function_traits(op: func.FuncOp) -> list[str]:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IntAttr,
     IntegerType,
     VectorType,
 )
@@ -42,7 +43,7 @@ def mangled(type_: Attribute) -> str:
         vector = cast(Vector, type_)
         return f"v{vector.get_shape()[0]}{mangled(vector.element_type)}"
     if isinstance(type_, llvm.LLVMPointerType):
-        return "p0"
+        return f"p{type_.addr_space.data}" if isinstance(type_.addr_space, IntAttr) else "p0"
     return FLOAT_NAMES[type(type_)]
 
 

@@ -25,11 +25,13 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.buffers import Buffer
 from ...hlo_dialect.diagnostics import fail
-from .builder import I1, I8, I64, NO_WRAP, PTR, LlvmBuilder, Pattern
+from .builder import I1, I8, I64, NO_WRAP, LlvmBuilder, Pattern
 from .layout import Layout, integer
 
 STACK_ALIGNMENT = 64
 GLOBAL_ALIGNMENT = 64
+REGISTER_ALIGNMENT = 16
+"""Of what a thread of a GPU has for itself: the widest access."""
 
 
 def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
@@ -73,7 +75,8 @@ def _alloca(op: memref.AllocaOp, to: LlvmBuilder) -> None:
     if op.dynamic_sizes or op.symbol_operands:
         fail(op, "has dynamic sizes: only static shapes are supported")
     wanted = op.alignment.value.data if op.alignment is not None else 0
-    alignment = max(STACK_ALIGNMENT if layout.nbytes > layout.itemsize else layout.itemsize, wanted)
+    widest = STACK_ALIGNMENT if not to.conventions.device else REGISTER_ALIGNMENT
+    alignment = max(widest if layout.nbytes > layout.itemsize else layout.itemsize, wanted)
     count = max(1, layout.nbytes // layout.itemsize)
     to.define(op.memref, to.alloca(layout.element, count, alignment))
 
@@ -105,7 +108,7 @@ def _subview(op: memref.SubviewOp, to: LlvmBuilder) -> None:
     if isinstance(index, int):
         index += known
     elif known:
-        index = to.emit(llvm.AddOp, (index, to.constant(known)), I64, {"overflowFlags": NO_WRAP})
+        index = to.emit(llvm.AddOp, (index, to.index_constant(known)), index.type, {"overflowFlags": NO_WRAP})
     to.define(op.result, to.gep(to.operand(op.source), index, source.element))
 
 
@@ -122,7 +125,7 @@ def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
         if isinstance(index, int):
             index -= base
         elif base:
-            index = to.emit(llvm.SubOp, (index, to.constant(base)), I64, {"overflowFlags": NO_WRAP})
+            index = to.emit(llvm.SubOp, (index, to.index_constant(base)), index.type, {"overflowFlags": NO_WRAP})
     to.define(op.result, to.gep(to.operand(op.source), index, layout.element))
 
 
@@ -145,31 +148,33 @@ def _dim(op: memref.DimOp, to: LlvmBuilder) -> None:
     shape = to.layout(op.source.type).shape
     if index is None or not 0 <= index < len(shape):
         fail(op, "asks for a dimension that is not a constant of the memref's rank")
-    to.define(op.result, to.constant(shape[index]))
+    to.define(op.result, to.index_constant(shape[index]))
 
 
 def _pointer_as_index(op: memref.ExtractAlignedPointerAsIndexOp, to: LlvmBuilder) -> None:
-    to.define(op.aligned_pointer, to.emit(llvm.PtrToIntOp, (to.operand(op.source),), I64))
+    to.define(op.aligned_pointer, to.emit(llvm.PtrToIntOp, (to.operand(op.source),), to.conventions.index))
 
 
 def _get_global(op: memref.GetGlobalOp, to: LlvmBuilder) -> None:
     properties = {"global_name": SymbolRefAttr(op.name_.root_reference)}
-    to.define(op.memref, to.emit(llvm.AddressOfOp, (), PTR, properties))
+    to.define(op.memref, to.emit(llvm.AddressOfOp, (), to.type(op.memref.type), properties))
 
 
 def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
-    """`memref.global` becomes an internal llvm global, aligned for vectors."""
+    """`memref.global` becomes an internal llvm global, aligned for vectors, in the memory that its type names."""
     layout = to.layout(op.type)
     value = op.initial_value
     wanted = op.alignment.value.data if op.alignment is not None else 0
     array = llvm.LLVMArrayType(layout.nbytes // layout.itemsize, layout.element)
+    space = cast(llvm.LLVMPointerType, to.type(op.type)).addr_space
     made = llvm.GlobalOp(
         array,
         op.sym_name,
         "internal",
         constant=op.constant is not None,
+        addr_space=space.data if isinstance(space, IntAttr) else 0,
         value=None if isinstance(value, UnitAttr) else cast("DenseIntOrFPElementsAttr[Any]", value),
-        alignment=max(GLOBAL_ALIGNMENT, wanted),
+        alignment=wanted or GLOBAL_ALIGNMENT if to.conventions.device else max(GLOBAL_ALIGNMENT, wanted),
     )
     made.location = op.location
     return made
@@ -202,7 +207,7 @@ def _copy(op: memref.CopyOp, to: LlvmBuilder) -> None:
         else:
             size = to.constant(run * source.itemsize)
             operands = (target_pointer, source_pointer, size, to.constant(0, I1))
-            to.intrinsic("memcpy", operands, None, (PTR, PTR, I64))
+            to.intrinsic("memcpy", operands, None, (target_pointer.type, source_pointer.type, I64))
 
     _copy_dimension(to, 0, outer, pointers, (target, source), copy_run)
 

@@ -82,10 +82,10 @@ def float_intrinsic(name: str) -> Pattern:
 
 def truncate(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
     """Round a float to a narrower type, to nearest even, denormals included."""
-    narrow = isinstance(element_of(type_), BFloat16Type | Float16Type)
-    if narrow and isinstance(element_of(value.type), Float64Type):
+    double = isinstance(element_of(value.type), Float64Type)
+    if double and (is_bfloat(type_) or (isinstance(element_of(type_), Float16Type) and not to.conventions.device)):
         value = _round_to_odd(to, value)
-    if is_bfloat(type_):
+    if is_bfloat(type_) and not to.conventions.device:
         return _round_to_bfloat(to, value, type_)
     return to.emit(llvm.FPTruncOp, (value,), type_)
 

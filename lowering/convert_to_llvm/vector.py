@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.buffers import Buffer, i32_array
 from ...hlo_dialect.diagnostics import fail
-from .builder import I32, I64, PTR, LlvmBuilder, Pattern, flags_of, vector_of
+from .builder import I32, I64, LlvmBuilder, Pattern, flags_of, vector_of
 from .layout import Vector
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import in_single
@@ -73,7 +73,7 @@ def _masked_load(op: vector.MaskedLoadOp, to: LlvmBuilder) -> None:
         to.operand(op.mask),
         to_memory(to, to.operand(op.pass_thru), layout),
     )
-    value = to.intrinsic("masked.load", operands, type_, (type_, PTR), tagged=to.tag(op.base))
+    value = to.intrinsic("masked.load", operands, type_, (type_, operands[0].type), tagged=to.tag(op.base))
     to.define(op.result, from_memory(to, value, layout))
 
 
@@ -82,7 +82,7 @@ def _masked_store(op: vector.MaskedStoreOp, to: LlvmBuilder) -> None:
     value = to_memory(to, to.operand(op.value_to_store), layout)
     pointer = _vector_address(to, op.base, op.indices, inbounds=False)
     operands = (value, pointer, to.constant(layout.itemsize, I32), to.operand(op.mask))
-    to.intrinsic("masked.store", operands, None, (value.type, PTR), tagged=to.tag(op.base))
+    to.intrinsic("masked.store", operands, None, (value.type, pointer.type), tagged=to.tag(op.base))
 
 
 def _plain_transfer(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
@@ -178,8 +178,8 @@ def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
     length = _length(to.type(op.mask_vector.type))
     bound = to.operand(op.mask_dim_sizes[0])
     for name, limit in (("smax", 0), ("smin", length)):
-        bound = to.intrinsic(name, (bound, to.constant(limit)), I64, (I64,))
-    narrow = to.emit(llvm.TruncOp, (bound,), I32)
+        bound = to.intrinsic(name, (bound, to.constant(limit, bound.type)), bound.type, (bound.type,))
+    narrow = bound if bound.type == I32 else to.emit(llvm.TruncOp, (bound,), I32)
     lanes = vector_of(length, I32)
     numbers = DenseIntOrFPElementsAttr.from_list(cast(Any, lanes), list(range(length)))
     operands = (to.attribute_constant(numbers, lanes), to.splat(narrow, length))

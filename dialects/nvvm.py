@@ -1,0 +1,217 @@
+"""
+The nvvm dialect: what NVIDIA's GPUs have and LLVM's core does not, as far as the compiler uses it.
+
+Names, operands and syntax are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A function that is launched carries
+`nvvm.kernel`, and `nvvm.reqntid = array<i32: x, y, z>` where every launch has blocks of that size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .buffers import i32_array
+
+I32 = IntegerType(32)
+
+KERNEL = "nvvm.kernel"
+"""On a function of the device: it is launched from the host."""
+
+BLOCK_SIZE = "nvvm.reqntid"
+"""On a kernel: the threads of a block along x, y, z that every launch has."""
+
+GLOBAL_SPACE = 1
+"""LLVM's number for the memory that all threads of the device see."""
+
+SHARED_SPACE = 3
+"""LLVM's number for the memory that the threads of a block share."""
+
+SHUFFLES = ("bfly", "up", "down", "idx")
+"""As PTX calls them; gpu.shuffle's xor is bfly."""
+
+
+_PREFIX = "nvvm.read.ptx.sreg."
+
+
+class SpecialRegisterOp(IRDLOperation):
+    """
+    A number that the hardware gives to a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`.
+
+    `range` says that the number lies in [first, second); it is part of the promise that launches keep.
+    """
+
+    range = opt_prop_def(DenseArrayBase.constr(i32))
+    result = result_def(I32)
+    traits = traits_def(Pure())
+
+    @property
+    def register(self) -> str:
+        """As PTX calls it, without the %."""
+        return self.name.removeprefix(_PREFIX)
+
+    def __init__(self, bounds: tuple[int, int] | None = None):
+        properties = {} if bounds is None else {"range": i32_array(bounds)}
+        super().__init__(result_types=[I32], properties=properties)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SpecialRegisterOp:
+        bounds = None
+        if parser.parse_optional_keyword("range"):
+            with parser.in_angle_brackets():
+                parser.parse_type()
+                parser.parse_punctuation(",")
+                low = parser.parse_integer()
+                parser.parse_punctuation(",")
+                bounds = (low, parser.parse_integer())
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parser.parse_type()
+        op = cls(bounds)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.range is not None:
+            low, high = self.range.get_values()
+            printer.print_string(f" range <i32, {low}, {high}>")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : i32")
+
+
+def _register(register: str, class_name: str, what: str) -> type[SpecialRegisterOp]:
+    members: dict[str, Any] = {
+        "__doc__": f"{what}: `%{register}`.",
+        "__module__": __name__,
+        "name": f"{_PREFIX}{register}",
+    }
+    return irdl_op_definition(type(class_name, (SpecialRegisterOp,), members))
+
+
+THREAD_IDS = {
+    axis: _register(f"tid.{axis}", f"ThreadId{axis.upper()}Op", f"The thread's number in its block along {axis}")
+    for axis in "xyz"
+}
+BLOCK_DIMS = {
+    axis: _register(f"ntid.{axis}", f"BlockDim{axis.upper()}Op", f"The threads of a block along {axis}")
+    for axis in "xyz"
+}
+BLOCK_IDS = {
+    axis: _register(f"ctaid.{axis}", f"BlockId{axis.upper()}Op", f"The block's number in the grid along {axis}")
+    for axis in "xyz"
+}
+GRID_DIMS = {
+    axis: _register(f"nctaid.{axis}", f"GridDim{axis.upper()}Op", f"The blocks of the grid along {axis}")
+    for axis in "xyz"
+}
+LaneIdOp = _register("laneid", "LaneIdOp", "The thread's number in its warp")
+
+
+@irdl_op_definition
+class Barrier0Op(IRDLOperation):
+    """All threads of the block wait for each other; what each wrote before, all see after: `bar.sync 0`."""
+
+    name = "nvvm.barrier0"
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class ShflSyncOp(IRDLOperation):
+    """
+    A value from another lane: `%r = nvvm.shfl.sync bfly %mask, %x, %offset, %clamp : f32 -> f32`.
+
+    `mask` names the lanes that take part; `clamp` holds, as PTX has it, the last lane that may be read (5 bits) and,
+    8 bits higher, which bits of the lane number split the warp. With `return_value_and_is_valid` the result is a
+    structure of the value and an i1: whether the lane that was asked may be read.
+    Raises: VerifyException.
+    """
+
+    name = "nvvm.shfl.sync"
+
+    kind = prop_def(StringAttr)
+    return_value_and_is_valid = opt_prop_def(UnitAttr)
+    thread_mask = operand_def(I32)
+    val = operand_def()
+    offset = operand_def(I32)
+    mask_and_clamp = operand_def(I32)
+    res = result_def()
+
+    def __init__(
+        self, kind: str, mask: SSAValue, value: SSAValue, offset: SSAValue, clamp: SSAValue, with_validity: bool = False
+    ):
+        properties: dict[str, Attribute] = {"kind": StringAttr(kind)}
+        result: Attribute = value.type
+        if with_validity:
+            properties["return_value_and_is_valid"] = UnitAttr()
+            result = llvm.LLVMStructType.from_type_list([value.type, IntegerType(1)])
+        super().__init__(operands=[mask, value, offset, clamp], result_types=[result], properties=properties)
+
+    def verify_(self) -> None:
+        if self.kind.data not in SHUFFLES:
+            raise VerifyException(f"no shuffle is called '{self.kind.data}'; there are {', '.join(SHUFFLES)}")
+        if str(self.val.type) not in ("i32", "f32"):
+            raise VerifyException(f"shuffles i32 and f32, not {self.val.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ShflSyncOp:
+        kind = parser.parse_identifier()
+        mask = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        offset = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        clamp = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        properties: dict[str, Attribute] = {"kind": StringAttr(kind)}
+        if (flag := attributes.pop("return_value_and_is_valid", None)) is not None:
+            properties["return_value_and_is_valid"] = flag
+        resolve = parser.resolve_operand
+        return cls.create(
+            operands=[resolve(mask, I32), resolve(value, type_), resolve(offset, I32), resolve(clamp, I32)],
+            result_types=[result],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        shown = dict(self.attributes)
+        if self.return_value_and_is_valid is not None:
+            shown["return_value_and_is_valid"] = self.return_value_and_is_valid
+        printer.print_op_attributes(shown)
+        printer.print_string(" : ")
+        printer.print_attribute(self.val.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.res.type)
+
+
+OPS: tuple[type[Operation], ...] = (
+    *THREAD_IDS.values(),
+    *BLOCK_DIMS.values(),
+    *BLOCK_IDS.values(),
+    *GRID_DIMS.values(),
+    LaneIdOp,
+    Barrier0Op,
+    ShflSyncOp,
+)
