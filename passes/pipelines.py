@@ -53,6 +53,15 @@ LOWER_LOOPS = (
 LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
+LOWER_GPU_LOOPS = ("bufferize", "convert-linalg-ext-to-scf", "map-kernels-to-gpu", "plan-buffers")
+"""linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
+
+LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-gpu-to-nvvm")
+"""The gpu.module's functions to blocks, with the registers, barriers and shuffles of NVIDIA's GPUs."""
+
+LOWER_NVVM_TO_LLVM = ("convert-nvvm-to-llvm", "convert-to-llvm")
+"""The gpu.module's functions to the llvm dialect; the host's stay as they are, the runtime reads them."""
+
 
 class PipelineError(ValueError):
     """A pipeline that cannot be built: its syntax, an unknown pass, options that the pass does not take."""

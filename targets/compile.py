@@ -13,7 +13,7 @@ from ..hlo_dialect.collection import paused_gc
 from ..hlo_dialect.custom_calls.registry import REGISTRY
 from ..passes.pipelines import FRONT, FUSE
 from ..passes.timing import Timing
-from .registry import Target, UnknownTargetError, get_target
+from .registry import BINARY, Target, UnknownTargetError, get_target
 from .source import Source, read_source
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def text_at(source: Source, target: Target, stage: str) -> str:
     from ..hlo_dialect.dialect import make_context
     from ..hlo_dialect.printing import print_module
 
-    emitters = {name: emit for name, emit in target.emitters.items() if name != "obj"}
+    emitters = {name: emit for name, emit in target.emitters.items() if name not in BINARY}
     stages = {"hlo": (), "fused": (*FRONT, *FUSE)}
     stages |= {name: (*FRONT, *FUSE, *target.passes_between(None, name)) for name in target.lowering}
     stages |= dict.fromkeys(emitters, stages[target.last_stage])

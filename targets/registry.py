@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ..passes.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
+from ..lowering.gpu_chips import DEFAULT_CHIP, get_chip, ptx_version
+from ..passes.pipelines import (
+    LOWER_GPU_LOOPS,
+    LOWER_LINALG,
+    LOWER_LLVM,
+    LOWER_LOOPS,
+    LOWER_NVVM,
+    LOWER_NVVM_TO_LLVM,
+)
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -24,6 +33,10 @@ Emitter = Callable[["ModuleOp"], "str | bytes"]
 
 Builder = Callable[["Context", "ModuleOp", "Timing", bool, Callable[[str], str]], "Executable"]
 """(context, module, timing, profile, text at a stage) to an executable; the module is consumed."""
+
+
+BINARY = frozenset({"obj", "cubin"})
+"""Of what targets emit: what is no text."""
 
 
 class UnknownTargetError(LookupError):
@@ -48,6 +61,8 @@ class Target:
     """Of an executable that is serialized: what has to agree between who compiles and who loads."""
     tune: Callable[[str], str] = str
     """Adds to a pass spec the options that this machine asks for."""
+    resources: Callable[[ModuleOp], str] | None = None
+    """A table of what the kernels of a module of the last stage use of the machine."""
 
     @property
     def last_stage(self) -> str:
@@ -122,12 +137,70 @@ CPU = Target(
     tune=_cpu_tuned,
 )
 
-TARGETS = {target.name: target for target in (CPU,)}
+
+def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None) -> Target:
+    """
+    NVIDIA GPUs: a chip of `lowering/gpu_chips.py`, and the version of PTX to write, "8.0" (by default the chip's).
+
+    Raises UnknownChipError, and PtxVersionError for a version that does not know the chip.
+    """
+    machine = get_chip(chip)
+    version = ptx_version(machine, ptx)
+
+    def as_ptx(module: ModuleOp) -> str:
+        from .nvptx.emission import emit_ptx
+
+        return emit_ptx(module, machine, version)
+
+    def as_cubin(module: ModuleOp) -> bytes:
+        from .nvptx.emission import emit_cubin
+
+        return emit_cubin(module, machine, version).code
+
+    def resources(module: ModuleOp) -> str:
+        from .nvptx.emission import emit_cubin
+        from .nvptx.resources import resources_table
+
+        return resources_table(emit_cubin(module, machine, version).kernels)
+
+    return Target(
+        name="nvptx",
+        summary="NVIDIA GPUs: PTX through LLVM, machine code through ptxas",
+        lowering={"linalg": LOWER_LINALG, "loops": LOWER_GPU_LOOPS, "nvvm": LOWER_NVVM, "llvm": LOWER_NVVM_TO_LLVM},
+        emitters={"llvm": _device_llvm_text, "ptx": as_ptx, "cubin": as_cubin},
+        build=_gpu_executable,
+        tune=partial(_gpu_tuned, chip),
+        resources=resources,
+    )
+
+
+def _device_llvm_text(module: ModuleOp) -> str:
+    from .nvptx.emission import emit_llvm
+
+    return emit_llvm(module)
+
+
+def _gpu_tuned(chip: str, spec: str) -> str:
+    """Kernels are mapped to the chip's blocks and threads."""
+    return spec if spec != "map-kernels-to-gpu" or chip == DEFAULT_CHIP else f"{spec}{{chip={chip}}}"
+
+
+def _gpu_executable(
+    ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
+) -> Executable:
+    from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+
+    raise DiagnosticError(Diagnostic("error", "programs are not run on GPUs yet; hlo-opt --target=nvptx makes PTX"))
+
+
+TARGETS = {target.name: target for target in (CPU, nvptx())}
+
+ALIASES = {"gpu": "nvptx"}
 
 
 def get_target(name: str) -> Target:
-    """Raises UnknownTargetError."""
+    """The target of that name. Raises UnknownTargetError."""
     try:
-        return TARGETS[name]
+        return TARGETS[ALIASES.get(name, name)]
     except KeyError:
         raise UnknownTargetError(f"no target is named '{name}'; there are: {', '.join(TARGETS)}") from None

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lowering.gpu_chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
 from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError
 from ..passes.registry import DuplicatePassError, list_passes
-from ..targets.registry import TARGETS, Target, UnknownTargetError, get_target
+from ..targets.registry import TARGETS, Target, UnknownTargetError, get_target, nvptx
 from .command_line import Arguments, CommandLine, Option, UsageError
 
 OVERVIEW = (
@@ -23,8 +24,8 @@ OVERVIEW = (
     "line, 3 for a failure of a pass."
 )
 
-STAGES = ("linalg", "loops", "llvm")
-EMISSIONS = ("mlir", "llvm", "asm", "obj")
+STAGES = ("linalg", "loops", "nvvm", "llvm")
+EMISSIONS = ("mlir", "llvm", "asm", "obj", "ptx", "cubin")
 DEFAULT_ELISION = 16
 
 GENERAL, PASSES, PIPELINES, OUTPUT, DEBUGGING = "General", "Passes", "Pipelines", "Output", "Debugging"
@@ -46,14 +47,19 @@ OPTIONS = (
     Option("no-fast-reader", "Read everything with the general parser", GENERAL),
     Option("pass-pipeline", "Passes as text: `a,b{option=1}`", PIPELINES, "required", "PIPELINE", short="p"),
     Option("fuse", "Prepare the program and group its operations into hlo.fusion", PIPELINES),
-    Option("lower", "Go on to linalg, loops or the llvm dialect (default)", PIPELINES, "optional", "|".join(STAGES)),
+    Option("lower", "Go on to linalg, loops, nvvm (of GPUs) or the llvm dialect (default)", PIPELINES, "optional",
+           "|".join(STAGES)),
     Option("target", f"Machine to lower for: {', '.join(TARGETS)} (default cpu)", PIPELINES, "required", "NAME"),
+    Option("chip", f"NVIDIA GPU to lower for, {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP})",
+           PIPELINES, "required", "sm_NN[a]"),
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
     Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
     Option(
-        "emit", "mlir, or what it is lowered to: LLVM IR, assembly, an object file", OUTPUT, "required",
+        "emit", "mlir, LLVM IR, assembly, an object file, PTX or a GPU's machine code", OUTPUT, "required",
         "|".join(EMISSIONS), choices=EMISSIONS,
     ),
+    Option("ptx-version", "Write PTX of this version (default: one that fits the chip)", OUTPUT, "required", "X.Y"),
+    Option("ptxas-info", "Print registers, spills and shared memory of GPU kernels to stderr", OUTPUT),
     Option("print-generic", "Print operations in generic form", OUTPUT, aliases=("mlir-print-op-generic",)),
     Option("print-locations", "Print the location of each operation", OUTPUT, aliases=("mlir-print-debuginfo",)),
     Option("stablehlo", "Print hlo operations under their StableHLO names", OUTPUT),
@@ -90,6 +96,8 @@ class Settings:
     """Whether they reach the target's last stage."""
     target: Target
     emit: str
+    resources: bool
+    """Whether to tell what the kernels use of the machine."""
     split: bool
     verify_diagnostics: Literal["all", "only-expected"] | None
     allow_unregistered: bool
@@ -133,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.has("version"):
             return _print(version_text())
         settings = understand(arguments)
-    except (UsageError, PipelineError, UnknownTargetError, DuplicatePassError) as error:
+    except (UsageError, PipelineError, DuplicatePassError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         print("hlo-opt --help lists the options", file=sys.stderr)
         return 2
@@ -154,11 +162,13 @@ def _print(text: str) -> int:
 
 
 def understand(arguments: Arguments) -> Settings:
-    """Settings from flags. Raises UsageError, UnknownTargetError."""
-    target = get_target(arguments.value("target") or "cpu")
+    """Settings from flags. Raises UsageError."""
+    target = target_of(arguments)
     emit = arguments.value("emit") or "mlir"
     if emit != "mlir" and emit not in target.emitters:
         raise UsageError(f"target {target.name} does not emit {emit}; it emits mlir, {', '.join(target.emitters)}")
+    if arguments.has("ptxas-info") and target.resources is None:
+        raise UsageError("--ptxas-info is about GPUs: give --target=nvptx")
     pipeline, stage = pipeline_of(arguments, target)
     verify = arguments.value("verify-diagnostics", "all") if arguments.has("verify-diagnostics") else None
     if arguments.has("run-reproducer") and pipeline:
@@ -170,6 +180,7 @@ def understand(arguments: Arguments) -> Settings:
         lowered=stage == target.last_stage,
         target=target,
         emit=emit,
+        resources=arguments.has("ptxas-info"),
         split=arguments.has("split-input-file"),
         verify_diagnostics="only-expected" if verify == "only-expected" else "all" if verify else None,
         allow_unregistered=arguments.has("allow-unregistered-dialect"),
@@ -191,6 +202,21 @@ def understand(arguments: Arguments) -> Settings:
         reproducer=arguments.value("reproducer"),
         run_reproducer=arguments.has("run-reproducer"),
     )
+
+
+def target_of(arguments: Arguments) -> Target:
+    """The machine that the flags describe. Raises UsageError."""
+    try:
+        target = get_target(arguments.value("target") or "cpu")
+        chip, version = arguments.value("chip"), arguments.value("ptx-version")
+        if chip is None and version is None:
+            return target
+        if target.name != "nvptx":
+            flag = "chip" if chip is not None else "ptx-version"
+            raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
+        return nvptx(chip or DEFAULT_CHIP, version)
+    except (UnknownTargetError, UnknownChipError, PtxVersionError) as error:
+        raise UsageError(str(error)) from None
 
 
 def _pass_names(arguments: Arguments, flag: str) -> frozenset[str]:

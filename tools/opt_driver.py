@@ -21,12 +21,13 @@ from ..passes.pass_manager import PassFailure, PassManager, PrintIR
 from ..passes.pipelines import FRONT, FUSE_NONE, PipelineError, build_passes
 from ..passes.reproducer import pipeline_of
 from ..passes.timing import Timing
+from ..targets.registry import BINARY
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
 from .hlo_opt import Settings
 from .streams import StreamError, read_text, write_bytes, write_text
 
-SEPARATORS = {"mlir": "// -----\n", "llvm": "; -----\n", "asm": "# -----\n"}
+SEPARATORS = {"mlir": "// -----\n", "llvm": "; -----\n", "asm": "# -----\n", "ptx": "// -----\n"}
 """What stands between modules, a comment in each language."""
 
 _SPLIT = re.compile(r"^// -----+[ \t]*(?:\n|$)", re.MULTILINE)
@@ -72,8 +73,8 @@ def _run(settings: Settings) -> int:
         build_passes(settings.pipeline)  # a wrong pipeline is said before anything is read
     outcome = Outcome()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
-    if settings.emit == "obj" and len(parts) != 1:
-        raise StreamError("--emit=obj makes one object file of one module")
+    if settings.emit in BINARY and len(parts) != 1:
+        raise StreamError(f"--emit={settings.emit} makes one object file of one module")
     for part in parts:
         _Session(settings, part, timing, outcome).run()
     if not (settings.output and outcome.status):
@@ -157,7 +158,8 @@ class _Session:
                 raise StreamError(f"{self.part.filename} is no reproducer: it has no line `// xhlo-pipeline: ..`")
             return build_passes(pipeline)
         specs = list(settings.pipeline)
-        if settings.emit != "mlir" and not settings.lowered and not _is_llvm(module):
+        wanted = settings.emit != "mlir" or settings.resources
+        if wanted and not settings.lowered and not _is_llvm(module):
             if not any(spec.startswith("fuse-hlo") for spec in specs):
                 specs += [*FRONT, *FUSE_NONE]
             specs += settings.target.passes_between(None, settings.target.last_stage)
@@ -176,6 +178,10 @@ class _Session:
         )
 
     def _emit(self, module: ModuleOp) -> None:
+        resources = self.settings.target.resources
+        if self.settings.resources and resources is not None:
+            with self.timing.stage("assemble"):
+                print(resources(module), end="", file=sys.stderr)
         if self.settings.emit == "mlir":
             with self.timing.stage("print"):
                 self.outcome.texts.append(self._text(module))
@@ -214,8 +220,8 @@ def _verify(module: ModuleOp) -> None:
 
 
 def _is_llvm(module: ModuleOp) -> bool:
-    return (
-        bool(module.body.blocks)
-        and all(op.name.startswith("llvm.") for op in module.ops)
-        and any(True for _ in module.ops)
-    )
+    """Whether a module is lowered as it is: of llvm operations, or with functions of the device that are."""
+    from ..lowering.device_parts import device_modules
+
+    ops = [op for part in device_modules(module) or (module,) for op in part.body.block.ops]
+    return bool(ops) and all(op.name.startswith("llvm.") for op in ops)

@@ -139,7 +139,10 @@ def _run_ptxas(path: str, ptx: str, chip: Chip) -> tuple[bytes, str]:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise _refusal(done.stdout + done.stderr, ptx)
-        return (Path(folder) / "kernels.cubin").read_bytes(), done.stdout + done.stderr
+        made = Path(folder) / "kernels.cubin"
+        if not made.exists():
+            raise DiagnosticError(Diagnostic("error", f"{path} writes no machine code: is it ptxas?"))
+        return made.read_bytes(), done.stdout + done.stderr
 
 
 def _refusal(log: str, ptx: str) -> Exception:

@@ -11,8 +11,12 @@
 // HELP:      --bufferize
 // HELP:      --cse
 // HELP:    Pipelines:
-// HELP:      --lower[=linalg|loops|llvm]
+// HELP:      --lower[=linalg|loops|nvvm|llvm]
+// HELP:      --target=NAME {{.*}} cpu, nvptx (default cpu)
+// HELP:      --chip=sm_NN[a] {{.*}} (default sm_90)
 // HELP:    Output:
+// HELP:      --emit=mlir|llvm|asm|obj|ptx|cubin
+// HELP:      --ptxas-info {{.*}}registers, spills and shared memory
 // HELP:    Debugging:
 // VERSION: xhlo {{.*}}xdsl
 // RUNNER:  usage: hlo-run

@@ -1,0 +1,110 @@
+"""
+What is checked of device functions before LLVM gets them: it ends the process on what a chip cannot do.
+
+NVPTX has instructions for square roots, rounding, minima and the like, but no library of elementary functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
+from xdsl.ir import Attribute
+
+from ...dialects import nvvm
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.walking import operations_in
+from ...lowering.device_parts import device_modules
+from ...lowering.gpu_chips import STATIC_SHARED_BYTES, Chip, ptx_text
+
+OLD_PARAMETER_BYTES, PARAMETER_BYTES = 4096, 32764
+"""Of a kernel, before PTX 8.1 and from there on."""
+
+_NO_INSTRUCTION = re.compile(
+    r"llvm\.(?:(?:exp|exp10|log|log2|log10|sin|cos|sincos|tan|tanh|sinh|cosh|asin|acos|atan|atan2|pow|powi|ldexp|frexp)\."
+    r"|exp2\.f64|canonicalize\.bf16)"
+)
+
+_NEEDS: tuple[tuple[re.Pattern[str], int, int], ...] = tuple(
+    (re.compile(rf"llvm\.nvvm\.(?:{pattern})"), capability, ptx)
+    for pattern, capability, ptx in (
+        (r"cp\.async\.bulk|cp\.async\.mbarrier.*bulk|mapa|cluster|barrier\.cluster|griddepcontrol|setmaxnreg", 90, 80),
+        (r"read\.ptx\.sreg\.(?:n?cluster|is\.explicit)", 90, 78),
+        (r"cp\.async", 80, 70),
+        (r"mbarrier", 80, 70),
+        (r"redux\.sync\.f", 100, 86),
+        (r"redux\.sync", 80, 70),
+        (r"mma\..*\.(?:e4m3|e5m2)", 89, 84),
+        (r"mma\..*\.(?:bf16|tf32)|mma\.m8n8k4\.f64|mma\..*\.f64", 80, 70),
+        (r"mma\.m16n8k(?:16|32|64)", 80, 70),
+        (r"stmatrix", 90, 78),
+        (r"(?:fma|add|sub|mul)\..*bf16", 80, 70),
+        (r"ex2\.approx\.(?:ftz\.)?bf16|tanh\.approx\.bf16", 90, 78),
+        (r"tcgen05|tensormap", 100, 86),
+    )
+)
+"""Intrinsics by pattern: the least compute capability and PTX version. The first that fits counts."""
+
+
+def check_device_functions(module: ModuleOp, chip: Chip, ptx: int) -> None:
+    """
+    Refuse what would end the process, or what no driver would load, at the operation that asks for it.
+
+    `ptx`: the PTX version, 78 is 7.8. Raises DiagnosticError.
+    """
+    for part in device_modules(module) or (module,):
+        functions = {op.sym_name.data: op for op in part.body.block.ops if isinstance(op, llvm.FuncOp)}
+        shared = {
+            op.sym_name.data: _bytes_of(op.global_type)
+            for op in part.body.block.ops
+            if isinstance(op, llvm.GlobalOp) and op.addr_space.value.data == nvvm.SHARED_SPACE
+        }
+        for function in functions.values():
+            _check_memory(function, shared, ptx)
+        for op in operations_in(part):
+            if isinstance(op, llvm.CallIntrinsicOp):
+                _check_intrinsic(op, chip, ptx)
+            elif isinstance(op, llvm.CallOp) and op.callee is not None:
+                callee = functions.get(op.callee.string_value())
+                if callee is None or not callee.body.blocks:
+                    fail(op, f"calls @{op.callee.string_value()}, which is no function of the device")
+
+
+def _check_memory(op: llvm.FuncOp, shared: Mapping[str, int], ptx: int) -> None:
+    """Shared memory and parameters of a kernel lie in spaces of fixed sizes."""
+    names = {
+        address.global_name.string_value() for address in operations_in(op) if isinstance(address, llvm.AddressOfOp)
+    }
+    used = sum(shared.get(name, 0) for name in names)
+    if used > STATIC_SHARED_BYTES:
+        fail(op, f"has {used} bytes of static shared memory for a block; there are {STATIC_SHARED_BYTES}")
+    parameters = 8 * len(op.function_type.inputs)
+    most = PARAMETER_BYTES if ptx >= 81 else OLD_PARAMETER_BYTES
+    if nvvm.KERNEL in op.attributes and parameters > most:
+        fail(op, f"has {parameters} bytes of parameters; a kernel takes {most} in PTX {ptx_text(ptx)}")
+
+
+def _bytes_of(type_: Attribute) -> int:
+    if isinstance(type_, llvm.LLVMArrayType):
+        return type_.size.data * _bytes_of(type_.type)
+    return type_.size if isinstance(type_, FixedBitwidthType) else 0
+
+
+def _check_intrinsic(op: llvm.CallIntrinsicOp, chip: Chip, ptx: int) -> None:
+    name = op.intrin.data
+    if _NO_INSTRUCTION.match(name):
+        fail(op, f"calls {name}, for which NVIDIA's GPUs have no instruction; expand-math makes arithmetic of it")
+    if not name.startswith("llvm.nvvm."):
+        return
+    for pattern, capability, version in _NEEDS:
+        if pattern.match(name):
+            if chip.capability < capability:
+                fail(op, f"calls {name}, which needs a chip from sm_{capability} on; this one is {chip.name}")
+            if ptx < version:
+                needed = ptx_text(version)
+                fail(op, f"calls {name}, which needs PTX {needed}; this is PTX {ptx_text(ptx)} (see --ptx-version)")
+            return
+    if name.startswith("llvm.nvvm.wgmma") and not chip.has_wgmma:
+        fail(op, f"calls {name}, which sm_90a alone has; this chip is {chip.name}")

@@ -1,0 +1,56 @@
+"""The device functions of a module of the llvm dialect as PTX and as machine code of a chip."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ...lowering.device_parts import device_modules
+from ...lowering.gpu_chips import Chip
+from ..llvm_ir import emit_device_llvm_ir, emit_llvm_ir
+from .assembler import Cubin, assemble
+from .checks import check_device_functions
+from .ptx import TRIPLE, compile_to_ptx
+
+
+def emit_llvm(module: ModuleOp) -> str:
+    """
+    The functions of the device as LLVM IR: those of the gpu.modules, else all of a module of llvm functions.
+
+    A program without kernels has none. Raises DiagnosticError for operations outside of the llvm dialect.
+    """
+    if device_modules(module):
+        return emit_device_llvm_ir(module, triple=TRIPLE)
+    if any(isinstance(op, func.FuncOp) for op in module.body.block.ops):
+        return f'target triple = "{TRIPLE}"\n'
+    return emit_llvm_ir(module, triple=TRIPLE)
+
+
+def emit_ptx(module: ModuleOp, chip: Chip, ptx: int) -> str:
+    """
+    The PTX of a module's functions of the device, of version `ptx` (78 is 7.8).
+
+    Raises DiagnosticError for what is not of the llvm dialect and for what the chip cannot run.
+    """
+    check_device_functions(module, chip, ptx)
+    return _ptx(emit_llvm(module), chip, ptx)
+
+
+def emit_cubin(module: ModuleOp, chip: Chip, ptx: int) -> Cubin:
+    """Their machine code and what they use of the chip. Raises DiagnosticError as well where nothing assembles PTX."""
+    return _cubin(emit_ptx(module, chip, ptx), chip)
+
+
+# The machine code and the table of what it uses are asked for one after the other.
+
+
+@lru_cache(maxsize=1)
+def _ptx(text: str, chip: Chip, ptx: int) -> str:
+    return compile_to_ptx(text, chip, ptx)
+
+
+@lru_cache(maxsize=1)
+def _cubin(ptx: str, chip: Chip) -> Cubin:
+    return assemble(ptx, chip)
