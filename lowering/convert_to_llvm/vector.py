@@ -1,7 +1,8 @@
 """
 vector to llvm: vectors of one dimension, element by element in registers.
 
-A load or store is aligned to the element only: the program's buffers are aligned as their owner pleases.
+A load or store is aligned to the element only, for the program's buffers are aligned as their owner pleases; but to as
+many bytes as its attribute `alignment` says.
 """
 
 from __future__ import annotations
@@ -40,11 +41,16 @@ def _vector_address(to: LlvmBuilder, base: SSAValue, indices: Sequence[SSAValue]
     return to.address(base, indices, inbounds)
 
 
+def _alignment(to: LlvmBuilder, itemsize: int) -> int:
+    stated = to.op.attributes.get("alignment")
+    return cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else itemsize
+
+
 def _load_vector(to: LlvmBuilder, base: SSAValue, indices: Sequence[SSAValue], type_: Attribute) -> SSAValue:
     layout = to.layout(base.type)
     pointer = _vector_address(to, base, indices)
     memory = to.like(to.type(type_), layout.element)
-    return from_memory(to, to.load(pointer, memory, layout.itemsize, to.tag(base)), layout)
+    return from_memory(to, to.load(pointer, memory, _alignment(to, layout.itemsize), to.tag(base)), layout)
 
 
 def _store_vector(
@@ -52,7 +58,8 @@ def _store_vector(
 ) -> None:
     layout = to.layout(base.type)
     stored = to_memory(to, to.operand(value), layout)
-    to.store(stored, _vector_address(to, base, indices), layout.itemsize, to.tag(base), nontemporal)
+    pointer = _vector_address(to, base, indices)
+    to.store(stored, pointer, _alignment(to, layout.itemsize), to.tag(base), nontemporal)
 
 
 def _load(op: vector.LoadOp, to: LlvmBuilder) -> None:

@@ -1,12 +1,109 @@
-"""Nests without reduction: a thread for each element."""
+"""
+Nests without reduction: each thread takes several vectors of neighbouring elements.
+
+Blocks of the first kind have whole shares of the elements and no condition at all. What is left over, less than one
+such share, goes to blocks of the second kind, a thread for each element.
+"""
 
 from __future__ import annotations
 
-from ..convert_linalg_to_scf.elementwise import canonical
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
 from ..convert_linalg_to_scf.emission import NestEmitter
 from ..convert_linalg_to_scf.loop_builder import Index
+from ..convert_linalg_to_scf.nest import Access, Nest
+from ..gpu_chips import Chip
+from .gpu_builder import GpuBuilder
+from .items import ItemEmitter, delinearized, run_items
 from .launch import KernelMapper, Launch, Phase
-from .threads import THREADS, over_threads
+from .threads import THREADS
+from .vectors import VectorPlan, plan_vectors, split_body
+
+IN_FLIGHT = 64
+"""
+Bytes that a thread asks of memory before it waits. With all threads that a multiprocessor holds these are 128 KB, four
+times what must be under way to use the bandwidth (its share of it, 36 GB/s, times 0.8 us) where all inputs are far.
+"""
+
+MOST_ITEMS = 4
+"""Vectors of each operand in one thread."""
+
+MOST_SCALARS = 8
+"""The same where vectors have one element."""
+
+MOST_OPERATIONS = 96
+"""Operations of the bodies of all items of a thread: beyond it, arithmetic hides the loads, and code only grows."""
+
+WAVES = 2
+"""Blocks that each multiprocessor should get at least, before threads get more than one element or vector."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How the elements of a nest are shared out between blocks."""
+
+    plan: VectorPlan
+    items: int
+    """Vectors of each operand in one thread."""
+
+    @property
+    def total(self) -> int:
+        return math.prod(self.plan.nest.sizes)
+
+    @property
+    def block(self) -> int:
+        """Elements of a block with a whole share."""
+        return THREADS * self.items * self.plan.width
+
+    @property
+    def blocks(self) -> int:
+        """Blocks with whole shares; none where these are an element for each thread."""
+        return self.total // self.block if self.block > THREADS else 0
+
+    @property
+    def rest(self) -> int:
+        """Blocks for what is left over."""
+        return -(-(self.total - self.blocks * self.block) // THREADS)
+
+
+def in_output_order(nest: Nest) -> Nest:
+    """Loops of one iteration dropped, the others as the first output lies in memory, and collapsed."""
+    nest = nest.without_unit_loops()
+    if not nest.sizes:
+        return _with_unit_loop(nest)
+    strides = nest.outputs[0].strides
+    return nest.permuted(sorted(range(len(nest.sizes)), key=lambda l: -abs(strides[l]))).collapsed()
+
+
+def _with_unit_loop(nest: Nest) -> Nest:
+    """A nest without loops as one of a single iteration."""
+    inputs = tuple(replace(x, strides=(0,)) if isinstance(x, Access) else x for x in nest.inputs)
+    outputs = tuple(replace(x, strides=(0,)) for x in nest.outputs)
+    return replace(nest, sizes=(1,), reduction=(False,), inputs=inputs, outputs=outputs)
+
+
+def share_out(nest: Nest, chip: Chip) -> Share:
+    """Wide vectors and several of them in a thread, as far as there is work for all of the chip."""
+    total = math.prod(nest.sizes)
+    enough = WAVES * chip.multiprocessors * THREADS
+    most = 1
+    while most < 16 and total >= 2 * most * enough:
+        most *= 2
+    plan = plan_vectors(nest, most)
+    operations = 1 if nest.body is None else max(1, sum(1 for _ in nest.body.ops))
+    wanted = min(
+        MOST_SCALARS if plan.width == 1 else MOST_ITEMS,
+        IN_FLIGHT // max(1, plan.bytes_in_flight()),
+        MOST_OPERATIONS // operations,
+    )
+    items = 1
+    while 2 * items <= wanted and total >= 2 * items * plan.width * enough:
+        items *= 2
+    return Share(plan, items)
 
 
 def map_elementwise(mapper: KernelMapper, phase: Phase) -> bool:
@@ -16,17 +113,65 @@ def map_elementwise(mapper: KernelMapper, phase: Phase) -> bool:
     if 0 in phase.nests()[0].sizes:
         return True
     launch = Launch(mapper, phase)
-    nest = canonical(launch.phase.nests()[0])
-    builder = launch.builder
+    share = share_out(in_output_order(launch.phase.nests()[0]), mapper.chip)
+    emit_share(launch.builder, share)
+    launch.finish((share.blocks + share.rest, 1, 1), (THREADS, 1, 1))
+    return True
 
-    def element(indices: list[Index]) -> None:
+
+def emit_share(builder: GpuBuilder, share: Share) -> None:
+    """The work of a thread."""
+    block = builder.block_id()
+    if not share.rest:
+        _emit_vectors(builder, share, block)
+    elif not share.blocks:
+        _emit_rest(builder, share, block)
+    else:
+        whole = builder.compare("ult", block, share.blocks)
+        builder.choose(
+            whole,
+            lambda: _emit_vectors(builder, share, block),
+            lambda: _emit_rest(builder, share, builder.sub(block, share.blocks)),
+        )
+
+
+def _emit_vectors(builder: GpuBuilder, share: Share, block: Index) -> Sequence[SSAValue]:
+    plan = share.plan
+    emitter = NestEmitter(builder, plan.nest)
+    if not plan.crosses:
+        emitter.make_views()
+    first = builder.add(builder.mul(block, THREADS * share.items), builder.thread_id())
+    parts = split_body(plan)
+    items = [ItemEmitter(emitter, plan, parts) for _ in range(share.items)]
+    run_items(items, [_indices(builder, plan, builder.add(first, n * THREADS)) for n in range(share.items)])
+    return ()
+
+
+def _indices(builder: GpuBuilder, plan: VectorPlan, item: Index) -> list[Index]:
+    """The indices of the first element of the item with this number."""
+    if plan.crosses:
+        return [builder.mul(item, plan.width)]
+    *outer, inner = plan.nest.sizes
+    *indices, last = delinearized(builder, item, (*outer, inner // plan.width))
+    return [*indices, builder.mul(last, plan.width)]
+
+
+def _emit_rest(builder: GpuBuilder, share: Share, block: Index) -> Sequence[SSAValue]:
+    """A thread for each element that is left over."""
+    nest = share.plan.nest
+    number = builder.add(builder.mul(block, THREADS), builder.thread_id())
+    number = builder.add(number, share.blocks * share.block)
+
+    def element() -> None:
         emitter = NestEmitter(builder, nest)
         with emitter.scope():
-            for loop, index in enumerate(indices):
-                emitter.indices[loop] = index
+            emitter.indices = list(delinearized(builder, number, nest.sizes))
             emitter.load_ready()
             for k, value in enumerate(emitter.body()):
                 emitter.store_output(k, value)
 
-    launch.finish(over_threads(builder, nest.sizes, element), (THREADS, 1, 1))
-    return True
+    if (share.total - share.blocks * share.block) % THREADS:
+        builder.when(builder.compare("ult", number, share.total), element)
+    else:
+        element()
+    return ()
