@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..hlo_dialect.collection import stop_gc
 from ..lowering.gpu_chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
 from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError
 from ..passes.registry import DuplicatePassError, list_passes
@@ -130,6 +131,8 @@ def command_line() -> CommandLine:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console command. Returns the exit status."""
+    if argv is None:
+        stop_gc()
     words = sys.argv[1:] if argv is None else argv
     try:
         line = command_line()

@@ -27,25 +27,34 @@ _NO_INSTRUCTION = re.compile(
     r"|exp2\.f64|canonicalize\.bf16)"
 )
 
-_NEEDS: tuple[tuple[re.Pattern[str], int, int], ...] = tuple(
-    (re.compile(rf"llvm\.nvvm\.(?:{pattern})"), capability, ptx)
-    for pattern, capability, ptx in (
-        (r"cp\.async\.bulk|cp\.async\.mbarrier.*bulk|mapa|cluster|barrier\.cluster|griddepcontrol|setmaxnreg", 90, 80),
-        (r"read\.ptx\.sreg\.(?:n?cluster|is\.explicit)", 90, 78),
-        (r"cp\.async", 80, 70),
-        (r"mbarrier", 80, 70),
-        (r"redux\.sync\.f", 100, 86),
-        (r"redux\.sync", 80, 70),
-        (r"mma\..*\.(?:e4m3|e5m2)", 89, 84),
-        (r"mma\..*\.(?:bf16|tf32)|mma\.m8n8k4\.f64|mma\..*\.f64", 80, 70),
-        (r"mma\.m16n8k(?:16|32|64)", 80, 70),
-        (r"stmatrix", 90, 78),
-        (r"(?:fma|add|sub|mul)\..*bf16", 80, 70),
-        (r"ex2\.approx\.(?:ftz\.)?bf16|tanh\.approx\.bf16", 90, 78),
-        (r"tcgen05|tensormap", 100, 86),
-    )
+_NEEDS = (
+    ("cp.async.bulk", "", 90, 80),
+    ("mapa", "", 90, 80),
+    ("barrier.cluster", "", 90, 80),
+    ("read.ptx.sreg.cluster", "", 90, 80),
+    ("read.ptx.sreg.ncluster", "", 90, 80),
+    ("griddepcontrol", "", 90, 78),
+    ("setmaxnreg", "", 90, 80),
+    ("stmatrix", "", 90, 78),
+    ("cp.async", "", 80, 70),
+    ("mbarrier", "", 80, 70),
+    ("redux.sync.f", "", 100, 86),
+    ("redux.sync", "", 80, 70),
+    ("mma.", ".e4m3", 89, 84),
+    ("mma.", ".e5m2", 89, 84),
+    ("mma.", ".bf16", 80, 70),
+    ("mma.", ".tf32", 80, 70),
+    ("mma.", ".f64", 80, 70),
+    ("mma.m16n8k16", "", 80, 70),
+    ("mma.m16n8k32", "", 80, 70),
+    ("mma.m16n8k64", "", 80, 70),
+    ("fma.", "bf16", 80, 70),
+    ("ex2.approx", "bf16", 90, 78),
+    ("tanh.approx", "bf16", 90, 78),
+    ("tcgen05", "", 100, 86),
 )
-"""Intrinsics by pattern: the least compute capability and PTX version. The first that fits counts."""
+"""Of the intrinsics llvm.nvvm.*: start, contained text; the least compute capability and PTX version of those. The
+first that fits counts."""
 
 
 def check_device_functions(module: ModuleOp, chip: Chip, ptx: int) -> None:
@@ -98,13 +107,14 @@ def _check_intrinsic(op: llvm.CallIntrinsicOp, chip: Chip, ptx: int) -> None:
         fail(op, f"calls {name}, for which NVIDIA's GPUs have no instruction; expand-math makes arithmetic of it")
     if not name.startswith("llvm.nvvm."):
         return
-    for pattern, capability, version in _NEEDS:
-        if pattern.match(name):
+    short = name.removeprefix("llvm.nvvm.")
+    if short.startswith("wgmma") and not chip.has_wgmma:
+        fail(op, f"calls {name}, which sm_90a alone has; this chip is {chip.name}")
+    for start, contained, capability, version in _NEEDS:
+        if short.startswith(start) and contained in short:
             if chip.capability < capability:
                 fail(op, f"calls {name}, which needs a chip from sm_{capability} on; this one is {chip.name}")
             if ptx < version:
                 needed = ptx_text(version)
                 fail(op, f"calls {name}, which needs PTX {needed}; this is PTX {ptx_text(ptx)} (see --ptx-version)")
             return
-    if name.startswith("llvm.nvvm.wgmma") and not chip.has_wgmma:
-        fail(op, f"calls {name}, which sm_90a alone has; this chip is {chip.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -10,9 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from ...lowering.device_parts import device_modules
 from ...lowering.gpu_chips import Chip
 from ..llvm_ir import emit_device_llvm_ir, emit_llvm_ir
-from .assembler import Cubin, assemble
 from .checks import check_device_functions
 from .ptx import TRIPLE, compile_to_ptx
+
+if TYPE_CHECKING:
+    from .assembler import Cubin
 
 
 def emit_llvm(module: ModuleOp) -> str:
@@ -53,4 +56,6 @@ def _ptx(text: str, chip: Chip, ptx: int) -> str:
 
 @lru_cache(maxsize=1)
 def _cubin(ptx: str, chip: Chip) -> Cubin:
+    from .assembler import assemble
+
     return assemble(ptx, chip)
