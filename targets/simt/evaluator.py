@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import arith, func, scf
@@ -149,13 +149,13 @@ def _division(op: Operation, function: Callable[..., Array]) -> Step:
 # -- control flow ---------------------------------------------------------------------------------------------------
 
 
-def _chosen(op: Operation, condition: Array, yes: Any, no: Any) -> Any:
+def _chosen(op: Operation, condition: Array | None, yes: Any, no: Any) -> Any:
     """A value that threads got in different ways."""
-    if yes is no:
+    if yes is no or condition is None:
         return yes
     if not isinstance(yes, np.ndarray):
         fail(op, "chooses between buffers differently in different threads; the SIMT interpreter does not")
-    return np.where(condition, yes, no)
+    return np.where(condition, cast(Array, yes), cast(Array, no))
 
 
 def _if(evaluator: Evaluator, op: scf.IfOp) -> Step:

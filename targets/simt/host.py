@@ -16,7 +16,7 @@ from ...dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ...hlo_dialect.custom_calls.call import call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import Array, constant_array
+from ...hlo_dialect.types import Array, ArrayType, constant_array
 from .evaluator import Evaluator, Maker, Step
 from .kernel import Kernel
 from .lanes import Dims, Frame, Lanes
@@ -160,7 +160,7 @@ def _host_call(evaluator: Evaluator, op: HostCallOp) -> Step:
     return step
 
 
-def _as_type(view: View, type_: Any) -> Array:
+def _as_type(view: View, type_: ArrayType) -> Array:
     """The memory of a view as the array that a function of the host program is to see."""
     if view.strides != row_major(view.shape):
         raise AssertionError("a call of the host program takes buffers of identity layout")

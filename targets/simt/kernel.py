@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.gpu_ops import GpuFuncOp, GpuShuffleOp
+from ...dialects.gpu_ops import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
+from . import nvgpu_ops, warps
 from .evaluator import Evaluator, Maker, Step
-from .lanes import WARP, Dims, Frame, Lanes
+from .lanes import Dims, Frame, Lanes
 from .memory import Memory, View, scalar
 from .memref_ops import MAKERS, layout_of
 from .races import Shadow
@@ -31,7 +32,7 @@ SHARED_BYTES = 1 << 25
 DIMENSIONS = {"x": 0, "y": 1, "z": 2}
 
 
-def _number(op: Any, compute: Any) -> Step:
+def _number(op: Any, compute: Callable[[Lanes, int], Any]) -> Step:
     dimension = DIMENSIONS[op.dimension.data.value]
 
     def step(frame: Frame) -> None:
@@ -40,69 +41,16 @@ def _number(op: Any, compute: Any) -> Step:
     return step
 
 
-def _barrier(evaluator: Evaluator, op: Operation) -> Step:
-    def step(frame: Frame) -> None:
-        lanes = frame.lanes
-        if frame.mask is None:
-            lanes.epoch += 1
-            return
-        active = frame.active()
-        some, every = active.any(axis=1, keepdims=True), active.all(axis=1, keepdims=True)
-        if (some & ~every).any():
-            row = int(np.flatnonzero(some & ~every)[0])
-            missing = lanes.place(row, int(np.flatnonzero(~active[row])[0]))
-            there = lanes.place(row, int(np.flatnonzero(active[row])[0]))
-            frame.fail_at(op, f"is a barrier that some threads of the block do not reach: {missing}; but", there)
-        lanes.epoch = lanes.epoch + every
-
-    return step
-
-
-def _shuffle(evaluator: Evaluator, op: GpuShuffleOp) -> Step:
-    mode = op.mode.data
-
-    def step(frame: Frame) -> None:
-        env, lanes = frame.env, frame.lanes
-        _check_warps(frame, op)
-        value: Array = np.broadcast_to(env[op.value], (*env[op.value].shape[:-2], *lanes.shape))
-        offset, width = env[op.offset].astype(INT64), env[op.width].astype(INT64)
-        if ((width <= 0) | (width > WARP) | (width & (width - 1) != 0)).any():
-            frame.fail(op, "has a width that is not a power of two up to 32", frame.active())
-        own = lanes.columns % WARP
-        first = own - own % width
-        wanted = {"xor": own ^ offset, "up": own - offset, "down": own + offset, "idx": first + offset % width}[mode]
-        valid = np.broadcast_to((wanted >= first) & (wanted < first + width), lanes.shape)
-        column = np.where(valid, lanes.columns - own + wanted, lanes.columns)
-        index = np.broadcast_to(column, value.shape)
-        env[op.result] = np.take_along_axis(value, index, axis=-1)
-        env[op.valid] = valid
-
-    return step
-
-
-def _check_warps(frame: Frame, op: Operation) -> None:
-    """A shuffle takes all threads of a warp, or none."""
-    lanes = frame.lanes
-    if lanes.threads % WARP:
-        what = f"is a shuffle in a block of {lanes.threads} threads, whose last warp has fewer than {WARP}"
-        frame.fail(op, what, frame.active())
-    if frame.mask is None:
-        return
-    warps = frame.active().reshape(lanes.blocks, -1, WARP)
-    partial = warps.any(axis=2, keepdims=True) & ~warps
-    bad = np.where(warps.all(axis=2, keepdims=True), False, partial).reshape(lanes.shape)
-    if bad.any():
-        frame.fail(op, "is a shuffle that some threads of the warp do not reach", bad)
-
-
 DEVICE: dict[str, Maker] = {
     "gpu.thread_id": lambda _, op: _number(op, lambda lanes, d: lanes.thread_id(d)),
     "gpu.block_id": lambda _, op: _number(op, lambda lanes, d: lanes.block_id(d)),
     "gpu.block_dim": lambda _, op: _number(op, lambda lanes, d: [[lanes.block[d]]]),
     "gpu.grid_dim": lambda _, op: _number(op, lambda lanes, d: [[lanes.grid[d]]]),
-    "gpu.barrier": _barrier,
-    "gpu.shuffle": _shuffle,
+    **MAKERS,
+    **nvgpu_ops.MAKERS,
+    **warps.MAKERS,
 }
+"""What a function of the device is made of, beyond arithmetic and control flow."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +99,7 @@ class Kernel:
     def __init__(self, function: GpuFuncOp, functions: dict[str, FuncOp] | None = None):
         self.function = function
         self.name = function.sym_name.data
-        self._evaluator = Evaluator({**MAKERS, **DEVICE}, functions)
+        self._evaluator = Evaluator(DEVICE, functions)
         self._code = self._evaluator.code(function.body.block)
         self._parameters = function.body.block.args[: len(function.function_type.inputs)]
         self._accesses = [_accesses(parameter) for parameter in self._parameters]
@@ -177,8 +125,8 @@ class Kernel:
             ("threads", function.known_block_size, block),
             ("blocks", function.known_grid_size, grid),
         ):
-            if known is not None and tuple(known.get_values()) != given:
-                fail(op, f"launches @{self.name} with {given} {what}; it is made for {tuple(known.get_values())}")
+            if known is not None and _dims(known) != given:
+                fail(op, f"launches @{self.name} with {given} {what}; it is made for {_dims(known)}")
         if min(*grid, *block) < 1:
             fail(op, f"launches @{self.name} with {block} threads in {grid} blocks")
         if len(arguments) != len(self._parameters):
@@ -243,13 +191,10 @@ def run_kernel(
     if grid is None or block is None:
         if function.known_grid_size is None or function.known_block_size is None:
             fail(function, "does not say how it is launched")
-        grid = grid or _dims(function.known_grid_size.get_values())
-        block = block or _dims(function.known_block_size.get_values())
+        grid = grid or _dims(function.known_grid_size)
+        block = block or _dims(function.known_block_size)
     arguments: list[Any] = []
     for parameter, array in zip(function.function_type.inputs, buffers, strict=True):
-        if not isinstance(parameter, MemRefType):
-            arguments.append(np.asarray(array).reshape(1, 1))
-            continue
         shape, strides, dtype = layout_of(function, parameter)
         if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
             fail(function, f"takes {parameter}, not {array.dtype}{list(array.shape)}")
@@ -257,6 +202,6 @@ def run_kernel(
     Kernel(function).launch(function, grid, block, arguments)
 
 
-def _dims(values: Any) -> Dims:
-    x, y, z = (int(value) for value in values)
+def _dims(stated: DenseArrayBase[Any]) -> Dims:
+    x, y, z = (int(value) for value in stated.get_values())
     return x, y, z

@@ -49,6 +49,10 @@ class Lanes:
         """Of each thread its number in the launch."""
         self.epoch: Array = np.zeros((self.blocks, 1), np.int32)
         """How many barriers each block has passed."""
+        self.copies: list[Any] = []
+        """The asynchronous copies that threads have begun and not waited for."""
+        self.copy_groups: Array = np.zeros(self.shape, np.int32)
+        """How many groups of them each thread has made."""
 
     def thread_id(self, dimension: int) -> Array:
         return self.columns // math.prod(self.block[:dimension]) % self.block[dimension]

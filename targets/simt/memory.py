@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from xdsl.ir import Operation
@@ -78,7 +78,7 @@ def scalar(value: Any) -> int:
 
 def locate(
     frame: Frame, op: Operation, view: View, indices: Sequence[Array], verb: str, run: int = 1
-) -> tuple[Any, Array | None]:
+) -> tuple[Array, Array | None]:
     """
     The elements that threads access, and the threads that may: None for all.
 
@@ -107,8 +107,8 @@ def locate(
             frame.fail(op, f"{verb} outside of the memory that its memref is a view of", bad)
         inside = good if inside is None else inside & good
     if inside is None:
-        return place, frame.mask
-    return np.where(inside, place, 0), frame.only_active(inside)
+        return cast(Array, place), frame.mask
+    return np.where(inside, cast(Array, place), 0), frame.only_active(inside)
 
 
 def _out_of_bounds(
@@ -139,7 +139,7 @@ def store(frame: Frame, op: Operation, view: View, indices: Sequence[Array], val
 def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], count: int) -> Array:
     """`count` elements in a row for each thread."""
     place, mask = locate(frame, op, view, indices, "reads", count)
-    places = place + np.arange(count)[:, None, None]
+    places = _in_a_row(place, count)
     note_read(frame, op, view, places, mask)
     if view.flat.size == 0:
         return np.zeros((count, 1, 1), view.dtype)
@@ -148,9 +148,15 @@ def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], 
 
 def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array) -> None:
     """Write elements in a row for each thread that takes part."""
-    count = value.shape[0]
+    count: int = value.shape[0]
     place, mask = locate(frame, op, view, indices, "writes", count)
-    put(frame, op, view, place + np.arange(count)[:, None, None], mask, value)
+    places = _in_a_row(place, count)
+    put(frame, op, view, places, mask, value)
+
+
+def _in_a_row(place: Array, count: int) -> Array:
+    """The elements from each place on, along a new first axis."""
+    return place + np.arange(count)[:, None, None]
 
 
 def _spread(frame: Frame, places: Array, mask: Array | None, *values: Array) -> tuple[Array, ...]:
@@ -173,6 +179,15 @@ def access_of(frame: Frame, op: Operation, shadow: Shadow, itemsize: int, places
         cells = (cells[:, None] + np.arange(ratio)).reshape(-1)
         threads, epochs = np.repeat(threads, ratio), np.repeat(epochs, ratio)
     return Access(frame, op, cells, threads, epochs)
+
+
+def check_aligned(frame: Frame, op: Operation, view: View, place: Array, nbytes: int) -> None:
+    """Accesses begin at multiples of `nbytes`. Raises SimtError."""
+    bad = place * view.dtype.itemsize % nbytes != 0
+    if bad.any():
+        bad = frame.only_active(bad)
+        if bad.any():
+            frame.fail(op, f"accesses memory at an address that is no multiple of {nbytes}", bad)
 
 
 def note_read(frame: Frame, op: Operation, view: View, places: Array, mask: Array | None) -> None:
@@ -203,3 +218,11 @@ def put(frame: Frame, op: Operation, view: View, places: Array, mask: Array | No
             thread = int(access.threads[np.flatnonzero(lost)[0] * ratio])
             what = "writes what another thread writes at the same time, another value"
             frame.fail_at(op, what, frame.lanes.named(thread))
+
+
+def settle(frame: Frame, op: Operation, view: View, places: Array, mask: Array, values: Array) -> None:
+    """What an asynchronous copy wrote is there, as the threads `mask` know."""
+    shadow = view.shadow
+    assert shadow is not None
+    shadow.end_copy(access_of(frame, op, shadow, view.dtype.itemsize, places, mask))
+    put(frame, op, view, places, mask, values)

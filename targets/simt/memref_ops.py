@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import memref, vector
@@ -44,7 +44,7 @@ def layout_of(op: Operation, type_: Attribute) -> tuple[tuple[int, ...], tuple[i
     shape = type_.get_shape()
     if any(size < 0 for size in shape):
         fail(op, "has a memref of unknown size; the SIMT interpreter needs static shapes")
-    return shape, row_major(shape), element_dtype(op, type_)
+    return shape, row_major(shape), element_dtype(op, cast(Attribute, type_))
 
 
 def _load(evaluator: Evaluator, op: memref.LoadOp) -> Step:

@@ -49,9 +49,12 @@ class Shadow:
             self.many_threads = np.zeros(count, np.bool_)
             """Whether several threads of the reader's block read the cell since the last barrier."""
             self.many_blocks = np.zeros(count, np.bool_)
+        self.copied: Array | None = None
+        """Whether an asynchronous copy is writing the cell; None before the first."""
 
     def read(self, access: Access) -> None:
         """Note a read. Raises SimtError where it races with a write."""
+        self._check_copies(access, "reads")
         cells, me = access.cells, access.threads
         writer = self.writer[cells]
         if not self.initialized and (writer == NOBODY).any():
@@ -78,6 +81,7 @@ class Shadow:
 
         Returns where another thread of the same access wrote after it. Raises SimtError for a race with an earlier one.
         """
+        self._check_copies(access, "writes")
         cells, me = access.cells, access.threads
         writer = self.writer[cells]
         foreign = (writer != me) & (writer != NOBODY)
@@ -101,6 +105,22 @@ class Shadow:
             foreign &= self._unordered(access, reader, self.read_epoch[cells]) | self.many_blocks[cells]
             if foreign.any():
                 self._fail(access, foreign, "writes what another thread reads without a barrier in between", reader)
+
+    def start_copy(self, access: Access) -> None:
+        """An asynchronous copy writes the cells from now on, until `end_copy`: nothing else may access them."""
+        if self.copied is None:
+            self.copied = np.zeros(self.writer.size, np.bool_)
+        self.copied[access.cells] = True
+
+    def end_copy(self, access: Access) -> None:
+        assert self.copied is not None
+        self.copied[access.cells] = False
+
+    def _check_copies(self, access: Access, what: str) -> None:
+        if self.copied is not None:
+            bad = self.copied[access.cells]
+            if bad.any():
+                self._fail(access, bad, f"{what} what an asynchronous copy writes that is not waited for")
 
     def _unordered(self, access: Access, other: Array, epochs: Array) -> Array:
         """Whether nothing orders the accesses after those of the `other` threads."""

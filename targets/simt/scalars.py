@@ -92,6 +92,10 @@ def _round(x: Array) -> Array:
     return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0), x)
 
 
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
 def _wide(compute: Callable[..., Any]) -> Scalar:
     """In f64, rounded to the operation's type."""
 
@@ -121,7 +125,8 @@ def _fma(x: Array, y: Array, z: Array) -> Array:
 def _count_bits(count: Callable[[int, int], int]) -> Unary:
     def run(x: Array) -> Array:
         width = 8 * x.dtype.itemsize
-        return np.vectorize(lambda v: count(int(v), width), otypes=[x.dtype])(unsigned(x))
+        counts = [count(value, width) for value in unsigned(x).reshape(-1).tolist()]
+        return np.array(counts, x.dtype).reshape(x.shape)
 
     return run
 
@@ -165,7 +170,7 @@ PLAIN: dict[str, Scalar] = {
     "math.round": _wide(_round),
     "math.roundeven": np.rint,
     "math.sqrt": np.sqrt,
-    "math.rsqrt": _wide(lambda x: 1 / np.sqrt(x)),
+    "math.rsqrt": _wide(_rsqrt),
     "math.cbrt": _wide(np.cbrt),
     "math.exp": _wide(np.exp),
     "math.exp2": _wide(np.exp2),
@@ -216,7 +221,7 @@ _FLOAT_ORDERS: dict[str, Binary] = {
     "lt": np.less,
     "le": np.less_equal,
 }
-_FLOAT_PREDICATES = (
+_FLOAT_PREDICATES: tuple[str, ...] = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
 )  # fmt: skip
 _INTEGER_ORDERS: tuple[Binary, ...] = (
@@ -231,7 +236,8 @@ _INTEGER_ORDERS: tuple[Binary, ...] = (
 
 def _float_order(op: Operation) -> Binary:
     predicate: Any = op.properties["predicate"]
-    name = _FLOAT_PREDICATES[predicate.value.data]
+    code: int = predicate.value.data
+    name = _FLOAT_PREDICATES[code]
     if name in ("false", "true"):
         return lambda x, y: np.full(np.broadcast_shapes(x.shape, y.shape), name == "true")
     if name in ("ord", "uno"):
@@ -250,7 +256,7 @@ def _float_order(op: Operation) -> Binary:
 
 def _integer_order(op: Operation) -> Binary:
     predicate: Any = op.properties["predicate"]
-    code = predicate.value.data
+    code: int = predicate.value.data
     if code >= 6:
         order = _INTEGER_ORDERS[code - 4]
         return lambda x, y: order(unsigned(x), unsigned(y))
