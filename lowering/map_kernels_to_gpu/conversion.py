@@ -15,6 +15,7 @@ from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from .contraction import map_contraction
 from .elementwise import map_elementwise
 from .launch import KernelMapper, Phase, phases_of
 from .reduction import map_reduction
@@ -25,10 +26,10 @@ DEVICE = "kernels"
 
 Mapping = Callable[[KernelMapper, Phase], bool]
 
-RUN_MAPPINGS: tuple[Mapping, ...] = ()
+RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction,)
 """Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
 
-MAPPINGS: tuple[Mapping, ...] = (map_elementwise, map_reduction, map_serially)
+MAPPINGS: tuple[Mapping, ...] = (map_elementwise, map_contraction, map_reduction, map_serially)
 """Tried in order on each phase; the last takes any."""
 
 
