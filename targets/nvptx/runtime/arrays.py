@@ -1,0 +1,302 @@
+"""Arrays in a GPU's memory, and the exchange of them with NumPy, PyTorch, CuPy, JAX and others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from ....hlo_dialect.types import Array, ArrayType
+from ....lowering.convert_to_llvm.conversion import KERNEL_ALIGNMENT
+from . import dlpack
+from .device import Device
+from .driver import LEGACY_STREAM, CopyOnDevice
+from .memory import Block
+
+UNKNOWN_STREAM = -1
+"""Of work that is done in a stream nobody told us of."""
+
+
+class DeviceArray:
+    """
+    A row-major array in a GPU's memory: what a program on the GPU returns.
+
+    It may still be computed: `numpy()` and `block_until_ready()` wait for it, and raise CudaError for what went wrong.
+    Other libraries take it without a copy through `__dlpack__` and `__cuda_array_interface__`, which order their work
+    after ours. To be read only: programs may take the same memory for several results.
+    """
+
+    def __init__(self, device: Device, type_: ArrayType, block: Block, address: int | None = None):
+        self._device = device
+        self._type = type_
+        self._block = block
+        self._address = block.address if address is None else address
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._type.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self._type.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self._type.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self._type.nbytes
+
+    @property
+    def device(self) -> Device:
+        return self._device
+
+    @property
+    def address(self) -> int:
+        """On the device."""
+        return self._address
+
+    @property
+    def stream(self) -> int:
+        """The CUstream in which it is computed."""
+        return self._block.stream
+
+    def numpy(self) -> Array:
+        """A copy in the host's memory, once it is computed. Raises CudaError."""
+        return self._device.download(self._address, self._type, self._block.stream)
+
+    def block_until_ready(self) -> DeviceArray:
+        """Wait until it is computed. Raises CudaError."""
+        self._device.synchronize(self._block.stream)
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("an array of the GPU becomes one of NumPy by a copy")
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array without dimensions has no length")
+        return self.shape[0]
+
+    def __float__(self) -> float:
+        return float(self.numpy().item())
+
+    def __int__(self) -> int:
+        return int(self.numpy().item())
+
+    def __bool__(self) -> bool:
+        return bool(self.numpy().item())
+
+    def __repr__(self) -> str:
+        return f"DeviceArray({self._type.text}, {self._device.info.name}, GPU {self._device.info.ordinal})"
+
+    # Exchange.
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CUDA, self._device.info.ordinal
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """
+        A DLPack capsule for a consumer that works in `stream`.
+
+        None and 1 are the legacy default stream, 2 that of the thread, -1 asks for no ordering. `dl_device` (1, 0) asks
+        for a copy in the host's memory. Raises BufferError.
+        """
+        versioned = max_version is not None and max_version[0] >= dlpack.VERSION[0]
+        if dl_device is not None and dl_device[0] == dlpack.CPU and copy is not False:
+            array = self.numpy()
+            return dlpack.export(array, array.ctypes.data, self.shape, self.dtype, (dlpack.CPU, 0), versioned)
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError("the array is exchanged where it lies, or as a copy in the host's memory")
+        if not dlpack.can_export(self.dtype):
+            raise BufferError(f"DLPack has no element type for {self.dtype}")
+        consumer = LEGACY_STREAM if stream is None else stream
+        if consumer == 0:
+            raise BufferError("stream 0 is ambiguous: 1 is the legacy default stream, 2 that of the thread")
+        if consumer != -1:
+            self._device.wait_for(consumer, self.stream)
+        self._block.used_in(consumer if consumer > 0 else UNKNOWN_STREAM)
+        device = self.__dlpack_device__()
+        return dlpack.export(self, self._address, self.shape, self.dtype, device, versioned)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3: the consumer orders its work after our stream. AttributeError for types that NumPy has not."""
+        if self.dtype.isbuiltin != 1:
+            raise AttributeError(f"__cuda_array_interface__ has no element type for {self.dtype}")
+        self._block.used_in(UNKNOWN_STREAM)
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self._address if self.size else 0, False),
+            "version": 3,
+            "strides": None,
+            "stream": self.stream,
+        }
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An argument of a call, where the program reads it."""
+
+    address: int
+    owner: Any
+    """Keeps the memory alive."""
+    foreign: bool = False
+    """Whether the memory is somebody else's, who may use it for something new when we drop the owner."""
+
+
+def is_on_device(argument: Any) -> bool:
+    """Whether the argument is an array in the memory of a GPU, ours or another library's."""
+    if isinstance(argument, np.ndarray):
+        return False
+    if isinstance(argument, DeviceArray):
+        return True
+    place = getattr(argument, "__dlpack_device__", None)
+    if place is not None:
+        try:
+            return int(place()[0]) in (dlpack.CUDA, dlpack.CUDA_MANAGED)
+        except (BufferError, RuntimeError):
+            return False
+    return getattr(argument, "__cuda_array_interface__", None) is not None
+
+
+def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+    """
+    The argument in the device's memory, ready for what is enqueued in the stream from now on.
+
+    Arrays of the device are taken where they are, others are copied to it. Raises TypeError for one that does not fit.
+    """
+    if isinstance(argument, DeviceArray):
+        _check(index, wanted, argument.shape, argument.dtype)
+        if argument.device is not device:
+            raise TypeError(f"argument {index}: is on {argument.device.info.name}, the program on {device.info.name}")
+        device.wait_for(stream, argument.stream)
+        argument._block.used_in(stream)  # pyright: ignore[reportPrivateUsage]
+        return Operand(argument.address, argument)
+    if is_on_device(argument):
+        return _aligned(_foreign(argument, index, wanted, device, stream), wanted, device, stream)
+    return _uploaded(argument, index, wanted, device, stream)
+
+
+def _check(index: int, wanted: ArrayType, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if dtype != wanted.dtype:
+        raise TypeError(f"argument {index}: expected dtype {wanted.dtype} ({wanted.text}), got {dtype}")
+    if shape != wanted.shape:
+        raise TypeError(f"argument {index}: expected shape {wanted.shape} ({wanted.text}), got {shape}")
+
+
+def host_array(argument: Any, index: int, wanted: ArrayType) -> Array:
+    """A contiguous array of the expected type in the host's memory. Raises TypeError."""
+    if not hasattr(argument, "__array__") and not hasattr(argument, "__array_interface__"):
+        raise TypeError(f"argument {index}: expected an array of type {wanted.text}, got {type(argument).__name__}")
+    array: Array = np.asarray(argument)
+    _check(index, wanted, array.shape, array.dtype)
+    return np.ascontiguousarray(array).reshape(wanted.shape)
+
+
+def _uploaded(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+    array = host_array(argument, index, wanted)
+    block = device.allocate(wanted.nbytes, stream)
+    device.upload(array, block.address, stream)
+    return Operand(block.address, block)
+
+
+def _foreign(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+    if getattr(argument, "__dlpack__", None) is not None:
+        return _from_dlpack(argument, index, wanted, device, stream)
+    return _from_interface(argument, index, wanted, device, stream)
+
+
+def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+    """The producer is told our stream, and makes it wait for what computes the array."""
+    try:
+        try:
+            capsule = argument.__dlpack__(stream=stream, max_version=dlpack.VERSION)
+        except TypeError:
+            # Of the time before DLPack's versions.
+            capsule = argument.__dlpack__(stream=stream)
+        imported = dlpack.take(capsule)
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise TypeError(f"argument {index}: cannot be taken through DLPack: {error}") from error
+    _check(index, wanted, imported.shape, imported.dtype)
+    _check_strides(index, imported.shape, imported.strides)
+    if imported.device != (dlpack.CUDA, device.info.ordinal) and imported.device[0] != dlpack.CUDA_MANAGED:
+        raise TypeError(f"argument {index}: is on GPU {imported.device[1]}, the program on {device.info.ordinal}")
+    return Operand(imported.address, imported.owner, foreign=True)
+
+
+def _from_interface(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+    interface = cast("dict[str, Any]", argument.__cuda_array_interface__)
+    if interface.get("mask") is not None:
+        raise TypeError(f"argument {index}: a masked array is not taken")
+    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    _check(index, wanted, shape, dtype)
+    strides = interface.get("strides")
+    _check_strides(index, shape, None if strides is None else tuple(step // dtype.itemsize for step in strides))
+    producer = interface.get("stream")
+    if producer is not None:
+        device.wait_for(stream, int(producer))
+    elif interface.get("version", 0) < 3:
+        # Before version 3 nothing was said: libraries work in the default stream.
+        device.wait_for(stream, LEGACY_STREAM)
+    return Operand(int(interface["data"][0] or 0), argument, foreign=True)
+
+
+def _check_strides(index: int, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> None:
+    if strides is None or 0 in shape:
+        return
+    step = 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent != 1 and stride != step:
+            raise TypeError(
+                f"argument {index}: expected row-major elements without gaps, got strides {strides} for shape {shape}; "
+                "copy it first (.contiguous() in PyTorch, ascontiguousarray in CuPy)"
+            )
+        step *= extent
+
+
+def _aligned(found: Operand, wanted: ArrayType, device: Device, stream: int) -> Operand:
+    """A view into the middle of somebody's buffer may begin anywhere; kernels read 16 bytes at once."""
+    if found.address % KERNEL_ALIGNMENT == 0 or not wanted.nbytes:
+        return found
+    block = device.allocate(wanted.nbytes, stream)
+    with device.driver.entered():
+        device.driver.enqueue(CopyOnDevice(block.address, found.address, wanted.nbytes), stream)
+    return Operand(block.address, (block, found.owner), foreign=True)
+
+
+def stream_handle(stream: Any) -> int:
+    """
+    The CUstream that a caller means: a number, or a stream of PyTorch, CuPy or cuda.core.
+
+    0 and 1 are the legacy default stream, 2 that of the thread. Raises TypeError.
+    """
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        found = protocol() if callable(protocol) else protocol
+        return int(cast("tuple[int, int]", found)[1]) or LEGACY_STREAM
+    for attribute in ("cuda_stream", "ptr", "handle"):
+        value = getattr(stream, attribute, None)
+        if value is not None:
+            return int(value) or LEGACY_STREAM
+    if isinstance(stream, int):
+        return int(stream) or LEGACY_STREAM
+    raise TypeError(f"expected a CUDA stream, its handle, or a stream of PyTorch or CuPy, got {type(stream).__name__}")

@@ -1,0 +1,326 @@
+"""
+The CUDA driver, through `cuda.bindings.driver` of the wheel cuda-bindings (12.8 or newer, and 13).
+
+It works in the device's primary context, as PyTorch, CuPy and JAX do: an address means the same to all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....hlo_dialect.types import Array
+from .driver import (
+    Command,
+    CopyOnDevice,
+    CopyToHost,
+    CudaError,
+    DeviceInfo,
+    GpuUnavailableError,
+    Launch,
+    RecordEvent,
+)
+
+MODULE = "cuda.bindings.driver"
+
+_INSTALL = "`pip install xhlo[gpu]` brings it"
+_NO_GPU = {
+    "CUDA_ERROR_NO_DEVICE": "the CUDA driver finds no GPU",
+    "CUDA_ERROR_STUB_LIBRARY": "libcuda is the stub of a toolkit, not a driver",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "the CUDA driver and its kernel module are of different versions",
+    "CUDA_ERROR_INSUFFICIENT_DRIVER": "the CUDA driver is older than what cuda-bindings needs",
+}
+
+
+def load_bindings() -> Any:
+    """The module of bindings. Raises GpuUnavailableError where the package is missing or broken."""
+    try:
+        return importlib.import_module(MODULE)
+    except ImportError as error:
+        raise GpuUnavailableError(
+            f"the Python package cuda-bindings is missing or broken ({error}); {_INSTALL}"
+        ) from None
+
+
+def device_count(api: Any) -> int:
+    """The GPUs that the driver shows. Raises GpuUnavailableError where there is no driver, or no GPU."""
+    try:
+        (status,) = api.cuInit(0)
+        found, count = api.cuDeviceGetCount() if status == 0 else (status, 0)
+    except RuntimeError as error:
+        # What cuda-bindings raises where libcuda cannot be loaded, by several names.
+        raise GpuUnavailableError(f"there is no CUDA driver on this machine (libcuda: {error})") from None
+    if found != 0:
+        name = _text(api.cuGetErrorName(found)[1])
+        raise GpuUnavailableError(_NO_GPU.get(name, f"the CUDA driver does not start ({name})"))
+    if count == 0:
+        raise GpuUnavailableError(_NO_GPU["CUDA_ERROR_NO_DEVICE"])
+    return count
+
+
+def _text(found: Any) -> str:
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
+class _Parameters:
+    """A kernel's parameters as the driver wants them: an array of addresses of values."""
+
+    __slots__ = ("address", "pointers", "values")
+
+    def __init__(self, arguments: Sequence[int]):
+        self.values: Array = np.array(arguments, np.uint64)
+        start = self.values.ctypes.data
+        self.pointers: Array = np.arange(start, start + 8 * len(arguments), 8, dtype=np.uint64)
+        self.address = self.pointers.ctypes.data if arguments else 0
+
+
+@dataclass
+class _Node:
+    """A command in a graph: what is handed to the driver to change it."""
+
+    handle: Any
+    parameters: Any
+    """CUDA_KERNEL_NODE_PARAMS or CUDA_MEMCPY3D; None of an event."""
+    arguments: _Parameters | None = None
+
+
+@dataclass
+class _Graph:
+    executable: Any
+    nodes: list[_Node]
+
+
+class CudaDriver:
+    """One device of the CUDA driver. Raises GpuUnavailableError."""
+
+    def __init__(self, ordinal: int = 0):
+        self._api = api = load_bindings()
+        count = device_count(api)
+        if not 0 <= ordinal < count:
+            raise GpuUnavailableError(f"there is no GPU {ordinal}; the driver shows {count}, numbered from 0")
+        handle = self._call("find the device", api.cuDeviceGet(ordinal))
+        self._context = self._call("make a context on the device", api.cuDevicePrimaryCtxRetain(handle))
+        self._device = self._describe(ordinal, handle)
+        self._streams: dict[int, Any] = {}
+
+    @property
+    def device(self) -> DeviceInfo:
+        return self._device
+
+    def _describe(self, ordinal: int, handle: Any) -> DeviceInfo:
+        api = self._api
+        attributes = api.CUdevice_attribute
+
+        def attribute(name: str) -> int:
+            value = getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}")
+            return self._call(f"read the device's {name}", api.cuDeviceGetAttribute(value, handle))
+
+        name = _text(self._call("read the device's name", api.cuDeviceGetName(128, handle)))
+        return DeviceInfo(
+            ordinal=ordinal,
+            name=name.rstrip("\0"),
+            capability=(attribute("COMPUTE_CAPABILITY_MAJOR"), attribute("COMPUTE_CAPABILITY_MINOR")),
+            memory=self._call("read the device's memory", api.cuDeviceTotalMem(handle)),
+            multiprocessors=attribute("MULTIPROCESSOR_COUNT"),
+            l2_bytes=attribute("L2_CACHE_SIZE"),
+        )
+
+    def _call(self, what: str, found: tuple[Any, ...], kernel: str | None = None) -> Any:
+        """The values of a call of the driver. Raises CudaError."""
+        if found[0] != 0:
+            self._fail(what, found[0], kernel)
+        return found[1] if len(found) == 2 else found[1:]
+
+    def _fail(self, what: str, status: Any, kernel: str | None) -> None:
+        api = self._api
+        (_, name), (_, text) = api.cuGetErrorName(status), api.cuGetErrorString(status)
+        raise CudaError(_text(name), f"cannot {what}: {_text(text)}", kernel)
+
+    @contextmanager
+    def entered(self) -> Generator[None]:
+        api = self._api
+        self._call("enter the device's context", api.cuCtxPushCurrent(self._context))
+        try:
+            yield
+        finally:
+            api.cuCtxPopCurrent()
+
+    # Memory.
+
+    def allocate(self, nbytes: int) -> int:
+        return int(self._call(f"allocate {nbytes} bytes on the GPU", self._api.cuMemAlloc(nbytes)))
+
+    def free(self, address: int) -> None:
+        self._call("free device memory", self._api.cuMemFree(address))
+
+    def allocate_host(self, nbytes: int) -> int:
+        return int(self._call(f"allocate {nbytes} bytes of page-locked memory", self._api.cuMemHostAlloc(nbytes, 0)))
+
+    def free_host(self, address: int) -> None:
+        self._call("free page-locked memory", self._api.cuMemFreeHost(address))
+
+    def copy_to_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
+        found = self._api.cuMemcpyHtoDAsync(target, source, nbytes, self._stream(stream))
+        self._call(f"copy {nbytes} bytes to the GPU", found)
+
+    # Code.
+
+    def load(self, code: bytes) -> Any:
+        text = code if code.endswith(b"\0") else code + b"\0"
+        return self._call("load the kernels' code", self._api.cuModuleLoadData(text))
+
+    def unload(self, module: Any) -> None:
+        self._call("unload the kernels' code", self._api.cuModuleUnload(module))
+
+    def function(self, module: Any, name: str, shared_bytes: int) -> Any:
+        api = self._api
+        function = self._call("find the kernel", api.cuModuleGetFunction(module, name.encode()), name)
+        if shared_bytes:
+            attribute = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            what = f"give it {shared_bytes} bytes of shared memory"
+            self._call(what, api.cuFuncSetAttribute(function, attribute, shared_bytes), name)
+        return function
+
+    # Streams and events.
+
+    def _stream(self, stream: int) -> Any:
+        found = self._streams.get(stream)
+        if found is None:
+            found = self._streams[stream] = self._api.CUstream(stream)
+        return found
+
+    def new_stream(self) -> int:
+        flags = self._api.CUstream_flags.CU_STREAM_NON_BLOCKING
+        return int(self._call("make a stream", self._api.cuStreamCreate(flags)))
+
+    def synchronize(self, stream: int) -> None:
+        self._call("wait for the GPU", self._api.cuStreamSynchronize(self._stream(stream)))
+
+    def synchronize_all(self) -> None:
+        self._call("wait for the GPU", self._api.cuCtxSynchronize())
+
+    def new_event(self, timed: bool = False) -> int:
+        flags = self._api.CUevent_flags
+        chosen = flags.CU_EVENT_DEFAULT if timed else flags.CU_EVENT_DISABLE_TIMING
+        return int(self._call("make an event", self._api.cuEventCreate(chosen)))
+
+    def free_event(self, event: int) -> None:
+        self._call("free an event", self._api.cuEventDestroy(self._api.CUevent(event)))
+
+    def record(self, event: int, stream: int) -> None:
+        self._call("record an event", self._api.cuEventRecord(self._api.CUevent(event), self._stream(stream)))
+
+    def wait(self, stream: int, event: int) -> None:
+        found = self._api.cuStreamWaitEvent(self._stream(stream), self._api.CUevent(event), 0)
+        self._call("wait for an event", found)
+
+    def synchronize_event(self, event: int) -> None:
+        self._call("wait for the GPU", self._api.cuEventSynchronize(self._api.CUevent(event)))
+
+    def is_done(self, event: int) -> bool:
+        found = self._api.cuEventQuery(self._api.CUevent(event))
+        if found[0] == self._api.CUresult.CUDA_ERROR_NOT_READY:
+            return False
+        self._call("look at an event", found)
+        return True
+
+    def elapsed_ns(self, start: int, end: int) -> int:
+        event = self._api.CUevent
+        return round(1e6 * self._call("read a time", self._api.cuEventElapsedTime(event(start), event(end))))
+
+    # Work.
+
+    def enqueue(self, command: Command, stream: int) -> None:
+        api, on = self._api, self._stream(stream)
+        match command:
+            case Launch():
+                parameters = _Parameters(command.arguments)
+                found = api.cuLaunchKernel(
+                    command.function, *command.grid, *command.block, command.shared_bytes, on, parameters.address, 0
+                )
+                self._call("launch it", found, command.name)
+            case CopyOnDevice(target, source, nbytes):
+                self._call(f"copy {nbytes} bytes", api.cuMemcpyDtoDAsync(target, source, nbytes, on))
+            case CopyToHost(target, source, nbytes):
+                self._call(f"copy {nbytes} bytes to the host", api.cuMemcpyDtoHAsync(target, source, nbytes, on))
+            case RecordEvent(event):
+                self.record(event, stream)
+
+    def make_graph(self, commands: Sequence[Command]) -> _Graph:
+        api = self._api
+        graph = self._call("make a graph", api.cuGraphCreate(0))
+        try:
+            nodes: list[_Node] = []
+            for command in commands:
+                nodes.append(self._add_node(graph, [nodes[-1].handle] if nodes else None, command))
+            return _Graph(self._call("make a graph ready", api.cuGraphInstantiate(graph, 0)), nodes)
+        finally:
+            # What was instantiated holds all it needs.
+            api.cuGraphDestroy(graph)
+
+    def _add_node(self, graph: Any, after: list[Any] | None, command: Command) -> _Node:
+        api, count = self._api, len(after or ())
+        match command:
+            case Launch():
+                parameters, arguments = self._kernel_parameters(command)
+                found = api.cuGraphAddKernelNode(graph, after, count, parameters)
+                return _Node(self._call("add it to a graph", found, command.name), parameters, arguments)
+            case RecordEvent(event):
+                found = api.cuGraphAddEventRecordNode(graph, after, count, api.CUevent(event))
+                return _Node(self._call("add an event to a graph", found), None)
+            case CopyOnDevice() | CopyToHost():
+                parameters = self._copy_parameters(command)
+                found = api.cuGraphAddMemcpyNode(graph, after, count, parameters, self._context)
+                return _Node(self._call("add a copy to a graph", found), parameters)
+
+    def _kernel_parameters(self, launch: Launch) -> tuple[Any, _Parameters]:
+        arguments = _Parameters(launch.arguments)
+        parameters = self._api.CUDA_KERNEL_NODE_PARAMS()
+        parameters.func = launch.function
+        parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ = launch.grid
+        parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ = launch.block
+        parameters.sharedMemBytes = launch.shared_bytes
+        parameters.kernelParams = arguments.address
+        return parameters, arguments
+
+    def _copy_parameters(self, copy: CopyOnDevice | CopyToHost) -> Any:
+        parameters = self._api.CUDA_MEMCPY3D()
+        kinds = self._api.CUmemorytype
+        parameters.srcMemoryType = kinds.CU_MEMORYTYPE_DEVICE
+        parameters.srcDevice = self._api.CUdeviceptr(copy.source)
+        if isinstance(copy, CopyOnDevice):
+            parameters.dstMemoryType = kinds.CU_MEMORYTYPE_DEVICE
+            parameters.dstDevice = self._api.CUdeviceptr(copy.target)
+        else:
+            parameters.dstMemoryType = kinds.CU_MEMORYTYPE_HOST
+            parameters.dstHost = copy.target
+        parameters.WidthInBytes, parameters.Height, parameters.Depth = copy.nbytes, 1, 1
+        return parameters
+
+    def update_graph(self, graph: _Graph, changed: Mapping[int, Launch | CopyOnDevice | CopyToHost]) -> None:
+        api = self._api
+        for position, command in changed.items():
+            node = graph.nodes[position]
+            if isinstance(command, Launch):
+                assert node.arguments is not None
+                # The array that the node's parameters point to; the driver reads it during the call.
+                node.arguments.values[:] = command.arguments
+                found = api.cuGraphExecKernelNodeSetParams(graph.executable, node.handle, node.parameters)
+                self._call("change its arguments in a graph", found, command.name)
+            else:
+                node.parameters = self._copy_parameters(command)
+                found = api.cuGraphExecMemcpyNodeSetParams(
+                    graph.executable, node.handle, node.parameters, self._context
+                )
+                self._call("change a copy in a graph", found)
+
+    def launch_graph(self, graph: _Graph, stream: int) -> None:
+        self._call("launch a graph", self._api.cuGraphLaunch(graph.executable, self._stream(stream)))
+
+    def free_graph(self, graph: _Graph) -> None:
+        self._call("free a graph", self._api.cuGraphExecDestroy(graph.executable))

@@ -1,0 +1,209 @@
+"""
+DLPack, the exchange of arrays between libraries without a copy: capsules of version 1 and of the time before it.
+
+Specification: https://dmlc.github.io/dlpack/latest/ and the array API standard's `__dlpack__`. The structures are C's,
+written with ctypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+"""Kinds of devices."""
+
+VERSION = (1, 0)
+"""What capsules of a version are written as; `copied` below came with it."""
+
+_READ_ONLY = 1
+
+_CODES: dict[tuple[int, int], np.dtype[Any]] = {
+    **{(0, 8 * size): np.dtype(f"i{size}") for size in (1, 2, 4, 8)},
+    **{(1, 8 * size): np.dtype(f"u{size}") for size in (1, 2, 4, 8)},
+    **{(2, 8 * size): np.dtype(f"f{size}") for size in (2, 4, 8)},
+    **{(5, 8 * size): np.dtype(f"c{size}") for size in (8, 16)},
+    (4, 16): np.dtype(ml_dtypes.bfloat16),
+    (6, 8): np.dtype(np.bool_),
+    (7, 8): np.dtype(ml_dtypes.float8_e3m4),
+    (8, 8): np.dtype(ml_dtypes.float8_e4m3),
+    (9, 8): np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    (10, 8): np.dtype(ml_dtypes.float8_e4m3fn),
+    (11, 8): np.dtype(ml_dtypes.float8_e4m3fnuz),
+    (12, 8): np.dtype(ml_dtypes.float8_e5m2),
+    (13, 8): np.dtype(ml_dtypes.float8_e5m2fnuz),
+    (14, 8): np.dtype(ml_dtypes.float8_e8m0fnu),
+}
+"""Element types by DLDataTypeCode and bits; all of one lane. Types narrower than a byte are not exchanged."""
+
+_BY_DTYPE = {dtype: key for key, dtype in _CODES.items()}
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensor, of the time before versions: capsule "dltensor"."""
+
+    _fields_ = [("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+
+
+class _ManagedVersioned(ctypes.Structure):
+    """DLManagedTensorVersioned: capsule "dltensor_versioned"."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    ]
+
+
+_PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
+
+_api: Any = ctypes.pythonapi
+_api.PyCapsule_New.restype = ctypes.py_object
+_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_api.PyCapsule_IsValid.restype = ctypes.c_int
+_api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_SetName.restype = ctypes.c_int
+_api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+_CapsuleDestructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+
+
+# Export ------------------------------------------------------------------------------------------------------------
+
+_exported: dict[int, tuple[Any, ...]] = {}
+"""By the address of the structure: it, what it points to, and the owner of the memory, until the consumer's deleter."""
+
+
+def _delete(address: int | None) -> None:
+    _exported.pop(address or 0, None)
+
+
+_deleter = _Deleter(_delete)
+
+
+def _destroy_capsule(capsule: int | None) -> None:
+    """Of a capsule that is dropped: one that nobody took still owns its structure."""
+    for name in (_PLAIN, _VERSIONED):
+        if _raw_is_valid(capsule, name):
+            _delete(_raw_pointer(capsule, name))
+
+
+# A PYFUNCTYPE: it is called with the interpreter's lock held, in the middle of a deallocation.
+_destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
+
+
+def can_export(dtype: np.dtype[Any]) -> bool:
+    """Whether DLPack has the element type, in the layout that arrays have here."""
+    return dtype in _BY_DTYPE
+
+
+def export(
+    owner: Any, address: int, shape: Sequence[int], dtype: np.dtype[Any], device: tuple[int, int], versioned: bool
+) -> Any:
+    """A capsule of row-major memory, which keeps `owner` until its consumer is done. Raises BufferError."""
+    if dtype not in _BY_DTYPE:
+        raise BufferError(f"DLPack has no element type for {dtype}")
+    rank = len(shape)
+    extents = (ctypes.c_int64 * rank)(*shape)
+    strides, step = (ctypes.c_int64 * rank)(), 1
+    for dim in reversed(range(rank)):
+        strides[dim], step = step, step * shape[dim]
+    managed: Any = _ManagedVersioned() if versioned else _Managed()
+    if versioned:
+        managed.major, managed.minor = VERSION
+    managed.deleter = _deleter
+    tensor = managed.tensor
+    tensor.data, (tensor.device_type, tensor.device_id) = address, device
+    tensor.ndim, tensor.lanes = rank, 1
+    tensor.code, tensor.bits = _BY_DTYPE[dtype]
+    tensor.shape = ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64))
+    tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
+    place = ctypes.addressof(managed)
+    _exported[place] = (managed, extents, strides, owner)
+    return _api.PyCapsule_New(place, _VERSIONED if versioned else _PLAIN, ctypes.cast(_destructor, ctypes.c_void_p))
+
+
+# Import ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Somebody else's array; it lives as long as `owner`."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    """In elements; None: row-major."""
+    dtype: np.dtype[Any]
+    device: tuple[int, int]
+    owner: Any
+
+
+class _Consumed:
+    """A structure taken out of its capsule; dropping this calls its deleter."""
+
+    def __init__(self, managed: Any):
+        self._managed = managed
+
+    def __del__(self) -> None:
+        if self._managed.deleter:
+            self._managed.deleter(ctypes.addressof(self._managed))
+
+
+def take(capsule: Any) -> Imported:
+    """The array of a capsule, which is used up. Raises BufferError for one used up before, or of an unknown type."""
+    kind: Any
+    for name, used, kind in (
+        (_VERSIONED, b"used_dltensor_versioned", _ManagedVersioned),
+        (_PLAIN, b"used_dltensor", _Managed),
+    ):
+        if _api.PyCapsule_IsValid(capsule, name):
+            managed: Any = kind.from_address(_api.PyCapsule_GetPointer(capsule, name))
+            if kind is _ManagedVersioned and managed.major != VERSION[0]:
+                raise BufferError(f"a DLPack capsule of version {managed.major}.{managed.minor}; 1 is understood")
+            # A capsule keeps a pointer to its name.
+            _api.PyCapsule_SetName(capsule, used)
+            return _imported(managed, _Consumed(managed))
+    raise BufferError("expected a DLPack capsule that nobody has taken yet")
+
+
+def _imported(managed: Any, owner: _Consumed) -> Imported:
+    tensor = managed.tensor
+    dtype = _CODES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if dtype is None:
+        raise BufferError(f"a DLPack array of type code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes")
+    rank = tensor.ndim
+    strides = tuple(tensor.strides[:rank]) if tensor.strides else None
+    address = (tensor.data or 0) + tensor.byte_offset
+    device = (tensor.device_type, tensor.device_id)
+    return Imported(address, tuple(tensor.shape[:rank]), strides, dtype, device, owner)

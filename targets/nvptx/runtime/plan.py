@@ -1,0 +1,138 @@
+"""
+How a host program is run: stretches of work that need nothing of the host, and what lies between them.
+
+A segment becomes one CUDA graph. It ends where the host has to know something: at a loop, a branch, a call of a
+function of the host program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .host_program import (
+    CopyStep,
+    HostCallStep,
+    LaunchStep,
+    Place,
+    ReadStep,
+    Steps,
+    SwitchStep,
+    WhileStep,
+)
+
+
+@dataclass(frozen=True)
+class EventMark:
+    """A timed event, by its number in its segment."""
+
+    number: int
+
+
+Item = LaunchStep | CopyStep | ReadStep | EventMark
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The events around one call of a kernel."""
+
+    kernel: str
+    start: int
+    end: int
+
+
+class Segment:
+    """Work that is enqueued as a whole. Compared by identity."""
+
+    def __init__(self, items: Sequence[Item], timed: Sequence[Timed] = ()):
+        self.items = tuple(items)
+        self.timed = tuple(timed)
+        self.events = 2 * len(self.timed)
+        users: dict[int, list[int]] = {}
+        for position, item in enumerate(self.items):
+            for slot in {place.slot for place in places(item)}:
+                users.setdefault(slot, []).append(position)
+        self.slots = tuple(sorted(users))
+        """Whose addresses it uses."""
+        self.users = {slot: tuple(positions) for slot, positions in users.items()}
+        """The positions of the items that use a slot."""
+        kernels = {item.kernel: None for item in self.items if isinstance(item, LaunchStep)}
+        self.kernels = tuple(kernels)
+
+
+@dataclass(frozen=True)
+class Loop:
+    register: int
+    first: Part
+    again: Part
+
+
+@dataclass(frozen=True)
+class Branch:
+    register: int
+    cases: dict[int, Part]
+    default: Part
+
+
+Part = tuple[Segment | HostCallStep | Loop | Branch, ...]
+
+
+def places(item: Item) -> Iterator[Place]:
+    """The places of device memory that an item names."""
+    match item:
+        case LaunchStep():
+            yield from item.arguments
+        case CopyStep():
+            yield item.target
+            yield item.source
+        case ReadStep():
+            yield item.place
+        case EventMark():
+            pass
+
+
+def plan(steps: Steps, timed: bool) -> Part:
+    """Cut steps into segments; `timed` puts events around each call of a kernel."""
+    parts: list[Segment | HostCallStep | Loop | Branch] = []
+    straight: list[LaunchStep | CopyStep | ReadStep] = []
+
+    def close() -> None:
+        if straight:
+            parts.append(_timed_segment(straight) if timed else Segment(straight))
+            straight.clear()
+
+    for step in steps:
+        match step:
+            case LaunchStep() | CopyStep() | ReadStep():
+                straight.append(step)
+                continue
+            case HostCallStep():
+                part = step
+            case WhileStep():
+                part = Loop(step.register, plan(step.first, timed), plan(step.again, timed))
+            case SwitchStep():
+                cases = {number: plan(case, timed) for number, case in step.cases}
+                part = Branch(step.register, cases, plan(step.default, timed))
+        close()
+        parts.append(part)
+    close()
+    return tuple(parts)
+
+
+def _timed_segment(steps: Sequence[LaunchStep | CopyStep | ReadStep]) -> Segment:
+    """With an event before the first launch of each call, and one after its last."""
+    items: list[Item] = []
+    timed: list[Timed] = []
+    current: tuple[str, int] | None = None
+    for step in [*steps, None]:
+        call = (step.kernel, step.call) if isinstance(step, LaunchStep) else None
+        if call != current:
+            if current is not None:
+                items.append(EventMark(timed[-1].end))
+            if call is not None:
+                timed.append(Timed(call[0], 2 * len(timed), 2 * len(timed) + 1))
+                items.append(EventMark(timed[-1].start))
+            current = call
+        if step is not None:
+            items.append(step)
+    return Segment(items, timed)
