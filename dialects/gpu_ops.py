@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
@@ -34,10 +35,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
     NoTerminator,
+    Pure,
     SymbolOpInterface,
     SymbolTable,
 )
@@ -49,6 +53,9 @@ INDEX = IndexType()
 I32 = IntegerType(32)
 I64 = IntegerType(64)
 
+AXES = ("x", "y", "z")
+_KNOWN_SIZES = ("known_block_size", "known_grid_size")
+
 SHUFFLES = ("xor", "up", "down", "idx")
 """Which lane a shuffle reads: the own number xor, minus, plus the offset; or the offset itself."""
 
@@ -59,6 +66,14 @@ class AddressSpaceAttr(ParametrizedAttribute):
 
     name = "gpu.address_space"
     space: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            return [StringAttr(parser.parse_identifier())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.space.data}>")
 
 
 WORKGROUP = AddressSpaceAttr(StringAttr("workgroup"))
@@ -75,6 +90,24 @@ class GpuModuleOp(IRDLOperation):
 
     def __init__(self, name: str):
         super().__init__(properties={"sym_name": StringAttr(name)}, regions=[Region(Block())])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GpuModuleOp:
+        op = cls(parser.parse_symbol_name().data)
+        attributes = parser.parse_optional_attr_dict_with_keyword(())
+        region = parser.parse_region()
+        if not region.blocks:
+            region.add_block(Block())
+        parsed = cls.create(properties=op.properties, regions=[region])
+        parsed.attributes.update({} if attributes is None else attributes.data)
+        return parsed
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ", indent=0)
+        printer.print_region(self.body, print_block_terminators=False)
 
 
 @irdl_op_definition
@@ -138,6 +171,57 @@ class GpuFuncOp(IRDLOperation):
         if self.kernel is not None and self.function_type.outputs.data:
             raise VerifyException("a kernel returns nothing")
 
+    @classmethod
+    def parse(cls, parser: Parser) -> GpuFuncOp:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        results: list[Attribute] = []
+        if parser.parse_optional_punctuation("->"):
+            if parser.parse_optional_punctuation("("):
+                results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+                parser.parse_punctuation(")")
+            else:
+                results = [parser.parse_type()]
+        workgroup: list[Parser.Argument] = []
+        if parser.parse_optional_keyword("workgroup"):
+            workgroup = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        properties: dict[str, Attribute] = {
+            "sym_name": name,
+            "function_type": FunctionType.from_lists([argument.type for argument in arguments], results),
+            "workgroup_attributions": IntegerAttr(len(workgroup), I64),
+        }
+        if parser.parse_optional_keyword("kernel"):
+            properties["kernel"] = UnitAttr()
+        found = parser.parse_optional_attr_dict_with_keyword(("sym_name", "function_type", "kernel"))
+        attributes = dict(found.data) if found is not None else {}
+        for size in _KNOWN_SIZES:
+            if size in attributes:
+                properties[size] = attributes.pop(size)
+        body = parser.parse_region([*arguments, *workgroup])
+        return cls.create(properties=properties, attributes=attributes, regions=[body])
+
+    def print(self, printer: Printer) -> None:
+        arguments = self.body.blocks[0].args
+        count = len(self.function_type.inputs)
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(arguments[:count], printer.print_block_argument)
+        if self.function_type.outputs.data:
+            printer.print_string(" -> ")
+            with printer.in_parens():
+                printer.print_list(self.function_type.outputs, printer.print_attribute)
+        if self.workgroup_count:
+            printer.print_string(" workgroup")
+            with printer.in_parens():
+                printer.print_list(arguments[count:], printer.print_block_argument)
+        if self.kernel is not None:
+            printer.print_string(" kernel")
+        sizes = {name: self.properties[name] for name in _KNOWN_SIZES if name in self.properties}
+        printer.print_op_attributes({**sizes, **self.attributes}, print_keyword=True)
+        printer.print_string(" ", indent=0)
+        printer.print_region(self.body, print_entry_block_args=False)
+
 
 @irdl_op_definition
 class GpuReturnOp(IRDLOperation):
@@ -146,9 +230,93 @@ class GpuReturnOp(IRDLOperation):
     name = "gpu.return"
     values = var_operand_def()
     traits = traits_def(IsTerminator())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self) -> None:
         super().__init__(operands=[[]])
+
+
+class _NumberOp(IRDLOperation):
+    """A number along one axis of the block or the grid."""
+
+    dimension = prop_def(gpu.DimensionAttr)
+    result = result_def(INDEX)
+    traits = traits_def(Pure())
+
+    def __init__(self, axis: str):
+        dimension = gpu.DimensionAttr(gpu.DimensionEnum(axis))
+        super().__init__(result_types=[INDEX], properties={"dimension": dimension})
+
+    @property
+    def axis(self) -> str:
+        """x, y or z."""
+        return str(self.dimension.data)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> _NumberOp:
+        start = parser.pos
+        axis = parser.parse_identifier()
+        if axis not in AXES:
+            parser.raise_error(f"expected one of {', '.join(AXES)}", start, parser.pos)
+        op = cls(axis)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.axis}")
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class GpuThreadIdOp(_NumberOp):
+    """The number of the thread in its block: `%t = gpu.thread_id x`."""
+
+    name = "gpu.thread_id"
+
+
+@irdl_op_definition
+class GpuBlockIdOp(_NumberOp):
+    """The number of the block in the grid: `%b = gpu.block_id x`."""
+
+    name = "gpu.block_id"
+
+
+@irdl_op_definition
+class GpuBlockDimOp(_NumberOp):
+    """The threads of a block: `%n = gpu.block_dim x`."""
+
+    name = "gpu.block_dim"
+
+
+@irdl_op_definition
+class GpuGridDimOp(_NumberOp):
+    """The blocks of the grid: `%n = gpu.grid_dim x`."""
+
+    name = "gpu.grid_dim"
+
+
+@irdl_op_definition
+class GpuLaneIdOp(IRDLOperation):
+    """The number of the thread in its warp: `%l = gpu.lane_id`."""
+
+    name = "gpu.lane_id"
+    result = result_def(INDEX)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[INDEX])
+
+
+@irdl_op_definition
+class GpuBarrierOp(IRDLOperation):
+    """All threads of the block wait for each other; what each wrote to memory before, all see after."""
+
+    name = "gpu.barrier"
+    assembly_format = "attr-dict"
+
+    def __init__(self) -> None:
+        super().__init__()
 
 
 @irdl_op_definition
@@ -178,6 +346,53 @@ class GpuLaunchFuncOp(IRDLOperation):
     def verify_(self) -> None:
         if len(self.grid) != 3 or len(self.threads) != 3:
             raise VerifyException("expected three numbers of blocks and three of threads")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GpuLaunchFuncOp:
+        kernel = parser.parse_attribute()
+        sizes: list[list[SSAValue]] = []
+        for word in ("blocks", "threads"):
+            parser.parse_keyword(word)
+            parser.parse_keyword("in")
+            names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+            sizes.append([parser.resolve_operand(name, INDEX) for name in names])
+        arguments: list[SSAValue] = []
+
+        def parse_argument() -> None:
+            name = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            arguments.append(parser.resolve_operand(name, parser.parse_type()))
+
+        if parser.parse_optional_keyword("args"):
+            parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_argument)
+        attributes = parser.parse_optional_attr_dict()
+        return cls.create(
+            operands=[*sizes[0], *sizes[1], *arguments],
+            properties={
+                "kernel": kernel,
+                "operandSegmentSizes": i32_array((len(sizes[0]), len(sizes[1]), len(arguments))),
+            },
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.kernel)
+        for word, values in (("blocks", self.grid), ("threads", self.threads)):
+            printer.print_string(f" {word} in ")
+            with printer.in_parens():
+                printer.print_list(values, printer.print_ssa_value)
+
+        def print_argument(value: SSAValue) -> None:
+            printer.print_ssa_value(value)
+            printer.print_string(" : ")
+            printer.print_attribute(value.type)
+
+        if self.arguments:
+            printer.print_string(" args")
+            with printer.in_parens():
+                printer.print_list(self.arguments, print_argument)
+        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition
@@ -210,6 +425,41 @@ class GpuShuffleOp(IRDLOperation):
         if self.value.type != self.result.type:
             raise VerifyException("the result is not of the value's type")
 
+    @classmethod
+    def parse(cls, parser: Parser) -> GpuShuffleOp:
+        mode = parser.parse_identifier()
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        offset = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        width = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        resolve = parser.resolve_operand
+        op = cls(mode, resolve(value, type_), resolve(offset, I32), resolve(width, I32))
+        op.attributes.update(attributes)
+        return op
 
-OPS = (GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp, GpuShuffleOp)
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.mode.data} ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+
+
+OPS = (
+    GpuBarrierOp,
+    GpuBlockDimOp,
+    GpuBlockIdOp,
+    GpuFuncOp,
+    GpuGridDimOp,
+    GpuLaneIdOp,
+    GpuLaunchFuncOp,
+    GpuModuleOp,
+    GpuReturnOp,
+    GpuShuffleOp,
+    GpuThreadIdOp,
+)
 ATTRIBUTES = (AddressSpaceAttr,)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, gpu, llvm, memref
+from xdsl.dialects import arith, func, llvm, memref
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
@@ -24,7 +24,19 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ..dialects import nvvm
 from ..dialects.buffers import INDEX, Buffer
-from ..dialects.gpu_ops import GpuFuncOp, GpuModuleOp, GpuReturnOp, GpuShuffleOp
+from ..dialects.gpu_ops import (
+    AXES,
+    GpuBarrierOp,
+    GpuBlockDimOp,
+    GpuBlockIdOp,
+    GpuFuncOp,
+    GpuGridDimOp,
+    GpuLaneIdOp,
+    GpuModuleOp,
+    GpuReturnOp,
+    GpuShuffleOp,
+    GpuThreadIdOp,
+)
 from ..dialects.scalar import width_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -37,7 +49,6 @@ SHARED_ALIGNMENT = 16
 
 _KINDS = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
 _I1, _I32 = IntegerType(1), IntegerType(32)
-_AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ def _check_sizes(op: GpuFuncOp, sizes: _Sizes) -> None:
         threads = sizes.block[0] * sizes.block[1] * sizes.block[2]
         if not 0 < threads <= MAX_BLOCK_THREADS:
             fail(op, f"has blocks of {threads} threads; NVIDIA's GPUs run up to {MAX_BLOCK_THREADS} in a block")
-    for axis, wanted, most in zip(_AXES, sizes.grid or (), MAX_GRID, strict=False):
+    for axis, wanted, most in zip(AXES, sizes.grid or (), MAX_GRID, strict=False):
         if not 0 < wanted <= most:
             fail(op, f"has a grid of {wanted} blocks along {axis}; NVIDIA's GPUs run 1 to {most}")
 
@@ -204,14 +215,13 @@ def _convert_operations(function: func.FuncOp, sizes: _Sizes) -> None:
 def _special_register(registers: Mapping[str, type[nvvm.SpecialRegisterOp]], counts_block: bool) -> _Pattern:
     """`gpu.thread_id x` reads a register; with the size of the launches known it says between which bounds."""
 
-    def convert(op: gpu.ThreadIdOp | gpu.BlockIdOp, to: _Rewriter) -> None:
-        axis = str(op.dimension.data)
+    def convert(op: GpuThreadIdOp | GpuBlockIdOp, to: _Rewriter) -> None:
         known = to.sizes.block if counts_block else to.sizes.grid
-        count = None if known is None else known[_AXES.index(axis)]
+        count = None if known is None else known[AXES.index(op.axis)]
         if count == 1:
             to.replace(to.constant(0, INDEX))
             return
-        number = to.insert(registers[axis](None if count is None else (0, count)))
+        number = to.insert(registers[op.axis](None if count is None else (0, count)))
         to.replace(to.insert(arith.IndexCastOp(number, INDEX)))
 
     return convert
@@ -220,13 +230,12 @@ def _special_register(registers: Mapping[str, type[nvvm.SpecialRegisterOp]], cou
 def _dimension(registers: Mapping[str, type[nvvm.SpecialRegisterOp]], counts_block: bool) -> _Pattern:
     """`gpu.block_dim x` is a constant where the size of the launches is known."""
 
-    def convert(op: gpu.BlockDimOp | gpu.GridDimOp, to: _Rewriter) -> None:
-        axis = str(op.dimension.data)
+    def convert(op: GpuBlockDimOp | GpuGridDimOp, to: _Rewriter) -> None:
         known = to.sizes.block if counts_block else to.sizes.grid
         if known is not None:
-            to.replace(to.constant(known[_AXES.index(axis)], INDEX))
+            to.replace(to.constant(known[AXES.index(op.axis)], INDEX))
             return
-        to.replace(to.insert(arith.IndexCastOp(to.insert(registers[axis]()), INDEX)))
+        to.replace(to.insert(arith.IndexCastOp(to.insert(registers[op.axis]()), INDEX)))
 
     return convert
 
@@ -235,7 +244,7 @@ def _lane_id(op: Operation, to: _Rewriter) -> None:
     to.replace(to.insert(arith.IndexCastOp(to.insert(nvvm.LaneIdOp((0, WARP))), INDEX)))
 
 
-def _barrier(op: gpu.BarrierOp, to: _Rewriter) -> None:
+def _barrier(op: GpuBarrierOp, to: _Rewriter) -> None:
     to.insert(nvvm.Barrier0Op.create())
     to.replace()
 
@@ -334,12 +343,12 @@ def _bitcast(value: SSAValue, type_: Attribute, to: _Rewriter) -> SSAValue:
 
 
 _PATTERNS: Mapping[type[Operation], _Pattern] = {
-    gpu.ThreadIdOp: _special_register(nvvm.THREAD_IDS, True),
-    gpu.BlockIdOp: _special_register(nvvm.BLOCK_IDS, False),
-    gpu.BlockDimOp: _dimension(nvvm.BLOCK_DIMS, True),
-    gpu.GridDimOp: _dimension(nvvm.GRID_DIMS, False),
-    gpu.LaneIdOp: _lane_id,
-    gpu.BarrierOp: _barrier,
+    GpuThreadIdOp: _special_register(nvvm.THREAD_IDS, True),
+    GpuBlockIdOp: _special_register(nvvm.BLOCK_IDS, False),
+    GpuBlockDimOp: _dimension(nvvm.BLOCK_DIMS, True),
+    GpuGridDimOp: _dimension(nvvm.GRID_DIMS, False),
+    GpuLaneIdOp: _lane_id,
+    GpuBarrierOp: _barrier,
     GpuReturnOp: _return,
     GpuShuffleOp: _shuffle,
 }

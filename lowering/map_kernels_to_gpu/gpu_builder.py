@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, gpu
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.buffers import INDEX
-from ...dialects.gpu_ops import WORKGROUP, GpuFuncOp, GpuShuffleOp
+from ...dialects.gpu_ops import (
+    WORKGROUP,
+    GpuBarrierOp,
+    GpuBlockIdOp,
+    GpuFuncOp,
+    GpuShuffleOp,
+    GpuThreadIdOp,
+)
 from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
 
 I32 = IntegerType(32)
@@ -27,17 +33,15 @@ class GpuBuilder(LoopBuilder):
         self._ids: dict[tuple[type[Operation], str], SSAValue] = {}
 
     def thread_id(self, dimension: str = "x") -> SSAValue:
-        return self._id(gpu.ThreadIdOp, dimension)
+        return self._id(GpuThreadIdOp, dimension)
 
     def block_id(self, dimension: str = "x") -> SSAValue:
-        return self._id(gpu.BlockIdOp, dimension)
+        return self._id(GpuBlockIdOp, dimension)
 
-    def _id(self, op: type[gpu.ThreadIdOp] | type[gpu.BlockIdOp], dimension: str) -> SSAValue:
+    def _id(self, op: type[GpuThreadIdOp] | type[GpuBlockIdOp], dimension: str) -> SSAValue:
         found = self._ids.get((op, dimension))
         if found is None:
-            made = op.create(
-                result_types=[INDEX], properties={"dimension": gpu.DimensionAttr(gpu.DimensionEnum(dimension))}
-            )
+            made = op(dimension)
             made.location = self.location
             first = self.top.first_op
             assert first is not None
@@ -47,7 +51,7 @@ class GpuBuilder(LoopBuilder):
 
     def barrier(self) -> None:
         """All threads of the block wait for each other; every one of them must come here."""
-        self.insert(gpu.BarrierOp.create())
+        self.insert(GpuBarrierOp())
 
     def shared(self, shape: tuple[int, ...], element: Attribute) -> SSAValue:
         """A buffer that the threads of a block share; its contents are undefined at first."""
