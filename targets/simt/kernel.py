@@ -174,7 +174,7 @@ def _span(view: View) -> tuple[int, int]:
 def _shared(lanes: Lanes, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> View:
     """A workgroup buffer of each block that runs."""
     count = max(1, math.prod(shape))
-    memory = Memory.fresh(lanes.blocks * count * dtype.itemsize)
+    memory = Memory.fresh(count * dtype.itemsize, lanes.blocks)
     shadow = Shadow(0, memory.data.size, dtype.itemsize, reads=True, initialized=False)
     start = lanes.rows * count
     return View(memory, dtype, start, shape, strides, shadow, start)

@@ -20,9 +20,11 @@ POISON = 0xCB
 class Memory:
     """Bytes of one allocation, or one for each block or thread that runs, one after the other."""
 
-    def __init__(self, data: Array, *, constant: bool = False):
+    def __init__(self, data: Array, *, constant: bool = False, instance: int = 0):
         self.data = data
         self.constant = constant
+        self.instance = instance or data.size
+        """Bytes of each of them."""
         self._flat: dict[Any, Array] = {}
 
     def flat(self, dtype: np.dtype[Any]) -> Array:
@@ -34,8 +36,9 @@ class Memory:
         return found
 
     @staticmethod
-    def fresh(nbytes: int) -> Memory:
-        return Memory(np.full(nbytes, POISON, np.uint8))
+    def fresh(nbytes: int, count: int = 1) -> Memory:
+        """Memory of undefined contents, `count` times."""
+        return Memory(np.full(nbytes * count, POISON, np.uint8), instance=nbytes)
 
     @staticmethod
     def of(array: Array, *, constant: bool = False) -> Memory:
@@ -136,9 +139,10 @@ def store(frame: Frame, op: Operation, view: View, indices: Sequence[Array], val
     put(frame, op, view, place, mask, value)
 
 
-def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], count: int) -> Array:
-    """`count` elements in a row for each thread."""
+def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], count: int, aligned: int) -> Array:
+    """`count` elements in a row for each thread, from a multiple of `aligned` bytes on."""
     place, mask = locate(frame, op, view, indices, "reads", count)
+    check_aligned(frame, op, view, place, aligned)
     places = _in_a_row(place, count)
     note_read(frame, op, view, places, mask)
     if view.flat.size == 0:
@@ -146,10 +150,11 @@ def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], 
     return view.flat[places]
 
 
-def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array) -> None:
-    """Write elements in a row for each thread that takes part."""
+def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array, aligned: int) -> None:
+    """Write elements in a row for each thread that takes part, from a multiple of `aligned` bytes on."""
     count: int = value.shape[0]
     place, mask = locate(frame, op, view, indices, "writes", count)
+    check_aligned(frame, op, view, place, aligned)
     places = _in_a_row(place, count)
     put(frame, op, view, places, mask, value)
 
@@ -182,8 +187,8 @@ def access_of(frame: Frame, op: Operation, shadow: Shadow, itemsize: int, places
 
 
 def check_aligned(frame: Frame, op: Operation, view: View, place: Array, nbytes: int) -> None:
-    """Accesses begin at multiples of `nbytes`. Raises SimtError."""
-    bad = place * view.dtype.itemsize % nbytes != 0
+    """Accesses begin at multiples of `nbytes`, and so does all memory. Raises SimtError."""
+    bad = place * view.dtype.itemsize % max(1, view.memory.instance) % nbytes != 0
     if bad.any():
         bad = frame.only_active(bad)
         if bad.any():

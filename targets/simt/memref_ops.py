@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.buffers import row_major
@@ -68,23 +68,30 @@ def _store(evaluator: Evaluator, op: memref.StoreOp) -> Step:
 
 
 def _vector_load(evaluator: Evaluator, op: vector.LoadOp) -> Step:
-    count = _length(op, op.result.type)
+    count, aligned = _length(op, op.result.type), _alignment(op)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        env[op.result] = load_run(frame, op, env[op.base], [env[index] for index in op.indices], count)
+        env[op.result] = load_run(frame, op, env[op.base], [env[index] for index in op.indices], count, aligned)
 
     return step
 
 
 def _vector_store(evaluator: Evaluator, op: vector.StoreOp) -> Step:
     _length(op, op.vector.type)
+    aligned = _alignment(op)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        store_run(frame, op, env[op.base], [env[index] for index in op.indices], env[op.vector])
+        store_run(frame, op, env[op.base], [env[index] for index in op.indices], env[op.vector], aligned)
 
     return step
+
+
+def _alignment(op: Operation) -> int:
+    """The bytes that a vector's address is said to be a multiple of."""
+    stated = op.attributes.get("alignment")
+    return cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else 1
 
 
 def _length(op: Operation, type_: Attribute) -> int:
@@ -200,7 +207,7 @@ def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
 
     def step(frame: Frame) -> None:
         lanes = frame.lanes
-        memory = Memory.fresh(lanes.blocks * lanes.threads * count * dtype.itemsize)
+        memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads)
         start = (lanes.rows * lanes.threads + lanes.columns) * count
         shadow = Shadow(0, memory.data.size, dtype.itemsize, reads=True, initialized=False)
         frame.env[op.memref] = View(memory, dtype, start, shape, strides, shadow, start)

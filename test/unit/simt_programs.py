@@ -68,3 +68,29 @@ def device_function(text: str, name: str | None = None) -> GpuFuncOp:
 def run_device_function(text: str, *buffers: np.ndarray) -> None:
     """Run the only gpu.func of a text on arrays, which it writes to."""
     run_kernel(device_function(text), buffers)
+
+
+SHARED = "#gpu.address_space<workgroup>"
+
+
+def kernel_text(body: str, parameters: str, *, threads: int, blocks: int = 1, shared: str = "") -> str:
+    """
+    A module of one kernel. Its body has %t and %b, the thread's and the block's number, and %c0, %c1, %c32.
+
+    `shared`: buffers of the block, as `%s: 64xf32`.
+    """
+    attribution = f"workgroup({shared.replace(': ', ': memref<')}, {SHARED}>)" if shared else ""
+    return f"""
+gpu.module @kernels {{
+  gpu.func @k({parameters}) {attribution} kernel attributes
+      {{known_block_size = array<i32: {threads}, 1, 1>, known_grid_size = array<i32: {blocks}, 1, 1>}} {{
+    %t = gpu.thread_id x
+    %b = gpu.block_id x
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    {body}
+    gpu.return
+  }}
+}}
+"""
