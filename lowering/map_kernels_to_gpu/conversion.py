@@ -20,6 +20,7 @@ from .elementwise import map_elementwise
 from .launch import KernelMapper, Phase, phases_of
 from .reduction import map_reduction
 from .serial import map_serially
+from .transpose import map_transpose
 
 DEVICE = "kernels"
 """The name of the module of device functions."""
@@ -29,7 +30,7 @@ Mapping = Callable[[KernelMapper, Phase], bool]
 RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction,)
 """Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
 
-MAPPINGS: tuple[Mapping, ...] = (map_elementwise, map_contraction, map_reduction, map_serially)
+MAPPINGS: tuple[Mapping, ...] = (map_transpose, map_elementwise, map_contraction, map_reduction, map_serially)
 """Tried in order on each phase; the last takes any."""
 
 

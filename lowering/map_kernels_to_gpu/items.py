@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.buffers import i64_array, row_major
 from ..convert_linalg_to_scf.emission import NestEmitter
 from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder, buffer_of
-from ..convert_linalg_to_scf.nest import Access
+from ..convert_linalg_to_scf.nest import Access, Nest
 from ..convert_to_llvm.layout import byte_width
 from ..loop_unrolling import UNROLL, WHOLLY
 from .vectors import BodyParts, Kind, VectorPlan, shift_of_last
@@ -168,15 +168,8 @@ class ItemEmitter:
             total = math.prod(self.nest.sizes)
             return builder.strided_view(root, access.offset_at(builder), (total,), (1,)), self.indices
         view, loops = self.emitter.view(k, access)
-        at: list[Index] = []
-        for loop in loops:
-            index, size = self.indices[loop], self.nest.sizes[loop]
-            if access.strides[loop] > 0:
-                at.append(index)
-            else:
-                length = self.plan.width if kind is Kind.REVERSED and loop == self.plan.inner else 1
-                at.append(builder.sub(size - length, index))
-        return view, at
+        length = self.plan.width if kind is Kind.REVERSED else 1
+        return view, indices_in_view(builder, self.nest, access, loops, self.indices, length)
 
     def _run_uniform(self) -> None:
         """The part of the body that is the same for all elements."""
@@ -313,6 +306,29 @@ def delinearized(builder: LoopBuilder, number: Index, sizes: Sequence[int]) -> l
         index = builder.div(number, stride)
         indices.append(index if dim == 0 else builder.rem(index, sizes[dim]))
     return indices
+
+
+def indices_in_view(
+    builder: LoopBuilder,
+    nest: Nest,
+    access: Access,
+    loops: Sequence[int],
+    indices: Sequence[Index],
+    length: int = 1,
+) -> list[Index]:
+    """
+    Where an operand's element is in the view with a dimension for each of `loops` (`NestEmitter.view`).
+
+    Dimensions run forwards in memory; `length`: of a vector along the last loop that runs backwards through it.
+    """
+    inner = len(nest.sizes) - 1
+    found: list[Index] = []
+    for loop in loops:
+        if access.strides[loop] > 0:
+            found.append(indices[loop])
+        else:
+            found.append(builder.sub(nest.sizes[loop] - (length if loop == inner else 1), indices[loop]))
+    return found
 
 
 def run_items(items: Sequence[ItemEmitter], at: Sequence[Sequence[Index]]) -> None:
