@@ -13,7 +13,8 @@ from .contraction_block import bytes_of, scratch_of
 from .contraction_epilogue import Chain, ResultWriter, chain_of, local_chain, private_buffers
 from .contraction_form import split
 from .contraction_registers import register_kernel
-from .contraction_tiles import REGISTER_TILES, WIDE_REGISTER_TILES, Tiling, choose
+from .contraction_tensor import takes_tensor_cores, tensor_kernel
+from .contraction_tiles import REGISTER_TILES, TENSOR_TILES, WIDE_REGISTER_TILES, Tiling, choose
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS, over_threads
 
@@ -31,7 +32,8 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
     launch = Launch(mapper, phase)
     scratch = scratch_of(launch, chain.product, tiling)
     inside = None if scratch is None else launch.parameter(scratch)
-    register_kernel(launch, local_chain(launch, private), tiling, inside)
+    kernel = tensor_kernel if takes_tensor_cores(chain.product, mapper.chip) else register_kernel
+    kernel(launch, local_chain(launch, private), tiling, inside)
     if scratch is not None:
         _add_splits(mapper, phase, private, tiling, scratch)
     return True
@@ -48,7 +50,10 @@ def _is_worth_tiles(chain: Chain) -> bool:
 def _tiling(mapper: KernelMapper, chain: Chain) -> Tiling:
     product = chain.product
     shape = (product.batches, product.rows, product.columns, product.depth)
-    table = WIDE_REGISTER_TILES if bytes_of(product.total) > 4 else REGISTER_TILES
+    if takes_tensor_cores(product, mapper.chip):
+        table = TENSOR_TILES
+    else:
+        table = WIDE_REGISTER_TILES if bytes_of(product.total) > 4 else REGISTER_TILES
     return choose(table, shape, mapper.chip)
 
 

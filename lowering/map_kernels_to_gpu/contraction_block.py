@@ -8,7 +8,7 @@ tile at a time, so that neighbouring threads write neighbouring elements, and th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
@@ -105,11 +105,15 @@ class ProductBlock:
             builder.mul(part, self.depth),
         )
 
-    def loaders(self, shapes: tuple[TileShape, TileShape]) -> tuple[TileLoader, TileLoader]:
+    def loaders(self, shapes: tuple[TileShape, TileShape], converted: bool = True) -> tuple[TileLoader, TileLoader]:
+        """Of both factors; `converted`: what is read becomes of the type of the sums."""
+        factors = self.product.factors()
+        if not converted:
+            factors = tuple(replace(factor, conversions=()) for factor in factors)
         firsts = (self.place.first_m, self.place.first_n)
         lhs, rhs = (
             TileLoader(self.builder, factor, shape, self.place.batch, first, self.whole_depth)
-            for factor, shape, first in zip(self.product.factors(), shapes, firsts, strict=True)
+            for factor, shape, first in zip(factors, shapes, firsts, strict=True)
         )
         return lhs, rhs
 
