@@ -11,6 +11,7 @@ from typing import Any
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseArrayBase,
     FunctionType,
     IndexType,
@@ -81,10 +82,12 @@ WORKGROUP = AddressSpaceAttr(StringAttr("workgroup"))
 
 @irdl_op_definition
 class GpuModuleOp(IRDLOperation):
-    """Functions of the device: `gpu.module @kernels { .. }`."""
+    """Functions of the device: `gpu.module @kernels [#nvvm.target<chip = "sm_90">] { .. }`."""
 
     name = "gpu.module"
     sym_name = prop_def(StringAttr)
+    targets = opt_prop_def(ArrayAttr)
+    """The chips that they are made for."""
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface(), SymbolTable())
 
@@ -94,6 +97,9 @@ class GpuModuleOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> GpuModuleOp:
         op = cls(parser.parse_symbol_name().data)
+        targets = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
+        if targets is not None:
+            op.targets = ArrayAttr(targets)
         attributes = parser.parse_optional_attr_dict_with_keyword(())
         region = parser.parse_region()
         if not region.blocks:
@@ -105,6 +111,9 @@ class GpuModuleOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
+        if self.targets is not None:
+            printer.print_string(" ")
+            printer.print_attribute(self.targets)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ", indent=0)
         printer.print_region(self.body, print_block_terminators=False)

@@ -11,9 +11,10 @@ from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, UnitAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -21,7 +22,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -44,6 +45,24 @@ SHARED_SPACE = 3
 
 SHUFFLES = ("bfly", "up", "down", "idx")
 """As PTX calls them; gpu.shuffle's xor is bfly."""
+
+
+@irdl_attr_definition
+class TargetAttr(ParametrizedAttribute):
+    """`#nvvm.target<chip = "sm_90">`, on a gpu.module: the chip that its functions are made for."""
+
+    name = "nvvm.target"
+    chip: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("chip")
+            parser.parse_punctuation("=")
+            return [StringAttr(parser.parse_str_literal())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f'<chip = "{self.chip.data}">')
 
 
 _PREFIX = "nvvm.read.ptx.sreg."
@@ -215,3 +234,4 @@ OPS: tuple[type[Operation], ...] = (
     Barrier0Op,
     ShflSyncOp,
 )
+ATTRIBUTES = (TargetAttr,)

@@ -11,10 +11,17 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.gpu_ops import GpuFuncOp, GpuModuleOp
+from ..dialects.nvvm import TargetAttr
 
 
 def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
     return [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]
+
+
+def chip_of(device: GpuModuleOp) -> str | None:
+    """The chip that a gpu.module is made for, where it says."""
+    targets = device.targets.data if device.targets is not None else ()
+    return next((target.chip.data for target in targets if isinstance(target, TargetAttr)), None)
 
 
 def lowered_parts(module: ModuleOp) -> list[ModuleOp | GpuModuleOp]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
 from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
+from ...dialects.nvvm import TargetAttr
 from ...hlo_dialect.hlo_pass import HloPass
 from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
@@ -20,6 +21,7 @@ from .elementwise import map_elementwise
 from .launch import KernelMapper, Phase, phases_of
 from .reduction import map_reduction
 from .serial import map_serially
+from .together import map_together
 from .transpose import map_transpose
 
 DEVICE = "kernels"
@@ -27,7 +29,7 @@ DEVICE = "kernels"
 
 Mapping = Callable[[KernelMapper, Phase], bool]
 
-RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction,)
+RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction, map_together)
 """Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
 
 MAPPINGS: tuple[Mapping, ...] = (map_transpose, map_elementwise, map_contraction, map_reduction, map_serially)
@@ -96,6 +98,7 @@ class MapKernelsToGpuPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         chip = get_chip(self.chip)
         device = GpuModuleOp(DEVICE)
+        device.targets = ArrayAttr([TargetAttr(StringAttr(chip.name))])
         for function in list(module.body.block.ops):
             if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
                 map_kernel(function, device, chip)
