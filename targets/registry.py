@@ -193,7 +193,23 @@ def _gpu_executable(
     raise DiagnosticError(Diagnostic("error", "programs are not run on GPUs yet; hlo-opt --target=nvptx makes PTX"))
 
 
-TARGETS = {target.name: target for target in (CPU, nvptx())}
+def _simt_executable(
+    ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
+) -> Executable:
+    from .simt.executable import build
+
+    return build(ctx, module, timing, text_at)
+
+
+SIMT = Target(
+    name="simt",
+    summary="the kernels of nvptx, interpreted with NumPy: finds data races, needs no GPU",
+    lowering={"linalg": LOWER_LINALG, "loops": LOWER_GPU_LOOPS},
+    emitters={},
+    build=_simt_executable,
+)
+
+TARGETS = {target.name: target for target in (CPU, nvptx(), SIMT)}
 
 ALIASES = {"gpu": "nvptx"}
 

@@ -36,7 +36,7 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
         arena_bytes=image.arena_bytes,
         kernels=image.kernels,
         keep_alive=(code, memory),
-        check=_checker(image.checks) if image.checks else None,
+        check=checker(image.checks) if image.checks else None,
         callbacks=callbacks if callbacks else None,
         profiled=image.profiled,
         stages=stages,
@@ -65,7 +65,7 @@ def _place(image: Image) -> tuple[Array, dict[str, int]]:
     return memory, {name: memory.ctypes.data + place.start for name, place in places.items()}
 
 
-def _checker(checks: Sequence[Check]) -> Checker:
+def checker(checks: Sequence[Check]) -> Checker:
     """Raises CheckFailure for the first check that does not hold."""
 
     def check(results: Sequence[Array]) -> None:

@@ -272,7 +272,8 @@ def _switch(evaluator: Evaluator, op: scf.IndexSwitchOp) -> Step:
     return step
 
 
-def _call(evaluator: Evaluator, op: func.CallOp) -> Step:
+def call(evaluator: Evaluator, op: func.CallOp) -> Step:
+    """A call of one of the evaluator's functions."""
     name = op.callee.string_value()
     arguments, results = tuple(op.arguments), tuple(op.results)
 
@@ -292,5 +293,5 @@ CONTROL: dict[str, Maker] = {
     "scf.for": _for,
     "scf.while": _while,
     "scf.index_switch": _switch,
-    "func.call": _call,
+    "func.call": call,
 }

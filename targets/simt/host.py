@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -17,7 +18,7 @@ from ...hlo_dialect.custom_calls.call import call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array, ArrayType, constant_array
-from .evaluator import Evaluator, Maker, Step
+from .evaluator import Evaluator, Maker, Step, call
 from .kernel import Kernel
 from .lanes import Dims, Frame, Lanes
 from .memory import Memory, View, scalar
@@ -35,6 +36,8 @@ class HostProgram:
         self.functions: dict[str, FuncOp] = {}
         self.kernels: dict[tuple[str, str], Kernel] = {}
         self.constants: dict[str, View] = {}
+        self.profile: dict[str, tuple[int, int]] = {}
+        """Of each kernel of the host level that ran: its calls and the nanoseconds that they took."""
         for op in module.body.block.ops:
             if isinstance(op, FuncOp):
                 self.functions[op.sym_name.data] = op
@@ -80,7 +83,19 @@ class HostProgram:
             "memref.get_global": self._get_global,
             "gpu.launch_func": self._launch,
             "cpu.host_call": _host_call,
+            "func.call": self._call,
         }
+
+    def _call(self, evaluator: Evaluator, op: func.CallOp) -> Step:
+        name, plain = op.callee.string_value(), call(evaluator, op)
+
+        def step(frame: Frame) -> None:
+            start = time.perf_counter_ns()
+            plain(frame)
+            calls, nanoseconds = self.profile.get(name, (0, 0))
+            self.profile[name] = calls + 1, nanoseconds + time.perf_counter_ns() - start
+
+        return step
 
     def _get_global(self, evaluator: Evaluator, op: memref.GetGlobalOp) -> Step:
         name = op.name_.string_value()
@@ -143,17 +158,17 @@ def _copy(evaluator: Evaluator, op: memref.CopyOp) -> Step:
 
 
 def _host_call(evaluator: Evaluator, op: HostCallOp) -> Step:
-    call = call_of(op.target.data, op.call.data, op.operands_as.data, op.results_as.data, op.location)
-    count = len(call.operands)
+    stated = call_of(op.target.data, op.call.data, op.operands_as.data, op.results_as.data, op.location)
+    count = len(stated.operands)
 
     def step(frame: Frame) -> None:
-        target = REGISTRY.find(call.target)
+        target = REGISTRY.find(stated.target)
         if target is None:
-            fail(op, f"calls the target '{call.target}', which is not registered")
+            fail(op, f"calls the target '{stated.target}', which is not registered")
         views = [frame.env[value] for value in op.operands]
-        types = (*call.operands, *call.results)
+        types = (*stated.operands, *stated.results)
         arrays = [_as_type(view, type_) for view, type_ in zip(views, types, strict=True)]
-        results = run_target(target, call, [array.copy() for array in arrays[:count]])
+        results = run_target(target, stated, [array.copy() for array in arrays[:count]])
         for array, value in zip(arrays[count:], results, strict=True):
             array[...] = value
 

@@ -23,7 +23,7 @@ from .memref_ops import MAKERS, layout_of
 from .races import Shadow
 from .scalars import INT64
 
-LANES = 1 << 15
+LANES = 1 << 14
 """Threads that run at once, about: few enough for their values to stay in caches."""
 
 SHARED_BYTES = 1 << 25

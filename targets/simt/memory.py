@@ -60,9 +60,15 @@ class View:
     base: Any = 0
     """Where the buffer begins that this is a view of: what the offset of a reinterpret_cast counts from."""
     flat: Array = field(init=False, repr=False)
+    fits: bool = field(init=False, repr=False)
+    """Whether all of it lies in the memory."""
 
     def __post_init__(self) -> None:
         self.flat = self.memory.flat(self.dtype)
+        steps = [(size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True)]
+        first, last = np.min(self.offset), np.max(self.offset)
+        below, above = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
+        self.fits = bool(first + below >= 0 and last + above < self.flat.size)
 
     def moved(self, offset: Any, shape: Sequence[int], strides: Sequence[int]) -> View:
         return replace(self, offset=offset, shape=tuple(shape), strides=tuple(strides))
@@ -92,7 +98,7 @@ def locate(
     inside: Array | None = None
     for dim, (index, extent, stride) in enumerate(zip(indices, view.shape, view.strides, strict=True)):
         limit = extent - run + 1 if dim == len(view.shape) - 1 else extent
-        good = (index >= 0) & (index < limit)
+        good = index.view(np.uint64) < max(limit, 0)  # Negative numbers are large ones.
         if not good.all():
             bad = frame.only_active(~good)
             if bad.any():
@@ -101,14 +107,13 @@ def locate(
         place = place + index * stride if stride != 1 else place + index
     if isinstance(place, int):
         place = np.full((1, 1), place, np.int64)
-    good = (place >= 0) & (place <= view.flat.size - run)
-    if not good.all():
-        bad = frame.only_active(~good)
-        if inside is not None:
-            bad &= inside
-        if bad.any():
-            frame.fail(op, f"{verb} outside of the memory that its memref is a view of", bad)
-        inside = good if inside is None else inside & good
+    if not view.fits:
+        good = (place >= 0) & (place <= view.flat.size - run)
+        if not good.all():
+            bad = frame.only_active(~good if inside is None else inside & ~good)
+            if bad.any():
+                frame.fail(op, f"{verb} outside of the memory that its memref is a view of", bad)
+            inside = good if inside is None else inside & good
     if inside is None:
         return cast(Array, place), frame.mask
     return np.where(inside, cast(Array, place), 0), frame.only_active(inside)
@@ -130,7 +135,7 @@ def load(frame: Frame, op: Operation, view: View, indices: Sequence[Array]) -> A
     note_read(frame, op, view, place, mask)
     if view.flat.size == 0:  # Of masked threads only.
         return np.zeros((1, 1), view.dtype)
-    return view.flat[place]
+    return view.flat.take(place)
 
 
 def store(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array) -> None:
@@ -147,7 +152,7 @@ def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], 
     note_read(frame, op, view, places, mask)
     if view.flat.size == 0:
         return np.zeros((count, 1, 1), view.dtype)
-    return view.flat[places]
+    return view.flat.take(places)
 
 
 def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array, aligned: int) -> None:
