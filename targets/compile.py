@@ -110,7 +110,7 @@ _CACHE = _Cache(CACHED)
 
 def compile_program(program: Any, target: str = "cpu", *, profile: bool = False) -> Executable:
     """
-    Compile a program for a target.
+    Compile a program for a target: "cpu", or "gpu", the GPU at hand (without one, a typical one).
 
     `program` is StableHLO or hlo text, a path to such a file, a module, or what `jax.jit(f).lower(..)` returns; its
     entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`).
@@ -123,8 +123,10 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
         backend = get_target(target)
     except UnknownTargetError as error:
         raise ValueError(str(error)) from None
+    if backend.present is not None:
+        backend = backend.present()
     source = read_source(program)
-    key = (source.text, backend.name, profile, REGISTRY.version)
+    key = (source.text, backend.name, backend.machine, profile, REGISTRY.version)
     with _CACHE.lock(key):
         executable = _CACHE.get(key)
         if executable is None:

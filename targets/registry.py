@@ -59,6 +59,12 @@ class Target:
     """Makes an executable of what was serialized; None where executables are not."""
     environment: Callable[[], dict[str, str]] | None = None
     """Of an executable that is serialized: what has to agree between who compiles and who loads."""
+    machine: str = ""
+    """Which of several machines of this kind: the chip of a GPU. Executables of another one are others."""
+    present: Callable[[], Target] | None = None
+    """The target of the machine at hand, where there are several: programs that are to run are compiled for it."""
+    require: Callable[[], object] | None = None
+    """Raises DiagnosticError where its programs cannot run here, and says what is missing."""
     tune: Callable[[str], str] = str
     """Adds to a pass spec the options that this machine asks for."""
     resources: Callable[[ModuleOp], str] | None = None
@@ -157,6 +163,19 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None) -> Target:
 
         return emit_cubin(module, machine, version).code
 
+    def build(
+        ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
+    ) -> Executable:
+        from .nvptx.build import build_image
+        from .nvptx.executable import GpuExecutable
+
+        return GpuExecutable(build_image(ctx, module, timing, profile, nvptx(chip, ptx), machine, version), text_at)
+
+    def environment() -> dict[str, str]:
+        from .nvptx.serialization import environment
+
+        return {**environment(), "chip": chip, "PTX": str(version)}
+
     def resources(module: ModuleOp) -> str:
         from .nvptx.emission import emit_cubin
         from .nvptx.resources import resources_table
@@ -168,7 +187,12 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None) -> Target:
         summary="NVIDIA GPUs: PTX through LLVM, machine code through ptxas",
         lowering={"linalg": LOWER_LINALG, "loops": LOWER_GPU_LOOPS, "nvvm": LOWER_NVVM, "llvm": LOWER_NVVM_TO_LLVM},
         emitters={"llvm": _device_llvm_text, "ptx": as_ptx, "cubin": as_cubin},
-        build=_gpu_executable,
+        build=build,
+        load=_load_gpu,
+        environment=environment,
+        machine=chip,
+        present=_present_gpu,
+        require=_require_gpu,
         tune=partial(_gpu_tuned, chip),
         resources=resources,
     )
@@ -185,12 +209,22 @@ def _gpu_tuned(chip: str, spec: str) -> str:
     return spec if spec != "map-kernels-to-gpu" or chip == DEFAULT_CHIP else f"{spec}{{chip={chip}}}"
 
 
-def _gpu_executable(
-    ctx: Context, module: ModuleOp, timing: Timing, profile: bool, text_at: Callable[[str], str]
-) -> Executable:
-    from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+def _load_gpu(serialized: Serialized) -> Executable:
+    from .nvptx.serialization import load
 
-    raise DiagnosticError(Diagnostic("error", "programs are not run on GPUs yet; hlo-opt --target=nvptx makes PTX"))
+    return load(serialized)
+
+
+def _present_gpu() -> Target:
+    from .nvptx.runtime.device import present_chip
+
+    return nvptx(present_chip())
+
+
+def _require_gpu() -> object:
+    from .nvptx.runtime.device import open_device
+
+    return open_device()
 
 
 def _simt_executable(

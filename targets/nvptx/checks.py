@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 from ...dialects import nvvm
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
-from ...lowering.device_parts import device_modules
+from ...lowering.device_parts import chip_of, device_modules
 from ...lowering.gpu_chips import STATIC_SHARED_BYTES, Chip, ptx_text
 
 OLD_PARAMETER_BYTES, PARAMETER_BYTES = 4096, 32764
@@ -63,6 +63,10 @@ def check_device_functions(module: ModuleOp, chip: Chip, ptx: int) -> None:
 
     `ptx`: the PTX version, 78 is 7.8. Raises DiagnosticError.
     """
+    for device in device_modules(module):
+        made_for = chip_of(device)
+        if made_for is not None and made_for != chip.name:
+            fail(device, f"is made for {made_for}, not for {chip.name}: give --chip={made_for}, or map it anew")
     for part in device_modules(module) or (module,):
         functions = {op.sym_name.data: op for op in part.body.block.ops if isinstance(op, llvm.FuncOp)}
         shared = {

@@ -7,6 +7,7 @@ the calls, whichever threads make them.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections import OrderedDict
@@ -17,12 +18,16 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
+from ....lowering.gpu_chips import DEFAULT_CHIP, chip_of_capability, get_chip
 from .driver import LEGACY_STREAM, PER_THREAD_STREAM, CudaError, Driver, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging
 
 CHECK = "XHLO_GPU_CHECK"
 """The environment variable that, set to 1, makes a run wait for each kernel, so that errors name the right one."""
+
+CHIP = "XHLO_GPU_CHIP"
+"""The environment variable that names the chip to compile for: sm_90."""
 
 ORDINAL = "XHLO_GPU_DEVICE"
 """The environment variable that chooses the GPU, by its number; 0 where it is not set."""
@@ -82,9 +87,14 @@ class Device:
         """Events, and what must not be freed before they happen."""
         self._events: list[int] = []
         """Untimed ones, to be used again."""
+        self.closed = False
+        """Whether the process is about to end, and the driver with it: nothing is freed any more."""
         self._streams: OrderedDict[int, StreamState] = OrderedDict()
         self._running: list[tuple[str, ...]] = []
         """The kernels of the runs since the GPU was last waited for."""
+
+    def close(self) -> None:
+        self.closed = self.pool.closed = True
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         """Memory whose users work in the stream. Raises MemoryError."""
@@ -229,9 +239,26 @@ def open_device(ordinal: int | None = None) -> Device:
 
             try:
                 found = _devices[number] = Device(CudaDriver(number))
+                atexit.register(found.close)
             except CudaError as error:
                 raise GpuUnavailableError(f"the GPU {number} cannot be used: {error}") from error
         return found
+
+
+def present_chip() -> str:
+    """
+    The chip to compile for: that of the environment variable XHLO_GPU_CHIP, of the GPU that programs run on, or, where
+    there is none, a usual one: compiling needs no GPU.
+
+    Raises UnknownChipError for a GPU or a name that is not known.
+    """
+    chosen = os.environ.get(CHIP)
+    if chosen:
+        return get_chip(chosen).name
+    try:
+        return chip_of_capability(*open_device().info.capability).name
+    except GpuUnavailableError:
+        return DEFAULT_CHIP
 
 
 def use_device(device: Device | None, ordinal: int = 0) -> None:

@@ -339,9 +339,8 @@ class _Reader:
 
 
 def shared_bytes(function: GpuFuncOp) -> int:
-    """Dynamic shared memory of a launch. Workgroup buffers are static: they come with the function's code."""
-    attribute = function.attributes.get("xhlo.dynamic_shared_bytes")
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
+    """Dynamic shared memory of a launch: all of the block's, where it is more than comes with a function's code."""
+    return function.dynamic_workgroup_bytes
 
 
 def _dims(numbers: Sequence[int]) -> Dims:

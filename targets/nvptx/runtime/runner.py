@@ -212,11 +212,13 @@ class Runner:
             start, end = replays.events[timed.start], replays.events[timed.end]
             self._spent(timed.kernel, self._driver.elapsed_ns(start, end))
 
-    def close(self) -> None:
-        """Free graphs and events; nothing of them runs any more."""
-        for replays in self._replays.values():
-            for graph, _ in replays.graphs.values():
-                self._driver.free_graph(graph)
-            for event in replays.events:
-                self._driver.free_event(event)
-        self._replays.clear()
+    def __del__(self) -> None:
+        """Graphs that still run are freed by the driver when they are done."""
+        if self._device.closed:
+            return
+        with self._driver.entered():
+            for replays in self._replays.values():
+                for graph, _ in replays.graphs.values():
+                    self._driver.free_graph(graph)
+                for event in replays.events:
+                    self._driver.free_event(event)

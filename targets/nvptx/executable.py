@@ -1,0 +1,114 @@
+"""A program compiled for a GPU: arrays of the GPU in and out, or NumPy's with copies."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...hlo_dialect.types import Array, ArrayType
+from ..cpu.loading import checker
+from ..executable import Executable, Kernel
+from .image import GpuImage
+from .runtime.arrays import DeviceArray, host_array, is_on_device, operand, stream_handle
+from .runtime.device import Device, open_device
+from .runtime.loaded import LoadedProgram
+
+
+class GpuExecutable(Executable):
+    """
+    Call it with one array for each argument of `@main`; it returns an array, or a tuple of arrays.
+
+    Arguments: arrays of the GPU are taken where they are (of this package, or of any library with `__dlpack__` or
+    `__cuda_array_interface__`: PyTorch, CuPy, JAX, Numba), others are copied to it. Results: `DeviceArray`s where an
+    argument is an array of the GPU, else NumPy arrays; `on_device=True` or `False` asks for one or the other.
+
+    A call returns when its work is enqueued in `stream` (by default the process's one stream for the device), unless
+    it returns NumPy arrays, has checks or calls host functions. Errors of kernels surface as CudaError where somebody
+    waits for the GPU.
+
+    Raises GpuUnavailableError where there is no GPU, TypeError for arguments that do not fit before anything runs,
+    MemoryError, CudaError. Safe to call from several threads.
+    """
+
+    def __init__(self, image: GpuImage, text_at: Callable[[str], str], device: Device | None = None):
+        super().__init__(text_at)
+        self.image = image
+        self._device = device
+        self._loaded: LoadedProgram | None = None
+        self._lock = threading.Lock()
+        self._check = checker(image.checks) if image.checks else None
+        self._rows = {kernel.name: kernel for kernel in image.kernels}
+
+    @property
+    def input_types(self) -> tuple[ArrayType, ...]:
+        return self.image.inputs
+
+    @property
+    def output_types(self) -> tuple[ArrayType, ...]:
+        return self.image.outputs[: self.image.result_count]
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The program's distinct kernels, with times by the GPU's clock when it was compiled with `profile=True`."""
+        return self.image.kernels
+
+    @property
+    def compile_stages(self) -> dict[str, float]:
+        return dict(self.image.stages)
+
+    def reset_profile(self) -> None:
+        for kernel in self.image.kernels:
+            kernel.calls = kernel.nanoseconds = 0
+
+    def serialize(self) -> bytes:
+        """The executable as bytes, for `xhlo.deserialize` on a machine with the same version of xhlo."""
+        from .serialization import serialize
+
+        return serialize(self.image, self.source)
+
+    def load(self) -> LoadedProgram:
+        """The program on the device; the first call puts it there. Raises GpuUnavailableError."""
+        with self._lock:
+            if self._loaded is None:
+                device = open_device() if self._device is None else self._device
+                self._loaded = LoadedProgram(self.image, device, self._spent if self.image.profiled else None)
+            return self._loaded
+
+    def _spent(self, kernel: str, nanoseconds: int) -> None:
+        row = self._rows[kernel]
+        row.calls += 1
+        row.nanoseconds += nanoseconds
+
+    def __call__(self, *arguments: Any, stream: Any = None, on_device: bool | None = None) -> Any:
+        inputs = self.image.inputs
+        if len(arguments) != len(inputs):
+            raise TypeError(f"expected {len(inputs)} arguments, got {len(arguments)}")
+        if on_device is None:
+            on_device = any(map(is_on_device, arguments))
+        for index, (argument, wanted) in enumerate(zip(arguments, inputs, strict=True)):
+            # Before the GPU is asked for: what is wrong with the arguments is so on any machine.
+            if isinstance(argument, np.ndarray) or not is_on_device(argument):
+                host_array(argument, index, wanted)
+        loaded = self.load()
+        device = loaded.device
+        chosen = device.stream if stream is None else stream_handle(stream)
+        device.release_done()
+        operands = [operand(*each, device, chosen) for each in zip(arguments, range(len(inputs)), inputs, strict=True)]
+        outputs = [DeviceArray(device, type_, device.allocate(type_.nbytes, chosen)) for type_ in self.image.outputs]
+        loaded.run([each.address for each in operands], [each.address for each in outputs], chosen)
+        foreign = [each.owner for each in operands if each.foreign]
+        if foreign:
+            device.keep_until_done(foreign, chosen)
+        return self._results(outputs, on_device)
+
+    def _results(self, outputs: Sequence[DeviceArray], on_device: bool) -> Any:
+        count = self.image.result_count
+        if self._check is not None:
+            # Checks look at extra results only.
+            extra: list[Array] = [array.numpy() for array in outputs[count:]]
+            self._check([np.empty(0)] * count + extra)
+        results = [array if on_device else array.numpy() for array in outputs[:count]]
+        return results[0] if len(results) == 1 else tuple(results)

@@ -1,0 +1,135 @@
+"""A program on a device: its code and constants there, and its runs in each stream."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....hlo_dialect.custom_calls.call import call_of
+from ....hlo_dialect.custom_calls.registry import REGISTRY, run_target
+from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ....hlo_dialect.types import Array, ArrayType
+from ....lowering.gpu_chips import get_chip
+from ...cpu.image import HostCall
+from ..image import GpuImage
+from .device import Device
+from .driver import DeviceInfo, GpuUnavailableError
+from .plan import plan
+from .runner import HostFunction, Runner, Spent
+
+
+class LoadedProgram:
+    """
+    The code is loaded and the constants are copied once. Raises GpuUnavailableError for a device that it does not fit,
+    DiagnosticError where it calls functions that are not registered, CudaError.
+    """
+
+    MAX_STREAMS = 8
+    """Streams whose graphs are kept."""
+
+    def __init__(self, image: GpuImage, device: Device, spent: Spent | None):
+        self.device = device
+        self._image = image
+        self._spent = spent
+        self._host_functions = [host_function(call, device) for call in image.host_calls]
+        self._plan = plan(image.host.steps, image.profiled)
+        self._runners: OrderedDict[int, Runner] = OrderedDict()
+        self._lock = threading.Lock()
+        driver = device.driver
+        functions = image.host.functions
+        with driver.entered():
+            self._module = driver.load(code_for(image, device.info)) if functions else None
+            self._functions = {name: driver.function(self._module, name, size) for name, size in functions.items()}
+        content = np.frombuffer(image.host.constants, np.uint8)
+        self._constants = device.allocate(content.nbytes, device.stream) if content.nbytes else None
+        if self._constants is not None:
+            device.upload(content, self._constants.address, device.stream)
+            device.synchronize()
+
+    def run(self, inputs: Sequence[int], outputs: Sequence[int], stream: int) -> None:
+        """Enqueue a run on memory at these addresses. Raises CudaError, MemoryError, and what host functions raise."""
+        state = self.device.on(stream)
+        with state.lock, self.device.driver.entered():
+            addresses = [*inputs, *outputs, state.arena(self._image.arena_bytes), 0]
+            if self._constants is not None:
+                self._constants.used_in(stream)
+                addresses[-1] = self._constants.address
+            self._runner(stream).run(self._plan, addresses)
+
+    def _runner(self, stream: int) -> Runner:
+        """Called with the stream's lock held."""
+        with self._lock:
+            found = self._runners.get(stream)
+            if found is None:
+                found = self._runners[stream] = Runner(
+                    self.device,
+                    self.device.on(stream),
+                    self._functions,
+                    self._host_functions,
+                    self._image.host.registers,
+                    self._spent,
+                )
+                if len(self._runners) > self.MAX_STREAMS:
+                    # Whoever runs it now holds on to it; its graphs go when he is done.
+                    self._runners.popitem(last=False)
+            self._runners.move_to_end(stream)
+            return found
+
+    def __del__(self) -> None:
+        """The driver waits for what still runs."""
+        module, device = getattr(self, "_module", None), getattr(self, "device", None)
+        if module is not None and device is not None and not device.closed:
+            self._runners.clear()
+            with device.driver.entered():
+                device.driver.synchronize_all()
+                device.driver.unload(module)
+
+
+def code_for(image: GpuImage, device: DeviceInfo) -> bytes:
+    """
+    What the driver loads: machine code where it is of this device, else PTX, which the driver compiles.
+
+    Machine code runs on later devices of the same major version, PTX on all later ones; that of an `a` chip on that
+    chip alone. Raises GpuUnavailableError.
+    """
+    chip = get_chip(image.chip)
+    major, minor = divmod(chip.capability, 10)
+    own = (major, minor) == device.capability
+    if not own and (chip.accelerated or (major, minor) > device.capability):
+        raise GpuUnavailableError(f"the program was compiled for {chip.name}; the {device.name} is {device.chip}")
+    if image.cubin and (own or major == device.capability[0]):
+        return image.cubin
+    return image.ptx.encode()
+
+
+def host_function(stated: HostCall, device: Device) -> HostFunction:
+    """
+    A function of the host program on copies of the GPU's buffers. What it raises ends the run.
+
+    Raises DiagnosticError for a target that is not registered.
+    """
+    target = REGISTRY.find(stated.target)
+    if target is None:
+        message = f"the program calls the target '{stated.target}', which is not registered"
+        raise DiagnosticError(Diagnostic("error", message, stated.location))
+    call = call_of(stated.target, stated.call.data, stated.operands.data, stated.results.data, stated.location)
+    count = len(call.operands)
+
+    def run(addresses: Sequence[int], stream: int) -> None:
+        sources = zip(addresses[:count], call.operands, strict=True)
+        operands = [device.download(address, type_, stream) for address, type_ in sources]
+        values = run_target(target, call, operands)
+        for address, type_, value in zip(addresses[count:], call.results, values, strict=True):
+            device.upload(_as(type_, value), address, stream)
+
+    return run
+
+
+def _as(type_: ArrayType, value: Any) -> Array:
+    array: Array = np.empty(type_.shape, type_.dtype)
+    array[...] = value
+    return array

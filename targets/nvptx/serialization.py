@@ -1,0 +1,140 @@
+"""The image of a GPU executable as bytes, and back; targets/serialized.py frames them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+from importlib import metadata
+from typing import Any
+
+from ..cpu.serialization import (
+    array_type_fields,
+    array_type_of,
+    check_fields,
+    check_of,
+    host_call_fields,
+    host_call_of,
+    kernel_fields,
+)
+from ..executable import Kernel
+from ..serialized import Serialized, check_environment, pack
+from ..source import Source
+from .executable import GpuExecutable
+from .image import GpuImage
+from .runtime.host_program import (
+    CopyStep,
+    HostCallStep,
+    HostProgram,
+    LaunchStep,
+    Place,
+    ReadStep,
+    Step,
+    Steps,
+    SwitchStep,
+    WhileStep,
+)
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, str]:
+    """What has to agree between who compiled and who loads; whether the chip fits is seen when it runs."""
+    return {"xhlo": metadata.version("xhlo")}
+
+
+def serialize(image: GpuImage, source: Source | None) -> bytes:
+    """The image as bytes, with the program's text where it is known."""
+    header = {
+        "chip": image.chip,
+        "host": {
+            "steps": _steps_fields(image.host.steps),
+            "parameters": image.host.parameters,
+            "registers": image.host.registers,
+        },
+        "inputs": list(map(array_type_fields, image.inputs)),
+        "outputs": list(map(array_type_fields, image.outputs)),
+        "result_count": image.result_count,
+        "arena_bytes": image.arena_bytes,
+        "kernels": list(map(kernel_fields, image.kernels)),
+        "checks": list(map(check_fields, image.checks)),
+        "host_calls": list(map(host_call_fields, image.host_calls)),
+        "profiled": image.profiled,
+    }
+    sections = {"cubin": image.cubin, "ptx": image.ptx.encode(), "constants": image.host.constants}
+    return pack("nvptx", environment(), header, sections, source)
+
+
+def load(serialized: Serialized) -> GpuExecutable:
+    """The executable of what `serialize` wrote. Raises ValueError for one of another version."""
+    header, sections = serialized.header, serialized.sections
+    check_environment(header["environment"], environment())
+    host = header["host"]
+    image = GpuImage(
+        chip=header["chip"],
+        cubin=sections["cubin"],
+        ptx=sections["ptx"].decode(),
+        host=HostProgram(_steps_of(host["steps"]), host["parameters"], host["registers"], sections["constants"]),
+        inputs=tuple(map(array_type_of, header["inputs"])),
+        outputs=tuple(map(array_type_of, header["outputs"])),
+        result_count=header["result_count"],
+        arena_bytes=header["arena_bytes"],
+        kernels=[Kernel(**fields) for fields in header["kernels"]],
+        checks=tuple(map(check_of, header["checks"])),
+        host_calls=tuple(map(host_call_of, header["host_calls"])),
+        profiled=header["profiled"],
+    )
+    return GpuExecutable(image, serialized.text_at())
+
+
+# Steps, each as its kind and its fields.
+
+
+def _steps_fields(steps: Steps) -> list[Any]:
+    return [_step_fields(step) for step in steps]
+
+
+def _step_fields(step: Step) -> list[Any]:
+    match step:
+        case WhileStep(register, first, again):
+            return ["while", register, _steps_fields(first), _steps_fields(again)]
+        case SwitchStep(register, cases, default):
+            numbered = [[number, _steps_fields(case)] for number, case in cases]
+            return ["switch", register, numbered, _steps_fields(default)]
+        case LaunchStep():
+            return ["launch", asdict(step) | {"arguments": _places(step.arguments)}]
+        case CopyStep(target, source, nbytes):
+            return ["copy", *_places((target, source)), nbytes]
+        case ReadStep(register, place, dtype):
+            return ["read", register, *_places((place,)), dtype]
+        case HostCallStep(kernel, call, index, buffers):
+            return ["call", kernel, call, index, _places(buffers)]
+
+
+def _places(places: tuple[Place, ...]) -> list[list[int]]:
+    return [[place.slot, place.offset] for place in places]
+
+
+def _steps_of(fields: list[Any]) -> Steps:
+    return tuple(map(_step_of, fields))
+
+
+def _step_of(fields: list[Any]) -> Step:
+    match fields:
+        case ["while", register, first, again]:
+            return WhileStep(register, _steps_of(first), _steps_of(again))
+        case ["switch", register, cases, default]:
+            return SwitchStep(register, tuple((number, _steps_of(case)) for number, case in cases), _steps_of(default))
+        case ["launch", launch]:
+            dims = {name: tuple(launch[name]) for name in ("grid", "block")}
+            return LaunchStep(**(launch | dims | {"arguments": _places_of(launch["arguments"])}))
+        case ["copy", target, source, nbytes]:
+            return CopyStep(Place(*target), Place(*source), nbytes)
+        case ["read", register, place, dtype]:
+            return ReadStep(register, Place(*place), dtype)
+        case ["call", kernel, call, index, buffers]:
+            return HostCallStep(kernel, call, index, _places_of(buffers))
+        case _:
+            raise ValueError(f"the serialized executable has a step that is unknown here: {fields[0]}")
+
+
+def _places_of(fields: list[list[int]]) -> tuple[Place, ...]:
+    return tuple(Place(*place) for place in fields)
