@@ -114,14 +114,13 @@ def map_elementwise(mapper: KernelMapper, phase: Phase) -> bool:
         return True
     launch = Launch(mapper, phase)
     share = share_out(in_output_order(launch.phase.nests()[0]), mapper.chip)
-    emit_share(launch.builder, share)
+    emit_share(launch.builder, share, launch.builder.block_id())
     launch.finish((share.blocks + share.rest, 1, 1), (THREADS, 1, 1))
     return True
 
 
-def emit_share(builder: GpuBuilder, share: Share) -> None:
-    """The work of a thread."""
-    block = builder.block_id()
+def emit_share(builder: GpuBuilder, share: Share, block: Index) -> None:
+    """The work of a thread of the block with this number, up to `share.blocks + share.rest`."""
     if not share.rest:
         _emit_vectors(builder, share, block)
     elif not share.blocks:
