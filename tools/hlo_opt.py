@@ -180,7 +180,7 @@ def understand(arguments: Arguments) -> Settings:
         files=tuple(arguments.words) or ("-",),
         output=arguments.value("o"),
         pipeline=pipeline,
-        lowered=stage == target.last_stage,
+        lowered=stage == target.last_stage or any(target.lowering[target.last_stage][-1] in spec for spec in pipeline),
         target=target,
         emit=emit,
         resources=arguments.has("ptxas-info"),
