@@ -19,7 +19,7 @@ from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
 from .contraction import map_contraction
 from .elementwise import map_elementwise
 from .launch import KernelMapper, Phase, phases_of
-from .reduction import map_reduction
+from .reduction import map_chain, map_reduction
 from .serial import map_serially
 from .together import map_together
 from .transpose import map_transpose
@@ -29,10 +29,17 @@ DEVICE = "kernels"
 
 Mapping = Callable[[KernelMapper, Phase], bool]
 
-RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction, map_together)
+RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction, map_chain, map_together)
 """Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
 
-MAPPINGS: tuple[Mapping, ...] = (map_transpose, map_elementwise, map_contraction, map_reduction, map_serially)
+MAPPINGS: tuple[Mapping, ...] = (
+    map_transpose,
+    map_elementwise,
+    map_contraction,
+    map_chain,
+    map_reduction,
+    map_serially,
+)
 """Tried in order on each phase; the last takes any."""
 
 

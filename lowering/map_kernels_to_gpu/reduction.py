@@ -1,14 +1,92 @@
-"""Nests with reduction loops: a thread for each result."""
+"""
+Nests with reduction loops, with what is computed from their results: chains.
+
+Where the operands lie contiguous along the reduced loops, threads share rows; where they do along a kept loop, threads
+take columns. Few and long rows are reduced in two launches. A reduction whose operation is not known to be associative
+has a thread for each result.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import replace
 
+from xdsl.ir import SSAValue
+
+from ..convert_linalg_to_scf.conversion import initial_values
 from ..convert_linalg_to_scf.loop_builder import Index
 from ..convert_linalg_to_scf.nest import Nest
 from ..convert_linalg_to_scf.reduction import emit_reduction
+from ..gpu_chips import Chip
+from .chain import Chain, column_loop, make_chain, temporaries_of
 from .launch import KernelMapper, Launch, Phase
+from .row import RowEmitter
+from .row_plan import SPLIT_BYTES, plan_rows, row_bytes
 from .threads import THREADS, over_threads
+from .two_stage import partial_types, second_stage
+
+
+def map_chain(mapper: KernelMapper, phase: Phase) -> bool:
+    """Map one or several phases that are a chain; whether they are one that is better not cut."""
+    if not phase.is_structured or not phase.structured:
+        return False
+    temporaries = temporaries_of(phase.ops, phase.nests())
+    chain = _chain_of(phase, temporaries)
+    if chain is None or not all(chain.steps[s].combiners for s in chain.reductions):
+        return False
+    if len(chain.steps) > 1 and _is_better_cut(chain, mapper.chip):
+        return False
+    _map_rows(mapper, phase, chain, temporaries)
+    return True
+
+
+def _chain_of(phase: Phase, temporaries: Collection[SSAValue]) -> Chain | None:
+    inits = [initial_values(op, phase.absorbed) for op in phase.structured]
+    return make_chain(phase.nests(), inits, phase.rows, temporaries)
+
+
+def _is_better_cut(chain: Chain, chip: Chip) -> bool:
+    """Whether a chain of several passes would leave most of the chip idle, or read memory in strides."""
+    if chain.levels < 2 and not chain.wide_outputs:
+        return False
+    few = 2 * math.prod(chain.rows) <= chip.multiprocessors
+    return column_loop(chain) is not None or (few and row_bytes(chain) >= 4 * SPLIT_BYTES)
+
+
+def _launch(mapper: KernelMapper, phase: Phase, temporaries: Collection[SSAValue]) -> tuple[Launch, Chain]:
+    """A launch of the phase, and the chain in it."""
+    launch = Launch(mapper, phase)
+    chain = _chain_of(launch.phase, {launch.mapping[buffer] for buffer in temporaries})
+    assert chain is not None
+    return launch, chain
+
+
+def _map_rows(mapper: KernelMapper, phase: Phase, chain: Chain, temporaries: Collection[SSAValue]) -> None:
+    plan = plan_rows(chain, mapper.chip)
+    launch, chain = _launch(mapper, phase, temporaries)
+    if plan.parts == 1:
+        plan = plan_rows(chain, mapper.chip)
+        launch.finish(RowEmitter(launch.builder, chain, plan).emit(), (plan.block, 1, 1))
+        return
+    scratch = [mapper.scratch(type_) for type_ in partial_types(chain, plan.parts)]
+    partial = [launch.parameter(buffer) for buffer in scratch]
+    launch.finish(RowEmitter(launch.builder, chain, plan, partial).emit(), (plan.block, 1, 1))
+    _map_second_stage(mapper, phase, temporaries, scratch, plan.parts, True)
+
+
+def _map_second_stage(
+    mapper: KernelMapper,
+    phase: Phase,
+    temporaries: Collection[SSAValue],
+    scratch: list[SSAValue],
+    parts: int,
+    parts_inside: bool,
+) -> None:
+    launch, chain = _launch(mapper, phase, temporaries)
+    chain = second_stage(chain, [launch.parameter(buffer) for buffer in scratch], parts, parts_inside)
+    plan = plan_rows(chain, mapper.chip, may_split=False)
+    launch.finish(RowEmitter(launch.builder, chain, plan).emit(), (plan.block, 1, 1))
 
 
 def kept_first(nest: Nest) -> Nest:
@@ -18,7 +96,7 @@ def kept_first(nest: Nest) -> Nest:
 
 
 def map_reduction(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map a phase of one nest that reduces; whether it is one."""
+    """Map a phase of one nest that reduces: a thread for each result; whether it is one."""
     if not phase.is_structured or len(phase.structured) != 1 or not any(phase.nests()[0].reduction):
         return False
     if 0 in phase.nests()[0].sizes:

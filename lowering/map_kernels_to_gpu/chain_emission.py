@@ -1,0 +1,293 @@
+"""
+Emits what a chain computes at one place of a row, and of a row as a whole.
+
+How rows and places are shared out between threads is for others to say: `in_row` binds a row, `point` emits one place
+of a pass over it. What later passes need again stays in arrays of the thread's own, which LLVM keeps in registers once
+the loops around their accesses are unrolled; or, without arrays, it is read and computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.buffers import memref_type
+from ..convert_linalg_to_scf.emission import NestEmitter
+from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
+from ..convert_linalg_to_scf.nest import Access
+from ..loop_unrolling import UNROLL, WHOLLY
+from .block_reduction import tree
+from .chain import Chain, Link
+from .gpu_builder import GpuBuilder
+
+UNROLLED: dict[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerType(64))}
+"""The mark of a loop that is to be unrolled wholly."""
+
+Place: TypeAlias = tuple[SSAValue, int, tuple[tuple[SSAValue, int], ...], tuple[int, ...]]
+"""What an access reads, apart from who reads it."""
+
+Key: TypeAlias = Link | Place
+"""A value that is there at each place of a row: a step's result, or an element of memory."""
+
+
+def place(access: Access) -> Place:
+    return access.root, access.offset, access.dynamic, access.strides
+
+
+def uses_by_pass(chain: Chain, kept: Collection[Key] | None = None) -> dict[Key, list[int]]:
+    """
+    For each value inside of a row, in which passes it is needed, in order.
+
+    Pass p ends with the reductions of level p. `kept` are the values that stay at hand after their first pass (None:
+    all), so that what they are made of is not needed again.
+    """
+    found: dict[Key, list[int]] = {}
+
+    def need(key: Key, at: int) -> None:
+        passes = found.setdefault(key, [])
+        again = bool(passes)
+        if at not in passes:
+            passes.append(at)
+        if isinstance(key, Link) and not (again and (kept is None or key in kept or at == passes[0])):
+            inputs_of(key.step, at)
+
+    def inputs_of(number: int, at: int) -> None:
+        step = chain.steps[number]
+        for k, x in enumerate(step.nest.inputs):
+            if not isinstance(x, Access):
+                continue
+            link = step.sources.get(k)
+            if link is None:
+                if any(x.strides[l] for l in chain.loops):
+                    need(place(x), at)
+            elif chain.steps[link.step].wide and not chain.steps[link.step].reduces:
+                need(link, at)
+
+    for at in range(chain.levels + 1):
+        for number in in_pass(chain, at):
+            inputs_of(number, at)
+            if not chain.steps[number].reduces:
+                for k in range(len(chain.steps[number].nest.outputs)):
+                    need(Link(number, k), at)
+    return found
+
+
+def in_pass(chain: Chain, at: int) -> list[int]:
+    """The steps that pass `at` is for: reductions, and what it writes to memory."""
+    wanted = {*chain.reductions, *chain.wide_outputs}
+    return [s for s in sorted(wanted) if chain.steps[s].level == at]
+
+
+class ChainEmitter:
+    """Emits a chain into a function of the device."""
+
+    def __init__(self, builder: GpuBuilder, chain: Chain):
+        self.builder = builder
+        self.chain = chain
+        self.emitters = [NestEmitter(builder, step.nest) for step in chain.steps]
+        for emitter, step in zip(self.emitters, chain.steps, strict=True):
+            for k in step.sources:
+                emitter.hoistable[k] = False
+        self.results: dict[Link, SSAValue] = {}
+        """What is known of the row: results of reductions and of scalar steps."""
+        self.arrays: dict[Key, SSAValue] = {}
+        """Values that stay at hand from one pass to the next, by their place in the thread's part of the row."""
+        self.filled: set[Key] = set()
+        """Those of them that an earlier pass has filled."""
+        self.pending: set[Key] = set()
+        """Those that the present pass fills."""
+        self.sums: dict[Link, SSAValue] = {}
+        """Of each reduction of the present pass: the thread's partial results."""
+
+    # Rows.
+
+    @contextmanager
+    def in_row(self, rows: Sequence[Index]) -> Generator[None]:
+        """What is emitted inside is of this row; what no loop of the row moves is loaded first."""
+        with self._scopes():
+            for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
+                emitter.indices[: len(rows)] = rows
+                if step.wide:
+                    emitter.load_ready()
+            yield
+
+    @contextmanager
+    def _scopes(self) -> Generator[None]:
+        saved = [(list(e.indices), dict(e.loaded), dict(e.views)) for e in self.emitters]
+        results = dict(self.results)
+        yield
+        self.results = results
+        for emitter, (indices, loaded, views) in zip(self.emitters, saved, strict=True):
+            emitter.indices, emitter.loaded, emitter.views = indices, loaded, views
+
+    def needed_inside(self, level: int) -> None:
+        """Compute the scalar steps of this level that wide ones need, now that the reductions before are done."""
+        for step in self.chain.steps:
+            if step.wide:
+                for link in step.sources.values():
+                    source = self.chain.steps[link.step]
+                    if source.level == level and not source.wide:
+                        self.scalar(link)
+
+    def scalar(self, link: Link) -> SSAValue:
+        """The value that a row has of a reduction that is done or of a scalar step."""
+        step = self.chain.steps[link.step]
+        if link not in self.results and not step.wide:
+            emitter = self.emitters[link.step]
+            with emitter.scope():
+                for k, source in step.sources.items():
+                    emitter.loaded[k] = self.scalar(source)
+                for k, value in enumerate(emitter.body()):
+                    self.results[Link(link.step, k)] = value
+        return self.results[link]
+
+    def finish_reduction(self, number: int, values: Sequence[SSAValue]) -> None:
+        """
+        The values of a reduction over the whole row, started from what it starts from.
+
+        A result that starts from a buffer's contents is left as it is for `store_scalars`.
+        """
+        step = self.chain.steps[number]
+        for k, value in enumerate(values):
+            init = step.inits[k]
+            total = value if init is None else step.combiners[k].combine(self.builder, init, value)
+            self.results[Link(number, k)] = total
+
+    def stores_scalars(self) -> bool:
+        return any(any(step.stored) for step in self.chain.steps if step.reduces or not step.wide)
+
+    def store_scalars(self) -> None:
+        """Write what memory is to have of reductions and scalar steps; one thread of a row runs it."""
+        for number, step in enumerate(self.chain.steps):
+            if step.wide and not step.reduces:
+                continue
+            emitter = self.emitters[number]
+            self.builder.location = step.nest.op.location
+            for k, stored in enumerate(step.stored):
+                if stored:
+                    value = self.scalar(Link(number, k))
+                    with emitter.scope():
+                        if step.reduces and step.inits[k] is None:
+                            value = step.combiners[k].combine(self.builder, emitter.load_output(k), value)
+                        emitter.store_output(k, value)
+
+    # Places of a row.
+
+    def keep(self, keys: Collection[Key], count: int) -> None:
+        """Have arrays of `count` elements for the values that stay at hand."""
+        for key in keys:
+            if isinstance(key, Link):
+                type_ = buffer_of(self.chain.steps[key.step].nest.outputs[key.output].root).element_type
+            else:
+                type_ = buffer_of(key[0]).element_type
+            self.arrays[key] = self.builder.alloca(memref_type((count,), type_))
+
+    def start_pass(self, at: int, copies: int) -> None:
+        """Have `copies` partial results of each reduction of the pass, all neutral."""
+        self.sums = {}
+        for number in in_pass(self.chain, at):
+            step = self.chain.steps[number]
+            for k, combiner in enumerate(step.combiners):
+                buffer = self.builder.alloca(memref_type((copies,), combiner.type))
+                self.sums[Link(number, k)] = buffer
+                neutral = combiner.neutral(self.builder)
+
+                def start(index: SSAValue, _: list[SSAValue], value: SSAValue = neutral, to: SSAValue = buffer):
+                    self.builder.store(value, to, [index])
+                    return ()
+
+                self.builder.loop(0, copies, start, attributes=UNROLLED)
+
+    def point(self, at: int, inside: Sequence[Index], slot: Index, copy: Index) -> None:
+        """
+        Emit pass `at` at one place: the row's loops at `inside`.
+
+        `slot`: the place's number in the thread's part of the row; `copy`: which partial result takes it in.
+        """
+        memo: dict[Key, SSAValue] = {}
+        with self._scopes():
+            for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
+                if step.wide:
+                    emitter.indices[len(self.chain.rows) :] = inside
+            for number in in_pass(self.chain, at):
+                step, emitter = self.chain.steps[number], self.emitters[number]
+                self.builder.location = step.nest.op.location
+                if step.reduces:
+                    links = [Link(number, k) for k in range(len(step.nest.outputs))]
+                    sums = [self.builder.load(self.sums[link], [copy]) for link in links]
+                    for link, value in zip(links, self._run(number, memo, slot, sums), strict=True):
+                        self.builder.store(value, self.sums[link], [copy])
+                else:
+                    for k, stored in enumerate(step.stored):
+                        value = self._inside(Link(number, k), memo, slot)
+                        if stored:
+                            emitter.store_output(k, value)
+
+    def end_pass(self, at: int, copies: int) -> list[tuple[int, list[SSAValue]]]:
+        """For each reduction of the pass: its number, and the thread's partial results combined pairwise."""
+        self.filled |= self.pending
+        self.pending = set()
+        found: list[tuple[int, list[SSAValue]]] = []
+        for number in in_pass(self.chain, at):
+            step = self.chain.steps[number]
+            if step.reduces:
+                self.builder.location = step.nest.op.location
+                values: list[SSAValue] = []
+                for k, combiner in enumerate(step.combiners):
+                    parts = [self.builder.load(self.sums[Link(number, k)], [i]) for i in range(copies)]
+                    values.append(tree(self.builder, combiner, parts))
+                found.append((number, values))
+        return found
+
+    def _inside(self, key: Link, memo: dict[Key, SSAValue], slot: Index) -> SSAValue:
+        """A wide step's value at the present place."""
+        if key in memo:
+            return memo[key]
+        if key in self.filled:
+            memo[key] = self.builder.load(self.arrays[key], [slot])
+            return memo[key]
+        for k, value in enumerate(self._run(key.step, memo, slot)):
+            link = Link(key.step, k)
+            memo[link] = value
+            self._fill(link, value, slot)
+        return memo[key]
+
+    def _run(
+        self, number: int, memo: dict[Key, SSAValue], slot: Index, outputs: Sequence[SSAValue] | None = None
+    ) -> list[SSAValue]:
+        """A wide step's body at the present place."""
+        step, emitter = self.chain.steps[number], self.emitters[number]
+        with emitter.scope():
+            for k, x in enumerate(step.nest.inputs):
+                if not isinstance(x, Access):
+                    continue
+                link = step.sources.get(k)
+                if link is None:
+                    if any(x.strides[l] for l in self.chain.loops):
+                        emitter.loaded[k] = self._element(x, emitter, k, memo, slot)
+                elif self.chain.steps[link.step].wide and not self.chain.steps[link.step].reduces:
+                    emitter.loaded[k] = self._inside(link, memo, slot)
+                else:
+                    emitter.loaded[k] = self.results[link]
+            return emitter.body(outputs)
+
+    def _element(
+        self, access: Access, emitter: NestEmitter, k: int, memo: dict[Key, SSAValue], slot: Index
+    ) -> SSAValue:
+        key = place(access)
+        if key not in memo:
+            if key in self.filled:
+                memo[key] = self.builder.load(self.arrays[key], [slot])
+            else:
+                memo[key] = emitter.load_input(k)
+                self._fill(key, memo[key], slot)
+        return memo[key]
+
+    def _fill(self, key: Key, value: SSAValue, slot: Index) -> None:
+        if key in self.arrays and key not in self.filled:
+            self.pending.add(key)
+            self.builder.store(value, self.arrays[key], [slot])

@@ -1,0 +1,220 @@
+"""
+Chains with contiguous rows: a block, a warp or a part of one for each row.
+
+The threads of a row read it in vectors, side by side. Where several passes need an element, it stays in registers, so
+that memory is read once; rows that are too long for that are read again, from the second-level cache. Each pass ends
+with its reductions: every thread has partial results, which the group combines in a fixed order and all get to know.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import SSAValue
+
+from ..convert_linalg_to_scf.loop_builder import Index
+from .block_reduction import combine_group
+from .chain import Chain
+from .chain_emission import UNROLLED, ChainEmitter
+from .gpu_builder import GpuBuilder
+from .launch import Dims
+from .row_plan import RowPlan, delinearized
+
+
+class RowEmitter:
+    """Emits the function of a chain by a plan."""
+
+    def __init__(self, builder: GpuBuilder, chain: Chain, plan: RowPlan, partial: Sequence[SSAValue] = ()):
+        """`partial`: where the plan is for parts of rows, the buffers for their results, by reduction and output."""
+        self.builder = builder
+        self.chain = chain
+        self.plan = plan
+        self.partial = list(partial)
+        self.emitter = ChainEmitter(builder, chain)
+        thread = builder.thread_id()
+        self.lane: Index = builder.rem(thread, plan.threads) if plan.rows_per_block > 1 else thread
+        self.part: Index = builder.rem(builder.block_id(), plan.parts)
+
+    def emit(self) -> Dims:
+        """Emit the function; the grid that it takes."""
+        builder, plan = self.builder, self.plan
+        rows = math.prod(self.chain.rows)
+        blocks = -(-rows // plan.rows_per_block)
+        row: Index = builder.div(builder.block_id(), plan.parts)
+        is_row: SSAValue | None = None
+        if plan.rows_per_block > 1:
+            own = builder.div(builder.thread_id(), plan.threads)
+            row = builder.add(builder.mul(builder.block_id(), plan.rows_per_block), own)
+            if rows % plan.rows_per_block:
+                # All threads of a warp exchange values: those beyond the last row do its work too, and store nothing.
+                is_row = builder.compare("ult", row, rows)
+                row = builder.min(row, rows - 1)
+        with self.emitter.in_row(delinearized(builder, row, self.chain.rows)):
+            self._emit_row(row, is_row)
+        return (blocks * plan.parts, 1, 1)
+
+    def _emit_row(self, row: Index, is_row: SSAValue | None) -> None:
+        emitter, chain = self.emitter, self.chain
+        emitter.keep(self.plan.kept, self.plan.chunks * self.plan.width)
+        for at in range(chain.levels + 1):
+            emitter.needed_inside(at)
+            if any(chain.steps[s].level == at for s in (*chain.reductions, *chain.wide_outputs)):
+                self._emit_pass(at, row, is_row)
+        if self.plan.parts == 1 and emitter.stores_scalars():
+            self._as_leader(is_row, emitter.store_scalars)
+
+    def _as_leader(self, is_row: SSAValue | None, body: Callable[[], None]) -> None:
+        """Emit `body` for one thread of each row."""
+        guarded = body if is_row is None else lambda: self.builder.when(is_row, body)
+        if self.plan.threads == 1:
+            guarded()
+        else:
+            self.builder.when(self.builder.compare("eq", self.lane, 0), guarded)
+
+    def _emit_pass(self, at: int, row: Index, is_row: SSAValue | None) -> None:
+        plan, emitter = self.plan, self.emitter
+        copies = plan.width * plan.unroll
+        emitter.start_pass(at, copies)
+        stores = any(self.chain.steps[s].level == at for s in self.chain.wide_outputs)
+        if is_row is not None and stores:
+            self.builder.when(is_row, lambda: self._sweep(at))
+        else:
+            self._sweep(at)
+        ended = emitter.end_pass(at, copies)
+        values = [value for _, parts in ended for value in parts]
+        combiners = [c for number, _ in ended for c in self.chain.steps[number].combiners]
+        if not values:
+            return
+        totals = combine_group(self.builder, combiners, values, plan.threads)
+        if plan.parts > 1:
+            self._as_leader(None, lambda: self._store_partial(totals, row))
+            return
+        for number, parts in ended:
+            emitter.finish_reduction(number, totals[: len(parts)])
+            del totals[: len(parts)]
+
+    def _store_partial(self, totals: Sequence[SSAValue], row: Index) -> None:
+        place = self.builder.add(self.builder.mul(row, self.plan.parts), self.part)
+        for total, buffer in zip(totals, self.partial, strict=True):
+            self.builder.store(total, buffer, [place])
+
+    # The places of a row.
+
+    def _sweep(self, at: int) -> None:
+        """Pass `at` over the thread's vectors of the row."""
+        plan, builder = self.plan, self.builder
+        if plan.kept or plan.parts == 1:
+            start: Index = 0
+            count: Index = plan.vectors
+        else:
+            start = builder.mul(self.part, plan.part)
+            count = plan.part
+            if plan.vectors % plan.part:
+                count = builder.min(builder.sub(plan.vectors, start), plan.part)
+        if plan.kept:
+            self._keep_in_step(at, plan.vectors)
+        elif isinstance(count, int):
+            self._stream(at, start, count)
+        else:
+            self._stream_unknown(at, start, count)
+        if plan.tail:
+            self._tail(at)
+
+    def _keep_in_step(self, at: int, count: int) -> None:
+        """All vectors of the thread, unrolled: each has its place in the thread's arrays."""
+        threads, width = self.plan.threads, self.plan.width
+
+        def chunk(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            vector = self.builder.add(self.builder.mul(number, threads), self.lane)
+            slot = self.builder.mul(number, width)
+            self._guarded(vector, count, count % threads != 0, lambda: self._vector(at, vector, slot, 0))
+            return ()
+
+        self.builder.loop(0, self.plan.chunks, chunk, attributes=UNROLLED)
+
+    def _stream(self, at: int, start: Index, count: int) -> None:
+        """A number of vectors that is known: several at a time, then the rest one by one."""
+        threads = self.plan.threads
+        whole = count // threads
+        unroll = self.plan.unroll
+        main = whole - whole % unroll
+        self._several(at, start, 0, main, unroll)
+        self._singly(at, start, main, -(-count // threads), count, count % threads != 0)
+
+    def _stream_unknown(self, at: int, start: Index, count: Index) -> None:
+        """A number of vectors that is known to the block alone."""
+        builder, threads, unroll = self.builder, self.plan.threads, self.plan.unroll
+        whole = builder.div(count, threads)
+        main = builder.sub(whole, builder.rem(whole, unroll))
+        self._several(at, start, 0, main, unroll)
+        self._singly(at, start, main, builder.div(builder.add(count, threads - 1), threads), count, True)
+
+    def _several(self, at: int, start: Index, lower: Index, upper: Index, unroll: int) -> None:
+        builder = self.builder
+        if isinstance(upper, int) and upper == lower:
+            return
+
+        def group(first: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            def one(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+                vector = self._vector_at(start, builder.add(first, number))
+                self._vector(at, vector, 0, builder.mul(number, self.plan.width))
+                return ()
+
+            builder.loop(0, unroll, one, attributes=UNROLLED)
+            return ()
+
+        builder.loop(lower, upper, group, step=unroll)
+
+    def _singly(self, at: int, start: Index, lower: Index, upper: Index, count: Index, guard: bool) -> None:
+        if isinstance(upper, int) and isinstance(lower, int) and upper == lower:
+            return
+
+        def one(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            inside = self.builder.add(self.builder.mul(number, self.plan.threads), self.lane)
+            vector = self.builder.add(start, inside)
+            self._guarded(inside, count, guard, lambda: self._vector(at, vector, 0, 0))
+            return ()
+
+        self.builder.loop(lower, upper, one)
+
+    def _vector_at(self, start: Index, number: Index) -> Index:
+        inside = self.builder.add(self.builder.mul(number, self.plan.threads), self.lane)
+        return self.builder.add(start, inside)
+
+    def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
+        if guard:
+            self.builder.when(self.builder.compare("ult", number, count), body)
+        else:
+            body()
+
+    def _vector(self, at: int, vector: Index, slot: Index, copy: Index) -> None:
+        """The elements of one vector; `slot` and `copy` of the first, as ChainEmitter.point takes them."""
+        builder, space, width = self.builder, self.chain.space, self.plan.width
+        if not space:
+            self.emitter.point(at, [], slot, copy)
+            return
+        *outer, inner = delinearized(builder, vector, (*space[:-1], max(1, space[-1] // width)))
+        base = builder.mul(inner if outer else vector, width)
+
+        def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            place = [*outer, builder.add(base, number)]
+            self.emitter.point(at, place, builder.add(slot, number), builder.add(copy, number))
+            return ()
+
+        builder.loop(0, width, element, attributes=UNROLLED)
+
+    def _tail(self, at: int) -> None:
+        """The few elements after the last whole vector: one thread has them, of the last part."""
+        builder, plan = self.builder, self.plan
+        first = plan.vectors * plan.width
+
+        def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.emitter.point(at, [builder.add(number, first)], 0, number)
+            return ()
+
+        def elements() -> None:
+            builder.loop(0, plan.tail, element, attributes=UNROLLED)
+
+        thread = builder.add(builder.mul(self.part, plan.threads), self.lane)
+        builder.when(builder.compare("eq", thread, (plan.parts - 1) * plan.threads), elements)
