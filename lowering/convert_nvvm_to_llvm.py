@@ -16,6 +16,7 @@ from ..dialects import nvvm
 from ..dialects.llvm_ops import RANGE
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
+from .convert_nvvm_tensor_core_to_llvm import PATTERNS as TENSOR_CORE_PATTERNS
 from .device_parts import device_modules, lowered_parts
 
 
@@ -80,6 +81,7 @@ def _shuffle(op: nvvm.ShflSyncOp) -> None:
 
 
 _PATTERNS: Mapping[type[Operation], _Pattern] = {
+    **TENSOR_CORE_PATTERNS,
     nvvm.Barrier0Op: _barrier,
     nvvm.ShflSyncOp: _shuffle,
 }

@@ -56,7 +56,7 @@ LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 LOWER_GPU_LOOPS = ("bufferize", "convert-linalg-ext-to-scf", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
 
-LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-gpu-to-nvvm")
+LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "convert-gpu-to-nvvm")
 """The gpu.module's functions to blocks, with the registers, barriers and shuffles of NVIDIA's GPUs."""
 
 LOWER_NVVM_TO_LLVM = ("convert-nvvm-to-llvm", "convert-to-llvm")
