@@ -11,8 +11,10 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
+from ...dialects.cpu import HostCallOp
 from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.nvvm import TargetAttr
+from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
@@ -47,6 +49,12 @@ def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
     """Replace a kernel's operations by launches."""
     old = list(kernel.body.block.ops)
     structured = [op for op in old if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
+    call = next((op for op in old if isinstance(op, HostCallOp)), None)
+    if call is not None:
+        # The host makes it, between launches.
+        if structured:
+            fail(call, "stands in a kernel with other operations; map-kernels-to-gpu takes it alone")
+        return
     attribute = kernel.attributes.get("hlo.row_dims")
     rows = int(attribute.value.data) if isinstance(attribute, IntegerAttr) else 0
     mapper = KernelMapper(kernel, device, chip)
