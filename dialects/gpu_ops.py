@@ -6,13 +6,15 @@ The operations are MLIR's (mlir/include/mlir/Dialect/GPU/IR/GPUOps.td); those th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
+    FixedBitwidthType,
     FunctionType,
     IndexType,
     IntegerAttr,
@@ -78,6 +80,19 @@ class AddressSpaceAttr(ParametrizedAttribute):
 
 
 WORKGROUP = AddressSpaceAttr(StringAttr("workgroup"))
+
+WORKGROUP_ALIGNMENT = 16
+"""Bytes, of each buffer of a block's memory: the widest access of one thread."""
+
+STATIC_WORKGROUP_BYTES = 48 * 1024
+"""Of a block's memory: as much comes with a function of the device. A launch that needs more asks for it."""
+
+
+def workgroup_bytes(type_: MemRefType[Any]) -> int:
+    """The bytes of a buffer in the identity layout; elements of fewer than 8 bits take one."""
+    element = type_.element_type
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
+    return math.prod(type_.get_shape()) * max(1, bits // 8)
 
 
 @irdl_op_definition
@@ -161,6 +176,23 @@ class GpuFuncOp(IRDLOperation):
     def workgroup_buffers(self) -> tuple[SSAValue, ...]:
         """The entry block's arguments that are memory of the block."""
         return tuple(self.body.blocks[0].args[len(self.function_type.inputs) :])
+
+    @property
+    def workgroup_offsets(self) -> tuple[int, ...]:
+        """Where each buffer of the block's memory begins, in bytes, and at the end how many all take."""
+        offsets = [0]
+        for buffer in self.workgroup_buffers:
+            size = workgroup_bytes(cast("MemRefType[Any]", buffer.type))
+            offsets.append(offsets[-1] + -(-size // WORKGROUP_ALIGNMENT) * WORKGROUP_ALIGNMENT)
+        return tuple(offsets)
+
+    @property
+    def dynamic_workgroup_bytes(self) -> int:
+        """
+        The memory of the block that a launch must ask for: all of it, where it is more than comes without asking.
+        """
+        total = self.workgroup_offsets[-1]
+        return total if total > STATIC_WORKGROUP_BYTES else 0
 
     def add_workgroup_buffer(self, type_: MemRefType[Any]) -> SSAValue:
         """A new buffer that the threads of a block share; its type is to be in the workgroup address space."""

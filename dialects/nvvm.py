@@ -37,6 +37,9 @@ KERNEL = "nvvm.kernel"
 BLOCK_SIZE = "nvvm.reqntid"
 """On a kernel: the threads of a block along x, y, z that every launch has."""
 
+DYNAMIC = "nvvm.dynamic_shared"
+"""On a global in shared memory: how long it is, each launch says."""
+
 GLOBAL_SPACE = 1
 """LLVM's number for the memory that all threads of the device see."""
 

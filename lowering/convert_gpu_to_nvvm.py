@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     UnitAttr,
     VectorType,
@@ -26,6 +27,8 @@ from ..dialects import nvvm
 from ..dialects.buffers import INDEX, Buffer
 from ..dialects.gpu_ops import (
     AXES,
+    WORKGROUP,
+    WORKGROUP_ALIGNMENT,
     GpuBarrierOp,
     GpuBlockDimOp,
     GpuBlockIdOp,
@@ -41,11 +44,10 @@ from ..dialects.scalar import width_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
+from .convert_to_llvm.builder import INDEX_BITWIDTH
 from .device_parts import device_modules, lowered_parts
 from .gpu_chips import MAX_BLOCK_THREADS, MAX_GRID, WARP
-
-SHARED_ALIGNMENT = 16
-"""Bytes: the widest access of one thread."""
+from .index_ranges import narrow_indices
 
 _KINDS = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
 _I1, _I32 = IntegerType(1), IntegerType(32)
@@ -59,9 +61,11 @@ class ConvertGpuToNvvmPass(HloPass):
     Before: `gpu.func @k(%x: ..) workgroup(%s: ..) kernel { %t = gpu.thread_id x .. gpu.return }`
     After:  `func.func @k(%x: ..) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>} {
              %s = memref.get_global @k_shared_0; %n = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256>; .. func.return }`
-    Each workgroup buffer is a memref.global of the gpu.module. A constant that the functions use is copied into it from
-    the module around it. gpu.shuffle exchanges 32 bits at a time: wider values in parts, narrower ones extended.
-    Assumes: convert-loops-to-cf, or structured loops: regions are converted too.
+    Each workgroup buffer is a memref.global of the gpu.module; above 48 KB they are views of one global with the mark
+    `nvvm.dynamic_shared`, whose size each launch says. Constants that the functions use are copied into the gpu.module.
+    gpu.shuffle exchanges 32 bits at a time: wider values in parts, narrower ones extended. A function whose index
+    values all fit into 32 bits gets `xhlo.index_bitwidth = 32` (`index-bitwidth=64` forbids it).
+    Assumes: convert-loops-to-cf; with structured loops left indices stay at 64 bits.
     Leaves: no gpu operation inside of gpu.modules; the host's gpu.launch_func stays, the runtime reads it.
     """
 
@@ -78,14 +82,25 @@ class ConvertGpuToNvvmPass(HloPass):
         "gpu.shuffle",
     )
 
+    index_bitwidth: int = 0
+    """Of index in functions of the device: 32, 64, or 0 for 32 where that is known to be enough."""
+
+    def __post_init__(self) -> None:
+        if self.index_bitwidth not in (0, 32, 64):
+            raise ValueError(f"index-bitwidth is 32, 64, or 0 for what is enough, not {self.index_bitwidth}")
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for device in device_modules(module):
             _copy_globals(module, device)
             for op in list(device.body.block.ops):
                 if isinstance(op, GpuFuncOp):
-                    convert_function(op, device)
+                    self._narrow(convert_function(op, device))
                 elif isinstance(op, func.FuncOp):
                     _convert_operations(op, _Sizes(None, None))
+
+    def _narrow(self, function: func.FuncOp) -> None:
+        if self.index_bitwidth == 32 or (self.index_bitwidth == 0 and narrow_indices(function.body)):
+            function.attributes[INDEX_BITWIDTH] = IntegerAttr(32, i64)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
         return lowered_parts(module)
@@ -135,25 +150,42 @@ def _check_sizes(op: GpuFuncOp, sizes: _Sizes) -> None:
 
 
 def _place_workgroup_buffers(op: GpuFuncOp, device: GpuModuleOp) -> None:
-    """The workgroup arguments of a function become memref.globals of the module."""
+    """
+    The workgroup arguments of a function become memref.globals of the module, one each.
+
+    Where they take more than comes without asking, they are views of one global, whose size the launch says.
+    """
     block = op.body.blocks[0]
+    first = block.first_op
+    assert first is not None
+    to = _Rewriter(first, _Sizes(None, None))
+    name = f"{op.sym_name.data}_shared"
+    offsets, dynamic = op.workgroup_offsets, op.dynamic_workgroup_bytes
+    memory: SSAValue | None = None
+    if dynamic:
+        whole = MemRefType(IntegerType(8), (dynamic,), NoneAttr(), WORKGROUP)
+        _add_global(name, whole, op, device).attributes[nvvm.DYNAMIC] = UnitAttr()
+        memory = to.insert(memref.GetGlobalOp(name, whole))
     for number, buffer in enumerate(op.workgroup_buffers):
-        name = f"{op.sym_name.data}_shared_{number}"
         type_ = cast(Buffer, buffer.type)
-        made = memref.GlobalOp.get(
-            StringAttr(name), type_, UnitAttr(), StringAttr("private"), alignment=IntegerAttr(SHARED_ALIGNMENT, i64)
-        )
-        made.location = op.location
-        device.body.block.insert_op_before(made, op)
-        get = memref.GetGlobalOp(name, type_)
-        get.location = op.location
-        first = block.first_op
-        assert first is not None
-        block.insert_op_before(get, first)
-        get.memref.name_hint = buffer.name_hint
-        buffer.replace_all_uses_with(get.memref)
+        if memory is not None:
+            place = to.constant(offsets[number], INDEX)
+            value = to.insert(memref.ViewOp.build(operands=[memory, place, []], result_types=[type_]))
+        else:
+            _add_global(f"{name}_{number}", type_, op, device)
+            value = to.insert(memref.GetGlobalOp(f"{name}_{number}", type_))
+        value.name_hint = buffer.name_hint
+        buffer.replace_all_uses_with(value)
         block.erase_arg(cast(BlockArgument, buffer))
     op.properties["workgroup_attributions"] = IntegerAttr(0, i64)
+
+
+def _add_global(name: str, type_: Buffer, like: GpuFuncOp, device: GpuModuleOp) -> memref.GlobalOp:
+    """A memref.global without initial value, before the function that uses it."""
+    made = memref.GlobalOp.get(StringAttr(name), type_, UnitAttr(), alignment=WORKGROUP_ALIGNMENT)
+    made.location = like.location
+    device.body.block.insert_op_before(made, like)
+    return made
 
 
 def _copy_globals(module: ModuleOp, device: GpuModuleOp) -> None:

@@ -167,9 +167,13 @@ class ModuleWriter:
         kind = f"addrspace({space}) {kind}" if space else kind
         unnamed = "unnamed_addr " if op.constant is not None else ""
         linkage = op.linkage.linkage.data
-        linkage = "" if linkage == "external" else linkage + " "
-        # Shared memory cannot have an initial value.
-        initial = f"{type_text(op.global_type)} undef" if space == SHARED_SPACE else global_initializer(op, data)
+        external = linkage == "external"
+        if space == SHARED_SPACE:
+            # It has no initial value; of what is external each launch says the size.
+            initial = type_text(op.global_type) + ("" if external else " undef")
+        else:
+            initial = global_initializer(op, data)
+        linkage = "" if external and space != SHARED_SPACE else linkage + " "
         self.lines.append(f"@{symbol(name)} = {linkage}{unnamed}{kind} {initial}{align}")
 
 

@@ -65,6 +65,9 @@ PLAIN_CALL: Mapping[str, Attribute] = {
 }
 NO_ORDERING = IntegerAttr(0, I64)
 
+INDEX_BITWIDTH = "xhlo.index_bitwidth"
+"""On a function of the device whose index values all fit: the bits that they are computed in."""
+
 
 @dataclass(frozen=True)
 class Conventions:

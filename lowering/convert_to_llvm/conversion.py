@@ -29,7 +29,19 @@ from . import cf as cf_patterns
 from . import func as func_patterns
 from . import memref as memref_patterns
 from .bfloat import bfloat_as_bits
-from .builder import CPU, GPU_32, GPU_64, I64, PTR, UNIT, Conventions, LlvmBuilder, Pattern, access_group_attributes
+from .builder import (
+    CPU,
+    GPU_32,
+    GPU_64,
+    I64,
+    INDEX_BITWIDTH,
+    PTR,
+    UNIT,
+    Conventions,
+    LlvmBuilder,
+    Pattern,
+    access_group_attributes,
+)
 from .layout import root_buffer
 
 KERNEL = "hlo.kernel"
@@ -37,9 +49,6 @@ INLINE = "xhlo.inline"
 PARALLEL_BODY = "xhlo.parallel_body"
 MAIN = "main"
 ENTRY = "xhlo_entry"
-INDEX_BITWIDTH = "xhlo.index_bitwidth"
-"""On a function of the device whose index values all fit: the bits that they are computed in."""
-
 KERNEL_ALIGNMENT = 16
 """Bytes to which the buffers of a launch are aligned: the arena's are to 64, the caller's are checked."""
 

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.buffers import Buffer
+from ...dialects.nvvm import DYNAMIC
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, I8, I64, NO_WRAP, LlvmBuilder, Pattern
 from .layout import Layout, integer
@@ -167,10 +168,11 @@ def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
     wanted = op.alignment.value.data if op.alignment is not None else 0
     array = llvm.LLVMArrayType(layout.nbytes // layout.itemsize, layout.element)
     space = cast(llvm.LLVMPointerType, to.type(op.type)).addr_space
+    dynamic = DYNAMIC in op.attributes
     made = llvm.GlobalOp(
-        array,
+        llvm.LLVMArrayType(0, layout.element) if dynamic else array,
         op.sym_name,
-        "internal",
+        "external" if dynamic else "internal",
         constant=op.constant is not None,
         addr_space=space.data if isinstance(space, IntAttr) else 0,
         value=None if isinstance(value, UnitAttr) else cast("DenseIntOrFPElementsAttr[Any]", value),

@@ -1,0 +1,348 @@
+"""
+Between which bounds the integers of a function lie, and whether its index arithmetic may be done in 32 bits.
+
+An address of 64 bits costs a GPU's thread two registers, and a division of 64 bits a hundred instructions. Where every
+index value of a function, computed exactly, fits into 32 bits, so do all intermediate results, and i32 arithmetic
+gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects import arith, cf, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, StridedLayoutAttr, VectorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ..dialects.buffers import Buffer, row_major
+from ..dialects.nvvm import SpecialRegisterOp
+
+Range: TypeAlias = "tuple[int, int]"
+"""The least and the greatest value, as signed numbers."""
+
+LEAST, GREATEST = -(2**31), 2**31 - 1
+
+_SIGNED_LESS = 2
+
+
+class IndexRanges:
+    """
+    The ranges of the integers of a region whose control flow is blocks; None: nothing is known.
+
+    Values are taken in the order of the blocks: definitions before uses but for those along a loop's closing branch. Of
+    loops the form is known that convert-loops-to-cf makes: a header that compares its first argument with a bound.
+    """
+
+    def __init__(self, region: Region):
+        self.ranges: dict[SSAValue, Range | None] = {}
+        for block in region.blocks:
+            for number, argument in enumerate(block.args):
+                self.ranges[argument] = self._argument(block, number)
+            for op in block.ops:
+                for result in op.results:
+                    if _is_integer(result):
+                        self.ranges[result] = self._result(op, result)
+
+    def of(self, value: SSAValue) -> Range | None:
+        return self.ranges.get(value)
+
+    # Arguments of blocks
+
+    def _argument(self, block: Block, number: int) -> Range | None:
+        """What comes along all edges; of a loop's counter what its bound allows."""
+        argument = block.args[number]
+        if not _is_integer(argument):
+            return None
+        merged: Range | None = None
+        for operand in _incoming(block, number):
+            if operand in self.ranges or not _is_step(operand, argument):
+                found = self.ranges.get(operand)
+            else:
+                found = self._counted(block, argument, operand)
+            if found is None:
+                return _whole(argument.type)
+            merged = found if merged is None else (min(merged[0], found[0]), max(merged[1], found[1]))
+        return merged or _whole(argument.type)
+
+    def _counted(self, header: Block, argument: SSAValue, next_: SSAValue) -> Range | None:
+        """The values that a counter gets at the end of an iteration: at most the bound less one, plus the step."""
+        last = header.last_op
+        if not isinstance(last, cf.ConditionalBranchOp):
+            return None
+        test, step = last.cond.owner, cast(arith.AddiOp, next_.owner).rhs
+        bounded = isinstance(test, arith.CmpiOp) and test.predicate.value.data == _SIGNED_LESS and test.lhs is argument
+        if not bounded:
+            return None
+        bound, by = self._known(cast(arith.CmpiOp, test).rhs), self._known(step)
+        if bound is None or by is None or by[0] < 0:
+            return None
+        first = [self.ranges.get(value) for value in _incoming(header, _number(argument)) if value is not next_]
+        lows = [found[0] for found in first if found is not None]
+        if len(lows) != len(first) or not lows:
+            return None
+        return min(lows), max(min(lows), bound[1] - 1 + by[1])
+
+    def _known(self, value: SSAValue) -> Range | None:
+        """The range also of a constant that stands in a later block."""
+        owner = value.owner
+        return _constant(owner) if isinstance(owner, arith.ConstantOp) else self.ranges.get(value)
+
+    # Results
+
+    def _result(self, op: Operation, result: SSAValue) -> Range | None:
+        found: Range | None = None
+        if isinstance(op, arith.ConstantOp):
+            found = _constant(op)
+        elif isinstance(op, SpecialRegisterOp) and op.range is not None:
+            low, high = op.range.get_values()
+            found = int(low), int(high) - 1
+        elif isinstance(op, memref.DimOp):
+            found = _extent_of(op)
+        else:
+            rule = _RULES.get(type(op))
+            chosen = op.operands[1:] if isinstance(op, arith.SelectOp) else op.operands
+            ranges = [self.ranges.get(value) for value in chosen]
+            known = [one for one in ranges if one is not None]
+            if rule is not None and len(known) == len(ranges):
+                found = rule(*known)
+        whole = _whole(result.type)
+        if whole is not None and (found is None or found[0] < whole[0] or found[1] > whole[1]):
+            return whole
+        return found
+
+
+def _is_integer(value: SSAValue) -> bool:
+    return isinstance(value.type, IndexType | IntegerType)
+
+
+def _whole(type_: Attribute) -> Range | None:
+    """All values of an integer type; None of index, whose width is the question."""
+    if not isinstance(type_, IntegerType):
+        return None
+    width = cast("IntegerType[Any, Any]", type_).width.data
+    return -(2 ** (width - 1)), 2 ** (width - 1) - 1
+
+
+def _incoming(block: Block, number: int) -> list[SSAValue]:
+    """The values of an argument along all edges into its block."""
+    found: list[SSAValue] = []
+    for before in block.predecessors():
+        last = before.last_op
+        if isinstance(last, cf.BranchOp):
+            found.append(last.arguments[number])
+        elif isinstance(last, cf.ConditionalBranchOp):
+            if last.then_block is block:
+                found.append(last.then_arguments[number])
+            if last.else_block is block:
+                found.append(last.else_arguments[number])
+        elif isinstance(last, cf.SwitchOp):
+            edges = [(last.default_block, last.default_operands)]
+            edges += list(zip(last.case_blocks, last.case_operand, strict=True))
+            found += [operands[number] for target, operands in edges if target is block]
+    return found
+
+
+def _number(argument: SSAValue) -> int:
+    return cast(Any, argument).index
+
+
+def _is_step(value: SSAValue, argument: SSAValue) -> bool:
+    owner = value.owner
+    return isinstance(owner, arith.AddiOp) and owner.lhs is argument
+
+
+def _constant(op: arith.ConstantOp) -> Range | None:
+    if not isinstance(op.value, IntegerAttr):
+        return None
+    value = cast("IntegerAttr[Any]", op.value).value.data
+    return value, value
+
+
+def _extent_of(op: memref.DimOp) -> Range | None:
+    sizes = cast(Buffer, op.source.type).get_shape()
+    return 0, max(sizes, default=0)
+
+
+# Rules: the range of a result from those of the operands; None where nothing can be said.
+
+
+def _add(a: Range, b: Range) -> Range:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _subtract(a: Range, b: Range) -> Range:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _multiply(a: Range, b: Range) -> Range:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _divide_unsigned(a: Range, b: Range) -> Range | None:
+    if a[0] < 0 or b[0] < 0:
+        return None
+    return a[0] // max(b[1], 1), a[1] // max(b[0], 1)
+
+
+def _rest_unsigned(a: Range, b: Range) -> Range | None:
+    if a[0] < 0 or b[0] < 0:
+        return None
+    return 0, min(a[1], max(b[1] - 1, 0))
+
+
+def _divide(a: Range, b: Range) -> Range | None:
+    """Rounded in any direction: a quotient by at least 1 is no larger than the dividend."""
+    if b[0] < 1:
+        return None
+    low = a[0] // b[1] if a[0] >= 0 else a[0] // b[0]
+    high = -(-a[1] // b[0]) if a[1] >= 0 else -(-a[1] // b[1])
+    return low, high
+
+
+def _divide_positive(a: Range, b: Range) -> Range | None:
+    return _divide(a, b) if a[0] >= 0 else None
+
+
+def _rest(a: Range, b: Range) -> Range | None:
+    """The sign is the dividend's."""
+    if b[0] < 1:
+        return None
+    most = b[1] - 1
+    return max(min(a[0], 0), -most), min(max(a[1], 0), most)
+
+
+def _join(a: Range, b: Range) -> Range:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _least(a: Range, b: Range) -> Range:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _greatest(a: Range, b: Range) -> Range:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def _greatest_unsigned(a: Range, b: Range) -> Range | None:
+    return _greatest(a, b) if a[0] >= 0 and b[0] >= 0 else None
+
+
+def _at_most(a: Range, b: Range) -> Range | None:
+    """The unsigned minimum, and `and`: no more than an operand that is never negative."""
+    bounds = [one[1] for one in (a, b) if one[0] >= 0]
+    return (0, min(bounds)) if bounds else None
+
+
+def _or(a: Range, b: Range) -> Range | None:
+    if a[0] < 0 or b[0] < 0:
+        return None
+    return 0, 2 ** max(a[1], b[1]).bit_length() - 1
+
+
+def _shift_left(a: Range, b: Range) -> Range | None:
+    return _multiply(a, (1 << b[0], 1 << b[1])) if b[0] >= 0 and b[1] < 64 else None
+
+
+def _shift_right(a: Range, b: Range) -> Range | None:
+    return _join((a[0] >> b[0], a[1] >> b[1]), (a[0] >> b[1], a[1] >> b[0])) if b[0] >= 0 and b[1] < 64 else None
+
+
+def _shift_right_positive(a: Range, b: Range) -> Range | None:
+    return _shift_right(a, b) if a[0] >= 0 else None
+
+
+def _same(a: Range) -> Range:
+    return a
+
+
+def _if_positive(a: Range) -> Range | None:
+    return a if a[0] >= 0 else None
+
+
+_RULES: dict[type[Operation], Callable[..., Range | None]] = {
+    arith.AddiOp: _add,
+    arith.SubiOp: _subtract,
+    arith.MuliOp: _multiply,
+    arith.DivUIOp: _divide_unsigned,
+    arith.RemUIOp: _rest_unsigned,
+    arith.CeilDivUIOp: _divide_positive,
+    arith.DivSIOp: _divide,
+    arith.FloorDivSIOp: _divide,
+    arith.CeilDivSIOp: _divide,
+    arith.RemSIOp: _rest,
+    arith.MinSIOp: _least,
+    arith.MaxSIOp: _greatest,
+    arith.MinUIOp: _at_most,
+    arith.MaxUIOp: _greatest_unsigned,
+    arith.SelectOp: _join,
+    arith.AndIOp: _at_most,
+    arith.OrIOp: _or,
+    arith.XOrIOp: _or,
+    arith.ShLIOp: _shift_left,
+    arith.ShRSIOp: _shift_right,
+    arith.ShRUIOp: _shift_right_positive,
+    arith.IndexCastOp: _same,
+    arith.ExtSIOp: _same,
+    arith.ExtUIOp: _if_positive,
+    arith.TruncIOp: _same,
+}
+
+
+# The width of index.
+
+_ARITHMETIC = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+_NSW = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW,))
+_NSW_NUW = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW, arith.IntegerOverflowFlag.NUW))
+
+
+def narrow_indices(region: Region) -> bool:
+    """
+    Whether all index values of a region fit into 32 bits, and its buffers' places too.
+
+    Where they do, its index arithmetic is marked as free of overflow, in 32 bits.
+    """
+    if not all(_fits(value.type) for block in region.blocks for value in _values(block)):
+        return False
+    if not all(_takes_any_width(op) for block in region.blocks for op in block.ops):
+        return False
+    ranges = IndexRanges(region).ranges
+    for value, found in ranges.items():
+        if isinstance(value.type, IndexType) and (found is None or found[0] < LEAST or found[1] > GREATEST):
+            return False
+    for block in region.blocks:
+        for op in block.ops:
+            if isinstance(op, _ARITHMETIC) and isinstance(op.result.type, IndexType):
+                operands = [cast(Range, ranges[value])[0] for value in op.operands]
+                result = cast(Range, ranges[op.result])[0]
+                op.properties["overflowFlags"] = _NSW_NUW if min(*operands, result) >= 0 else _NSW
+    return True
+
+
+def _values(block: Block) -> list[SSAValue]:
+    return [*block.args, *(result for op in block.ops for result in op.results)]
+
+
+def _takes_any_width(op: Operation) -> bool:
+    """Whether the operation's index operands, if it has any, may be of any width."""
+    indices = any(isinstance(value.type, IndexType) for value in op.operands)
+    return not indices or op.name.startswith(("arith.", "memref.", "vector.", "cf."))
+
+
+def _fits(type_: Attribute) -> bool:
+    """Whether the places of a memref's elements, counted in elements, fit; other types do but those that hold index."""
+    if isinstance(type_, VectorType):
+        return not isinstance(cast("VectorType[Any]", type_).element_type, IndexType)
+    if not isinstance(type_, MemRefType):
+        return True
+    buffer = cast(Buffer, type_)
+    if isinstance(buffer.element_type, IndexType):
+        return False
+    shape = buffer.get_shape()
+    layout = buffer.layout
+    strides = layout.get_strides() if isinstance(layout, StridedLayoutAttr) else row_major(shape)
+    if any(size < 0 for size in shape) or any(stride is None for stride in strides):
+        return False
+    reach = sum((size - 1) * abs(cast(int, stride)) for size, stride in zip(shape, strides, strict=True) if size)
+    return reach <= GREATEST
