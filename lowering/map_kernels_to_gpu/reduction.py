@@ -9,7 +9,7 @@ has a thread for each result.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from xdsl.ir import SSAValue
@@ -20,6 +20,7 @@ from ..convert_linalg_to_scf.nest import Nest
 from ..convert_linalg_to_scf.reduction import emit_reduction
 from ..gpu_chips import Chip
 from .chain import Chain, column_loop, make_chain, temporaries_of
+from .column_reduction import ColumnEmitter, plan_columns, with_column_last
 from .launch import KernelMapper, Launch, Phase
 from .row import RowEmitter
 from .row_plan import SPLIT_BYTES, plan_rows, row_bytes
@@ -37,13 +38,15 @@ def map_chain(mapper: KernelMapper, phase: Phase) -> bool:
         return False
     if len(chain.steps) > 1 and _is_better_cut(chain, mapper.chip):
         return False
-    _map_rows(mapper, phase, chain, temporaries)
+    _map_chain(mapper, phase, chain, temporaries)
     return True
 
 
 def _chain_of(phase: Phase, temporaries: Collection[SSAValue]) -> Chain | None:
     inits = [initial_values(op, phase.absorbed) for op in phase.structured]
-    return make_chain(phase.nests(), inits, phase.rows, temporaries)
+    chain = make_chain(phase.nests(), inits, phase.rows, temporaries)
+    loop = None if chain is None else column_loop(chain)
+    return chain if chain is None or loop is None else with_column_last(chain, loop)
 
 
 def _is_better_cut(chain: Chain, chip: Chip) -> bool:
@@ -62,31 +65,31 @@ def _launch(mapper: KernelMapper, phase: Phase, temporaries: Collection[SSAValue
     return launch, chain
 
 
-def _map_rows(mapper: KernelMapper, phase: Phase, chain: Chain, temporaries: Collection[SSAValue]) -> None:
-    plan = plan_rows(chain, mapper.chip)
+def _map_chain(mapper: KernelMapper, phase: Phase, chain: Chain, temporaries: Collection[SSAValue]) -> None:
+    """One launch, or two where several blocks share rows."""
+    columns = column_loop(chain) is not None and chain.levels == 1 and not chain.wide_outputs
+    parts = (plan_columns if columns else plan_rows)(chain, mapper.chip).parts
     launch, chain = _launch(mapper, phase, temporaries)
-    if plan.parts == 1:
-        plan = plan_rows(chain, mapper.chip)
-        launch.finish(RowEmitter(launch.builder, chain, plan).emit(), (plan.block, 1, 1))
+    if parts == 1:
+        _emit(launch, chain, columns, mapper.chip)
         return
-    scratch = [mapper.scratch(type_) for type_ in partial_types(chain, plan.parts)]
-    partial = [launch.parameter(buffer) for buffer in scratch]
-    launch.finish(RowEmitter(launch.builder, chain, plan, partial).emit(), (plan.block, 1, 1))
-    _map_second_stage(mapper, phase, temporaries, scratch, plan.parts, True)
-
-
-def _map_second_stage(
-    mapper: KernelMapper,
-    phase: Phase,
-    temporaries: Collection[SSAValue],
-    scratch: list[SSAValue],
-    parts: int,
-    parts_inside: bool,
-) -> None:
+    scratch = [mapper.scratch(type_) for type_ in partial_types(chain, parts)]
+    _emit(launch, chain, columns, mapper.chip, [launch.parameter(buffer) for buffer in scratch])
     launch, chain = _launch(mapper, phase, temporaries)
-    chain = second_stage(chain, [launch.parameter(buffer) for buffer in scratch], parts, parts_inside)
-    plan = plan_rows(chain, mapper.chip, may_split=False)
-    launch.finish(RowEmitter(launch.builder, chain, plan).emit(), (plan.block, 1, 1))
+    partial = [launch.parameter(buffer) for buffer in scratch]
+    _emit(launch, second_stage(chain, partial, parts, not columns), columns, mapper.chip, may_split=False)
+
+
+def _emit(
+    launch: Launch, chain: Chain, columns: bool, chip: Chip, partial: Sequence[SSAValue] = (), may_split: bool = True
+) -> None:
+    if columns:
+        by_columns = plan_columns(chain, chip, may_split)
+        grid, block = ColumnEmitter(launch.builder, chain, by_columns, partial).emit(), by_columns.block
+    else:
+        by_rows = plan_rows(chain, chip, may_split)
+        grid, block = RowEmitter(launch.builder, chain, by_rows, partial).emit(), by_rows.block
+    launch.finish(grid, (block, 1, 1))
 
 
 def kept_first(nest: Nest) -> Nest:

@@ -20,6 +20,7 @@ from .chain_emission import UNROLLED, ChainEmitter
 from .gpu_builder import GpuBuilder
 from .launch import Dims
 from .row_plan import RowPlan, delinearized
+from .sweep import Sweep
 
 
 class RowEmitter:
@@ -114,10 +115,9 @@ class RowEmitter:
                 count = builder.min(builder.sub(plan.vectors, start), plan.part)
         if plan.kept:
             self._keep_in_step(at, plan.vectors)
-        elif isinstance(count, int):
-            self._stream(at, start, count)
         else:
-            self._stream_unknown(at, start, count)
+            sweep = Sweep(builder, self.lane, plan.threads, plan.unroll)
+            sweep.emit(start, count, lambda vector, u: self._vector(at, vector, 0, builder.mul(u, plan.width)))
         if plan.tail:
             self._tail(at)
 
@@ -132,55 +132,6 @@ class RowEmitter:
             return ()
 
         self.builder.loop(0, self.plan.chunks, chunk, attributes=UNROLLED)
-
-    def _stream(self, at: int, start: Index, count: int) -> None:
-        """A number of vectors that is known: several at a time, then the rest one by one."""
-        threads = self.plan.threads
-        whole = count // threads
-        unroll = self.plan.unroll
-        main = whole - whole % unroll
-        self._several(at, start, 0, main, unroll)
-        self._singly(at, start, main, -(-count // threads), count, count % threads != 0)
-
-    def _stream_unknown(self, at: int, start: Index, count: Index) -> None:
-        """A number of vectors that is known to the block alone."""
-        builder, threads, unroll = self.builder, self.plan.threads, self.plan.unroll
-        whole = builder.div(count, threads)
-        main = builder.sub(whole, builder.rem(whole, unroll))
-        self._several(at, start, 0, main, unroll)
-        self._singly(at, start, main, builder.div(builder.add(count, threads - 1), threads), count, True)
-
-    def _several(self, at: int, start: Index, lower: Index, upper: Index, unroll: int) -> None:
-        builder = self.builder
-        if isinstance(upper, int) and upper == lower:
-            return
-
-        def group(first: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            def one(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                vector = self._vector_at(start, builder.add(first, number))
-                self._vector(at, vector, 0, builder.mul(number, self.plan.width))
-                return ()
-
-            builder.loop(0, unroll, one, attributes=UNROLLED)
-            return ()
-
-        builder.loop(lower, upper, group, step=unroll)
-
-    def _singly(self, at: int, start: Index, lower: Index, upper: Index, count: Index, guard: bool) -> None:
-        if isinstance(upper, int) and isinstance(lower, int) and upper == lower:
-            return
-
-        def one(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            inside = self.builder.add(self.builder.mul(number, self.plan.threads), self.lane)
-            vector = self.builder.add(start, inside)
-            self._guarded(inside, count, guard, lambda: self._vector(at, vector, 0, 0))
-            return ()
-
-        self.builder.loop(lower, upper, one)
-
-    def _vector_at(self, start: Index, number: Index) -> Index:
-        inside = self.builder.add(self.builder.mul(number, self.plan.threads), self.lane)
-        return self.builder.add(start, inside)
 
     def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
         if guard:

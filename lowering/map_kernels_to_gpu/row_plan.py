@@ -196,7 +196,7 @@ def _parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
     wanted = 4 * chip.multiprocessors
     if chain.levels > 1 or chain.wide_outputs or row_bytes(chain) < SPLIT_BYTES or 2 * rows > wanted:
         return 1
-    return max(1, min(ceil_div(wanted, rows), vectors // (2 * SPLIT_BLOCK)))
+    return max(1, min(wanted // rows, vectors // (2 * SPLIT_BLOCK)))
 
 
 def delinearized(builder: GpuBuilder, number: Index, sizes: tuple[int, ...]) -> list[Index]:
