@@ -120,8 +120,20 @@ def test_buffers_count(type_: str, expected: int):
     assert width("", f"%m: {type_}") == expected
 
 
+def smaller(a: int, b: int) -> int:
+    return min(a, b)
+
+
+def larger(a: int, b: int) -> int:
+    return max(a, b)
+
+
 def floor_divide(a: int, b: int) -> int:
     return a // b
+
+
+def ceiling_divide(a: int, b: int) -> int:
+    return -(-a // b)
 
 
 def truncating_divide(a: int, b: int) -> int:
@@ -142,12 +154,12 @@ def truncating_rest(a: int, b: int) -> int:
         ("remui", int.__mod__, False),
         ("floordivsi", floor_divide, True),
         ("divsi", truncating_divide, True),
-        ("ceildivsi", lambda a, b: -(-a // b), True),
+        ("ceildivsi", ceiling_divide, True),
         ("remsi", truncating_rest, True),
-        ("minsi", min, True),
-        ("maxsi", max, True),
-        ("minui", min, False),
-        ("maxui", max, False),
+        ("minsi", smaller, True),
+        ("maxsi", larger, True),
+        ("minui", smaller, False),
+        ("maxui", larger, False),
         ("andi", int.__and__, False),
         ("ori", int.__or__, False),
         ("xori", int.__xor__, False),
