@@ -9,6 +9,7 @@ The lit tests: `lit test/lit` from any environment with the package's dependenci
 # ruff: noqa: F821
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,6 +29,9 @@ config.test_exec_root = str(root / "build" / "lit")
 config.environment["PYTHONPATH"] = str(root)
 config.environment["PATH"] = os.pathsep.join((str(tools), os.environ.get("PATH", "")))
 config.environment["PYTHONHASHSEED"] = "0"
+
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
 
 
 def tool(script: str, module: str) -> str:
