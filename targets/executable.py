@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,14 @@ class Executable(ABC):
     @abstractmethod
     def serialize(self) -> bytes:
         """The executable as bytes, for `xhlo.deserialize`."""
+
+    def place(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments in the memory that the program works in: calls with them copy nothing there."""
+        return arguments
+
+    def wait(self) -> None:
+        """Wait for what calls have left running: nothing, on most targets."""
+        return
 
     @abstractmethod
     def __call__(self, *arguments: Any) -> Any: ...

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ..hlo_dialect.rendering import render
+from ..targets.nvptx.runtime.driver import CudaError
 
 EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -27,11 +28,14 @@ def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
         case KeyboardInterrupt():
             print(f"{tool}: interrupted", file=sys.stderr)
             return EXIT_INTERRUPTED
+        case CudaError():
+            print(f"{tool}: error: {error}", file=sys.stderr)
+            return EXIT_INPUT
         case RecursionError():
             print(f"{tool}: error: the program is nested too deeply", file=sys.stderr)
             return EXIT_INPUT
         case MemoryError():
-            print(f"{tool}: error: out of memory", file=sys.stderr)
+            print(f"{tool}: error: {str(error) or 'out of memory'}", file=sys.stderr)
             return EXIT_INPUT
         case _:
             print_internal_error(tool, error)

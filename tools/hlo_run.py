@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..targets.registry import TARGETS
+from ..targets.registry import ALIASES, TARGETS
 from .command_line import Arguments, CommandLine, Option, UsageError
 
 OVERVIEW = (
@@ -20,7 +20,7 @@ OVERVIEW = (
 )
 
 REFERENCE = "reference"
-MACHINES = (*TARGETS, REFERENCE)
+MACHINES = (*TARGETS, *ALIASES, REFERENCE)
 
 MAX_PROCESSES = 1024
 """Of a grid: each takes a thread."""
@@ -29,8 +29,8 @@ GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
-    Option("target", "Where to run: compiled (cpu, default), or interpreted", GENERAL, "required", "|".join(MACHINES),
-           choices=MACHINES),
+    Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
+           "|".join(MACHINES), choices=MACHINES),
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
     Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
     Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),

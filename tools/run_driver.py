@@ -23,6 +23,7 @@ from ..hlo_dialect.tokens import TokenType
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.pass_manager import PassFailure
 from ..passes.timing import Timing
+from ..targets.registry import get_target
 from .arrays import ArrayType, compare, load_npz, pick, random_arrays, save_npz
 from .failures import EXIT_INPUT, report
 from .hlo_run import REFERENCE, Settings
@@ -117,7 +118,16 @@ def run(settings: Settings) -> int:
         return status
 
 
+def _require(settings: Settings) -> None:
+    """Raises DiagnosticError where what the command line asks for cannot run on this machine."""
+    for name in (settings.target, settings.compare):
+        require = None if name in (None, REFERENCE) else get_target(name).require
+        if require is not None:
+            require()
+
+
 def _run(settings: Settings, program: Program, timing: Timing) -> int:
+    _require(settings)
     if settings.processes > 1:
         from .run_replicas import run_replicas
 
@@ -193,10 +203,13 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
     """Times of `count` runs; the profile is of these runs alone."""
     if executable is not None:
         executable.reset_profile()
+        arguments = executable.place(arguments)
     times: list[float] = []
     for _ in range(count):
         start = time.perf_counter()
         runner(arguments)
+        if executable is not None:
+            executable.wait()
         times.append(time.perf_counter() - start)
     runs = "run" if count == 1 else "runs"
     return f"{count} {runs}: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"

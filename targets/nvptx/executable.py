@@ -77,6 +77,23 @@ class GpuExecutable(Executable):
                 self._loaded = LoadedProgram(self.image, device, self._spent if self.image.profiled else None)
             return self._loaded
 
+    def place(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments as arrays of the GPU; those that are stay as they are. Raises TypeError."""
+        device = self.load().device
+        placed: list[Any] = []
+        for index, (argument, wanted) in enumerate(zip(arguments, self.image.inputs, strict=True)):
+            if not is_on_device(argument):
+                array = host_array(argument, index, wanted)
+                block = device.allocate(wanted.nbytes, device.stream)
+                device.upload(array, block.address, device.stream)
+                argument = DeviceArray(device, wanted, block)
+            placed.append(argument)
+        return placed
+
+    def wait(self) -> None:
+        """Wait for the runs in the process's stream for the device. Raises CudaError."""
+        self.load().device.synchronize()
+
     def _spent(self, kernel: str, nanoseconds: int) -> None:
         row = self._rows[kernel]
         row.calls += 1

@@ -53,8 +53,10 @@ def device_count(api: Any) -> int:
         (status,) = api.cuInit(0)
         found, count = api.cuDeviceGetCount() if status == 0 else (status, 0)
     except RuntimeError as error:
-        # What cuda-bindings raises where libcuda cannot be loaded, by several names.
-        raise GpuUnavailableError(f"there is no CUDA driver on this machine (libcuda: {error})") from None
+        # What cuda-bindings raises where libcuda cannot be loaded; its classes differ between versions.
+        missing = "NotFound" in type(error).__name__ or "dlopen" in str(error)
+        reason = "libcuda comes with NVIDIA's display driver" if missing else str(error)
+        raise GpuUnavailableError(f"there is no CUDA driver on this machine: {reason}") from None
     if found != 0:
         name = _text(api.cuGetErrorName(found)[1])
         raise GpuUnavailableError(_NO_GPU.get(name, f"the CUDA driver does not start ({name})"))

@@ -1,0 +1,359 @@
+"""
+A GPU that is none: the driver's protocol on the host's memory, kernels on the SIMT interpreter.
+
+Work of a stream is done only when somebody waits for it, so that whatever is not ordered or waited for is found missing:
+a stream's queue runs at `synchronize`, and as far as an event that another queue comes to wait for. "Machine code" is the
+gpu-level IR as text.
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import itertools
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.memref import GlobalOp
+
+from xhlo.dialects.gpu_ops import GpuFuncOp, GpuModuleOp
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.printing import print_module
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.lowering.gpu_chips import get_chip
+from xhlo.passes.timing import Timing
+from xhlo.targets.nvptx.build import build_image
+from xhlo.targets.nvptx.executable import GpuExecutable
+from xhlo.targets.nvptx.runtime.device import Device
+from xhlo.targets.nvptx.runtime.driver import (
+    Command,
+    CopyOnDevice,
+    CopyToHost,
+    CudaError,
+    DeviceInfo,
+    Launch,
+    RecordEvent,
+)
+from xhlo.targets.nvptx.runtime.host_program import HostProgram
+from xhlo.targets.registry import nvptx
+from xhlo.targets.simt.kernel import Kernel
+from xhlo.targets.simt.memory import Memory, View
+from xhlo.targets.simt.memref_ops import layout_of
+
+LEGACY, PER_THREAD = 1, 2
+
+
+@dataclass
+class Event:
+    recorded: object | None = None
+    """The queue's entry that it is; None: never recorded, which counts as done."""
+    time: int = 0
+
+
+@dataclass
+class Entry:
+    stream: int
+    run: Callable[[], None]
+    done: bool = False
+
+
+@dataclass
+class Graph:
+    commands: list[Command]
+    freed: bool = False
+
+
+@dataclass
+class SimulatedDriver:
+    """A device of so many bytes. `log` names what was asked for, `ran` the kernels that ran, `counts` calls by method."""
+
+    memory_bytes: int = 1 << 30
+    capability: tuple[int, int] = (9, 0)
+    ordinal: int = 0
+    log: list[str] = field(default_factory=list)
+    ran: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    refuse: dict[str, str] = field(default_factory=dict)
+    """By method (or "launch @kernel"): the name of the error that its next call ends with."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """By kernel: the error that running it leaves in the device."""
+
+    def __post_init__(self) -> None:
+        self.device = DeviceInfo(self.ordinal, "Simulated GPU", self.capability, self.memory_bytes, 4, 1 << 20)
+        self._numbers = itertools.count(16)
+        self._next_address = 0x7F0000000000
+        self._blocks: dict[int, np.ndarray] = {}
+        self._bases: list[int] = []
+        self._host: dict[int, np.ndarray] = {}
+        self._queues: dict[int, deque[Entry]] = {LEGACY: deque(), PER_THREAD: deque()}
+        self._events: dict[int, Event] = {}
+        self._sticky: str | None = None
+        self._depth = 0
+        self._clock = 0
+
+    # Bookkeeping.
+
+    def _called(self, name: str) -> None:
+        assert self._depth, f"{name} outside of entered()"
+        self.counts[name] += 1
+        error = self.refuse.pop(name, None)
+        if error is not None:
+            raise CudaError(error, f"cannot {name}", name.partition("@")[2] or None)
+        if self._sticky is not None:
+            raise CudaError(self._sticky, f"cannot {name}: left by a kernel")
+
+    @contextmanager
+    def entered(self) -> Generator[None]:
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    # Memory.
+
+    @property
+    def allocated(self) -> int:
+        return sum(block.nbytes for block in self._blocks.values())
+
+    def allocate(self, nbytes: int) -> int:
+        self._called("allocate")
+        if self.allocated + nbytes > self.memory_bytes:
+            raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", f"cannot allocate {nbytes} bytes on the GPU: out of memory")
+        address = self._next_address
+        self._next_address += -(-(nbytes + 4096) // 4096) * 4096
+        self._blocks[address] = np.full(nbytes, 0xCB, np.uint8)
+        bisect.insort(self._bases, address)
+        return address
+
+    def free(self, address: int) -> None:
+        self._called("free")
+        # It waits for what uses the memory.
+        self._drain_all()
+        del self._blocks[address]
+        self._bases.remove(address)
+
+    def allocate_host(self, nbytes: int) -> int:
+        self._called("allocate_host")
+        block = np.full(nbytes, 0xCD, np.uint8)
+        self._host[block.ctypes.data] = block
+        return block.ctypes.data
+
+    def free_host(self, address: int) -> None:
+        self._called("free_host")
+        del self._host[address]
+
+    def bytes_at(self, address: int, nbytes: int) -> np.ndarray:
+        """The device's memory there."""
+        base = self._bases[bisect.bisect_right(self._bases, address) - 1]
+        block = self._blocks[base]
+        assert address - base + nbytes <= block.nbytes, f"{nbytes} bytes at {address:#x} are outside of the block"
+        return block[address - base : address - base + nbytes]
+
+    def copy_to_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
+        self._called("copy_to_device")
+        assert source in self._host, "from memory that is not page-locked"
+        self._put(stream, lambda: self._write(target, ctypes.string_at(source, nbytes)))
+
+    def _write(self, target: int, data: bytes) -> None:
+        self.bytes_at(target, len(data))[:] = np.frombuffer(data, np.uint8)
+
+    # Code.
+
+    def load(self, code: bytes) -> Any:
+        self._called("load")
+        module = parse_module(code.decode().rstrip("\0"), "<machine code>", make_context())
+        return {
+            function.sym_name.data: function
+            for device in module.body.block.ops
+            if isinstance(device, GpuModuleOp)
+            for function in device.body.block.ops
+            if isinstance(function, GpuFuncOp)
+        }
+
+    def unload(self, module: Any) -> None:
+        self._called("unload")
+
+    def function(self, module: Any, name: str, shared_bytes: int) -> Any:
+        self._called("function")
+        return Kernel(module[name])
+
+    # Streams and events.
+
+    def new_stream(self) -> int:
+        self._called("new_stream")
+        stream = next(self._numbers)
+        self._queues[stream] = deque()
+        return stream
+
+    def _put(self, stream: int, run: Callable[[], None]) -> Entry:
+        entry = Entry(stream, run)
+        self._queues[stream].append(entry)
+        return entry
+
+    def _drain(self, stream: int, until: object | None = None) -> None:
+        """Do a stream's work, up to and with an entry."""
+        queue = self._queues[stream]
+        while queue:
+            entry = queue.popleft()
+            entry.run()
+            entry.done = True
+            if entry is until:
+                break
+
+    def _drain_all(self) -> None:
+        for stream in self._queues:
+            self._drain(stream)
+
+    def synchronize(self, stream: int) -> None:
+        self._called("synchronize")
+        self._drain(stream)
+        self._called("synchronize")
+
+    def synchronize_all(self) -> None:
+        self._called("synchronize_all")
+        self._drain_all()
+
+    def new_event(self, timed: bool = False) -> int:
+        self._called("new_event")
+        event = next(self._numbers)
+        self._events[event] = Event()
+        return event
+
+    def free_event(self, event: int) -> None:
+        self._called("free_event")
+        del self._events[event]
+
+    def record(self, event: int, stream: int) -> None:
+        self._called("record")
+        found = self._events[event]
+
+        def happen() -> None:
+            found.time = self._clock
+
+        found.recorded = self._put(stream, happen)
+
+    def wait(self, stream: int, event: int) -> None:
+        self._called("wait")
+        # What was recorded last when the wait is enqueued.
+        recorded = self._events[event].recorded
+        self._put(stream, lambda: self._reach(recorded))
+
+    def _reach(self, recorded: object | None) -> None:
+        if isinstance(recorded, Entry) and not recorded.done:
+            self._drain(recorded.stream, recorded)
+
+    def synchronize_event(self, event: int) -> None:
+        self._called("synchronize_event")
+        self._reach(self._events[event].recorded)
+        self._called("synchronize_event")
+
+    def is_done(self, event: int) -> bool:
+        self._called("is_done")
+        recorded = self._events[event].recorded
+        return not isinstance(recorded, Entry) or recorded.done
+
+    def elapsed_ns(self, start: int, end: int) -> int:
+        return self._events[end].time - self._events[start].time
+
+    # Work.
+
+    def enqueue(self, command: Command, stream: int) -> None:
+        if isinstance(command, Launch):
+            self._called(f"launch @{command.name}")
+        self._called("enqueue")
+        self.log.append(_described(command))
+        if isinstance(command, RecordEvent):
+            self.record(command.event, stream)
+        else:
+            self._put(stream, lambda: self._perform(command))
+
+    def _perform(self, command: Command) -> None:
+        self._clock += 1000
+        match command:
+            case Launch():
+                self._launch(command)
+            case CopyOnDevice(target, source, nbytes):
+                self._write(target, self.bytes_at(source, nbytes).tobytes())
+            case CopyToHost(target, source, nbytes):
+                assert any(base <= target < base + block.nbytes for base, block in self._host.items())
+                ctypes.memmove(target, self.bytes_at(source, nbytes).tobytes(), nbytes)
+            case RecordEvent(event):
+                self._events[event].time = self._clock
+
+    def _launch(self, launch: Launch) -> None:
+        self.ran.append(launch.name)
+        if launch.name in self.faults:
+            self._sticky = self.faults[launch.name]
+        if self._sticky is not None:
+            return
+        kernel: Kernel = launch.function
+        views = []
+        for parameter, address in zip(kernel.function.function_type.inputs, launch.arguments, strict=True):
+            shape, strides, dtype = layout_of(kernel.function, parameter)
+            nbytes = int(np.prod(shape)) * dtype.itemsize
+            memory = Memory(self.bytes_at(address, nbytes)) if nbytes else Memory.fresh(0)
+            views.append(View(memory, dtype, 0, shape, strides))
+        kernel.launch(kernel.function, launch.grid, launch.block, views)
+
+    def make_graph(self, commands: Sequence[Command]) -> Graph:
+        self._called("make_graph")
+        self.log.append(f"graph of {len(commands)}")
+        return Graph(list(commands))
+
+    def update_graph(self, graph: Graph, changed: Mapping[int, Launch | CopyOnDevice | CopyToHost]) -> None:
+        self._called("update_graph")
+        self.log.append(f"update of {sorted(changed)}")
+        for position, command in changed.items():
+            assert type(graph.commands[position]) is type(command)
+            graph.commands[position] = command
+
+    def launch_graph(self, graph: Graph, stream: int) -> None:
+        self._called("launch_graph")
+        assert not graph.freed
+        self.log.append("graph")
+        commands = list(graph.commands)
+        self._put(stream, lambda: [self._perform(command) for command in commands] and None)
+
+    def free_graph(self, graph: Graph) -> None:
+        self._called("free_graph")
+        graph.freed = True
+
+
+def _described(command: Command) -> str:
+    match command:
+        case Launch():
+            return f"launch {command.name}"
+        case CopyOnDevice():
+            return f"copy {command.nbytes}"
+        case CopyToHost():
+            return f"read {command.nbytes}"
+        case RecordEvent():
+            return "event"
+
+
+def _as_text(module: ModuleOp, host: HostProgram) -> tuple[str, bytes]:
+    for op in list(module.body.block.ops):
+        if not isinstance(op, (GpuModuleOp, GlobalOp)):
+            op.detach()
+    return print_module(module), b""
+
+
+def compile_simulated(
+    text: str, device: Device | None = None, *, profile: bool = False, fuse: bool = True, chip: str = "sm_90"
+) -> GpuExecutable:
+    """A program for the simulated GPU, by all of the target's passes up to the gpu-level IR."""
+    ctx = make_context()
+    module = parse_module(text, "<text>", ctx)
+    machine = get_chip(chip)
+    image = build_image(ctx, module, Timing(), profile, nvptx(chip), machine, machine.ptx, fuse=fuse, emission=_as_text)
+    return GpuExecutable(image, lambda stage: "", device or simulated_device())
+
+
+def simulated_device(pool_limit: int | None = None, **settings: Any) -> Device:
+    return Device(SimulatedDriver(**settings), pool_limit)
