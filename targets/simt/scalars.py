@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorTyp
 from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import Array, numpy_dtype
+from ...hlo_dialect.types import Array, i1, numpy_dtype
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 INT64 = np.dtype(np.int64)
@@ -267,6 +267,8 @@ def _integer_order(op: Operation) -> Binary:
 
 def _cast(op: Operation) -> Unary:
     target = element_dtype(op, op.results[0].type)
+    if op.operands[0].type == i1:  # As a signed number it is 0 or -1.
+        return lambda x: np.where(x, -1, 0).astype(target)
     return lambda x: x.astype(target)
 
 

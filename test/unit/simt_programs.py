@@ -75,7 +75,7 @@ SHARED = "#gpu.address_space<workgroup>"
 
 def kernel_text(body: str, parameters: str, *, threads: int, blocks: int = 1, shared: str = "") -> str:
     """
-    A module of one kernel. Its body has %t and %b, the thread's and the block's number, and %c0, %c1, %c32.
+    A module of one kernel. Its body has %t and %block, the thread's and the block's number, and %c0, %c1, %c32.
 
     `shared`: buffers of the block, as `%s: 64xf32`.
     """
@@ -85,7 +85,7 @@ gpu.module @kernels {{
   gpu.func @k({parameters}) {attribution} kernel attributes
       {{known_block_size = array<i32: {threads}, 1, 1>, known_grid_size = array<i32: {blocks}, 1, 1>}} {{
     %t = gpu.thread_id x
-    %b = gpu.block_id x
+    %block = gpu.block_id x
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c32 = arith.constant 32 : index

@@ -94,7 +94,7 @@ def test_barrier_in_a_loop_of_different_length_is_found():
 def test_barrier_in_a_branch_of_whole_blocks():
     """Where all threads of a block go one way, its barriers are met, however many other blocks meet."""
     body = f"""
-    scf.for %i = %c0 to %b step %c1 {{
+    scf.for %i = %c0 to %block step %c1 {{
       %x = arith.index_cast %i : index to i32
       memref.store %x, %s[%t] : memref<32xi32, {SHARED}>
       gpu.barrier
@@ -102,7 +102,7 @@ def test_barrier_in_a_branch_of_whole_blocks():
       %r = arith.subi %c31, %t : index
       %y = memref.load %s[%r] : memref<32xi32, {SHARED}>
       gpu.barrier
-      memref.store %y, %o[%b, %t] : memref<5x32xi32>
+      memref.store %y, %o[%block, %t] : memref<5x32xi32>
     }}
     """
     out = np.full((5, 32), -1, np.int32)
@@ -112,7 +112,7 @@ def test_barrier_in_a_branch_of_whole_blocks():
 
 def test_store_out_of_bounds_is_found():
     body = """
-    %n = arith.muli %b, %c32 : index
+    %n = arith.muli %block, %c32 : index
     %i = arith.addi %n, %t : index
     %x = arith.index_cast %i : index to i32
     memref.store %x, %o[%i] : memref<100xi32>
@@ -135,7 +135,7 @@ def test_load_out_of_bounds_of_one_dimension_is_found():
 
 def test_masked_threads_do_not_count():
     body = """
-    %n = arith.muli %b, %c32 : index
+    %n = arith.muli %block, %c32 : index
     %i = arith.addi %n, %t : index
     %c100 = arith.constant 100 : index
     %go = arith.cmpi ult, %i, %c100 : index
@@ -183,7 +183,7 @@ def test_write_of_different_values_is_found_and_of_equal_ones_is_none():
     out = np.zeros(1, np.int32)
     run_device_function(text.replace("%VALUE", "%c32"), out)
     assert out[0] == 32
-    for value in ("%t", "%b"):
+    for value in ("%t", "%block"):
         fails(text.replace("%VALUE", value), out, match="writes what another thread writes")
 
 
@@ -191,14 +191,14 @@ def test_write_of_different_values_is_found_and_of_equal_ones_is_none():
 def test_race_between_blocks_is_found(blocks: int):
     """A barrier orders the threads of a block, not blocks; nor does it matter whether they run at the same time."""
     body = f"""
-    %x = arith.index_cast %b : index to i32
-    memref.store %x, %o[%b] : memref<{blocks}xi32>
+    %x = arith.index_cast %block : index to i32
+    memref.store %x, %o[%block] : memref<{blocks}xi32>
     gpu.barrier
     %n = arith.constant {blocks} : index
-    %next = arith.addi %b, %c1 : index
+    %next = arith.addi %block, %c1 : index
     %i = arith.remui %next, %n : index
     %y = memref.load %o[%i] : memref<{blocks}xi32>
-    memref.store %y, %p[%b] : memref<{blocks}xi32>
+    memref.store %y, %p[%block] : memref<{blocks}xi32>
     """
     text = kernel_text(body, f"%o: memref<{blocks}xi32>, %p: memref<{blocks}xi32>", threads=64, blocks=blocks)
     arrays = np.zeros(blocks, np.int32), np.zeros(blocks, np.int32)
