@@ -15,7 +15,7 @@ aligned), tiles go by way of registers, the next one being read during the produ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import vector
@@ -42,6 +42,12 @@ from .launch import Launch
 
 ROWS, COLUMNS, DEPTH = 16, 8, 16
 """Of one multiplication."""
+
+LEAST_CLAMPED = 16
+"""
+Tiles along k from which on the copies of a round stand in no branch: after the last tile come copies of the last tile
+again, which nobody reads. The products of a round are then one straight piece of code, copies in between.
+"""
 
 SHARED_PAD = 8
 """Elements after each row of sums in shared memory: 8 rows of fragments then lie in different banks."""
@@ -90,9 +96,11 @@ class TensorKernel:
         self.place = self._place()
         self.loaders = self.block.loaders(self.shapes, converted=False)
         copies = self.chip.has_async_copies and all(loader.copies_asynchronously for loader in self.loaders)
-        self.stages = min(tiling.stages, max(2, self.block.rounds)) if copies else 2
+        sizes = [shape.size * bytes_of(self.element) for shape in self.shapes]
+        room = self.chip.shared_per_block // sum(sizes)
+        self.stages = min(tiling.stages, max(2, self.block.rounds), room) if copies else 2
         self.copies = copies
-        sizes = [self.stages * shape.size * bytes_of(self.element) for shape in self.shapes]
+        sizes = [self.stages * size for size in sizes]
         self.strips = self._strips(sum(sizes))
         writing = SumWriter.bytes_for(tiling, SHARED_PAD, self.strips[0].rows, self.product.total)
         arena = SharedArena(self.builder, max(sum(sizes), writing))
@@ -147,8 +155,8 @@ class TensorKernel:
         def group() -> SSAValue:
             return builder.insert(DeviceAsyncCreateGroupOp()).asyncToken
 
-        def wait(token: SSAValue) -> None:
-            builder.insert(DeviceAsyncWaitOp(token, ahead - 1))
+        def wait(token: SSAValue, pending: int) -> None:
+            builder.insert(DeviceAsyncWaitOp(token, pending))
             builder.barrier()
 
         token: SSAValue | None = None
@@ -157,19 +165,27 @@ class TensorKernel:
                 self._begin(round_, round_)
             token = group()
         assert token is not None
-        wait(token)
+        wait(token, ahead - 1)
+        clamps = rounds >= LEAST_CLAMPED
 
         def step(round_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
             later = builder.add(round_, ahead)
-            if rounds > ahead:
-                begin = builder.compare("ult", later, rounds)
-                builder.when(begin, lambda: self._begin(later, builder.rem(later, stages)))
-            token = group()
-            sums = self._products(builder.rem(round_, stages), sums)
-            wait(token)
+            stage = builder.rem(later, stages)
+
+            def begin() -> None:
+                if clamps:
+                    self._begin(builder.min(later, rounds - 1), stage)
+                elif rounds > ahead:
+                    builder.when(builder.compare("ult", later, rounds), lambda: self._begin(later, stage))
+
+            sums = self._products(builder.rem(round_, stages), sums, begin)
+            wait(group(), ahead - 1)
             return sums
 
-        return builder.loop(0, rounds, step, inits=sums)
+        sums = builder.loop(0, rounds, step, inits=sums)
+        if clamps:
+            wait(group(), 0)
+        return sums
 
     def _by_registers(self, sums: list[SSAValue]) -> list[SSAValue]:
         builder, rounds = self.builder, self.block.rounds
@@ -202,7 +218,8 @@ class TensorKernel:
         nothing = self.builder.insert(made).vector
         return [nothing] * (self.tiling.thread_m // ROWS * self.columns)
 
-    def _products(self, stage: Index, sums: list[SSAValue]) -> list[SSAValue]:
+    def _products(self, stage: Index, sums: list[SSAValue], begin: Callable[[], None] = lambda: None) -> list[SSAValue]:
+        """Add the products of one tile; `begin` emits what may run beside the first of them."""
         for depth in range(0, self.tiling.k, DEPTH):
             rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.thread_m, ROWS)]
             columns = [
@@ -210,6 +227,8 @@ class TensorKernel:
                 for first in range(0, self.tiling.thread_n, 2 * COLUMNS)
                 for part in self._columns(stage, first, depth)
             ]
+            if depth == 0:
+                begin()
             sums = [
                 self._multiply(row, column, sums[i * self.columns + j])
                 for i, row in enumerate(rows)

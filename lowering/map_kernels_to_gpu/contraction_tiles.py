@@ -64,16 +64,22 @@ WIDE_REGISTER_TILES = (
 """For elements of 8 bytes."""
 
 TENSOR_TILES = (
+    # m   n    k  per warp rate  stages
+    Tiling(128, 256, 64, 64, 64, 1000.0, 3),
+    Tiling(256, 128, 64, 64, 64, 1000.0, 3),
     Tiling(128, 256, 32, 64, 64, 900.0, 4),
     Tiling(256, 128, 32, 64, 64, 900.0, 4),
+    Tiling(128, 128, 64, 64, 32, 750.0, 3),
     Tiling(128, 128, 32, 64, 32, 700.0, 4),
-    Tiling(128, 64, 32, 32, 32, 500.0, 4),
-    Tiling(64, 128, 32, 32, 32, 500.0, 4),
-    Tiling(64, 64, 32, 32, 32, 350.0, 4),
+    Tiling(128, 64, 64, 32, 32, 550.0, 4),
+    Tiling(64, 128, 64, 32, 32, 550.0, 4),
+    Tiling(64, 64, 64, 32, 32, 350.0, 4),
+    Tiling(64, 64, 32, 32, 32, 320.0, 4),
     Tiling(32, 64, 64, 16, 32, 200.0, 4),
-    Tiling(64, 32, 64, 16, 32, 200.0, 4),
+    Tiling(64, 32, 64, 32, 16, 200.0, 4),
     Tiling(16, 64, 64, 16, 16, 120.0, 4),
-    Tiling(32, 32, 64, 16, 16, 120.0, 3),
+    Tiling(64, 16, 64, 16, 16, 120.0, 4),
+    Tiling(32, 32, 64, 16, 16, 120.0, 4),
 )
 """For elements of 2 bytes and tensor cores; warps in both directions."""
 
@@ -89,6 +95,14 @@ BYTES_PER_CLOCK = 16.0
 
 SECOND_LAUNCH = 4000.0
 """Clocks that the launch which adds up the splits takes beside its memory accesses."""
+
+
+def fits(tiling: Tiling, chip: Chip) -> bool:
+    """Whether a block's tiles of 2-byte elements find room: three stages, or two where they go by way of registers."""
+    stages = 2 if not chip.has_async_copies else min(3, tiling.stages)
+    padded = (tiling.m + tiling.n) * (tiling.k + 8)
+    # Tiles that are stored by k have longer rows, and fewer.
+    return stages * 2 * max(padded, tiling.k * (tiling.m + tiling.n + 16)) <= chip.shared_per_block
 
 
 def tiles_of(size: int, tile: int) -> int:
