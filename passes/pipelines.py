@@ -53,7 +53,7 @@ LOWER_LOOPS = (
 LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
-LOWER_GPU_LOOPS = ("bufferize", "convert-linalg-ext-to-scf", "map-kernels-to-gpu", "plan-buffers")
+LOWER_GPU_LOOPS = ("bufferize", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
 
 LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "convert-gpu-to-nvvm")

@@ -53,10 +53,15 @@ def _convert_kernel(kernel: func.FuncOp) -> None:
         return
     builder = LoopBuilder(kernel)
     for op in found:
-        pattern = patterns().get(type(op))
-        if pattern is None:
-            fail(op, "is not supported by the CPU target: convert-linalg-ext-to-scf has no pattern for it")
-        builder.insert_at(op)
-        pattern(op, builder)
-        op.detach()
-        op.erase()
+        convert_operation(op, builder)
+
+
+def convert_operation(op: DestinationOp, builder: LoopBuilder) -> None:
+    """Replace one operation by what its pattern emits."""
+    pattern = patterns().get(type(op))
+    if pattern is None:
+        fail(op, "is not supported: convert-linalg-ext-to-scf has no pattern for it")
+    builder.insert_at(op)
+    pattern(op, builder)
+    op.detach()
+    op.erase()

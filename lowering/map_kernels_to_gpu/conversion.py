@@ -20,6 +20,7 @@ from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
 from .contraction import map_contraction
 from .elementwise import map_elementwise
+from .ext import convert_others, map_ext
 from .launch import KernelMapper, Phase, phases_of
 from .reduction import map_chain, map_reduction
 from .serial import map_serially
@@ -40,6 +41,7 @@ MAPPINGS: tuple[Mapping, ...] = (
     map_contraction,
     map_chain,
     map_reduction,
+    map_ext,
     map_serially,
 )
 """Tried in order on each phase; the last takes any."""
@@ -47,6 +49,7 @@ MAPPINGS: tuple[Mapping, ...] = (
 
 def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
     """Replace a kernel's operations by launches."""
+    convert_others(kernel)
     old = list(kernel.body.block.ops)
     structured = [op for op in old if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
     call = next((op for op in old if isinstance(op, HostCallOp)), None)
@@ -94,12 +97,12 @@ class MapKernelsToGpuPass(HloPass):
 
     Before: `linalg.generic {..} ins(%a : memref<1000xf32>) outs(%b : memref<1000xf32>) {..}` in a kernel
     After:  `gpu.launch_func @kernels::@loop_fusion_0 blocks in (..) threads in (..) args(%a, %b : ..)` in the kernel
-    Assumes: the level after bufferize and convert-linalg-ext-to-scf; linear indexing maps.
-    Leaves: no linalg. Host functions keep their calls, loops, branches and copies.
+    Assumes: the level after bufferize; linear indexing maps.
+    Leaves: no linalg, no linalg_ext. Host functions keep their calls, loops, branches and copies.
     """
 
     name = "map-kernels-to-gpu"
-    illegal = ("linalg.*",)
+    illegal = ("linalg.*", "linalg_ext.*")
 
     chip: str = DEFAULT_CHIP
     """`lowering/gpu_chips.py` has their names."""

@@ -26,7 +26,7 @@ def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any
     run_passes(ctx, module, pipelines.FRONT, verify=True)
     types = entry_types(module)
     run_passes(ctx, module, pipelines.FUSE if fuse else pipelines.FUSE_NONE, verify=True)
-    specs = (*pipelines.LOWER_LINALG, "bufferize", "convert-linalg-ext-to-scf")
+    specs = (*pipelines.LOWER_LINALG, "bufferize")
     run_passes(ctx, module, (*specs, f"map-kernels-to-gpu{{chip={chip}}}", "plan-buffers"), verify=True)
     return module, types
 
