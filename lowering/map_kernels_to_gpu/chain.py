@@ -12,6 +12,7 @@ the launch alone uses need not be written at all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..convert_linalg_to_scf.combiners import Combiner, known_combiners
 from ..convert_linalg_to_scf.nest import Access, Nest
-from .vectors import element_bytes
+from .vectors import element_bytes, multiple_of
 
 Inits = tuple[SSAValue | None, ...]
 
@@ -273,18 +274,11 @@ def _in_order_of_memory(chain: Chain) -> Chain:
     if len(chain.space) < 2 or not all(chain.steps[s].combiners for s in chain.reductions):
         return chain
     inside = chain.loops
-    main = max(chain.wide_accesses(), key=lambda x: _elements(chain, x) * element_bytes(x), default=None)
+    main = max(chain.wide_accesses(), key=lambda x: elements_of(chain, x) * element_bytes(x), default=None)
     if main is None:
         return chain
     order = sorted(range(len(chain.space)), key=lambda l: -abs(main.strides[inside[l]]))
     return chain.permuted(range(len(chain.rows)), order)
-
-
-def _elements(chain: Chain, access: Access) -> int:
-    count = 1
-    for size, stride in zip((*chain.rows, *chain.space), access.strides, strict=True):
-        count *= size if stride else 1
-    return count
 
 
 def _collapsed(chain: Chain) -> Chain:
@@ -330,13 +324,27 @@ def _can_collapse(chain: Chain, outer: int, inner: int, inner_size: int) -> bool
 # How it lies in memory --------------------------------------------------------------------------------------------
 
 
+def elements_of(chain: Chain, access: Access) -> int:
+    """How many elements of a wide operand the chain touches."""
+    sizes = (*chain.rows, *chain.space)
+    return math.prod(size for size, stride in zip(sizes, access.strides, strict=True) if stride)
+
+
+def is_aligned(access: Access, loop: int, width: int) -> bool:
+    """Whether an access that is contiguous along `loop` begins vectors of `width` at multiples of it."""
+    others = (stride for l, stride in enumerate(access.strides) if l != loop)
+    if access.offset % width or any(stride % width for stride in others):
+        return False
+    return all(multiple_of(value) * multiple_of(factor) % width == 0 for value, factor in access.dynamic)
+
+
 def contiguous_bytes(chain: Chain) -> dict[int, int]:
     """For each loop of the chain, the bytes of the operands that lie contiguous along it."""
     found: dict[int, int] = {}
     for access in chain.wide_accesses():
         for loop, stride in enumerate(access.strides):
             if abs(stride) == 1:
-                found[loop] = found.get(loop, 0) + _elements(chain, access) * element_bytes(access)
+                found[loop] = found.get(loop, 0) + elements_of(chain, access) * element_bytes(access)
     return found
 
 

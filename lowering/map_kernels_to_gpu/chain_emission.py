@@ -8,27 +8,27 @@ the loops around their accesses are unrolled; or, without arrays, it is read and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+import math
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type
 from ..convert_linalg_to_scf.emission import NestEmitter
 from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
-from ..convert_linalg_to_scf.nest import Access
-from ..loop_unrolling import UNROLL, WHOLLY
+from ..convert_linalg_to_scf.nest import Access, Nest
 from .block_reduction import tree
-from .chain import Chain, Link
+from .chain import Chain, Link, is_aligned
 from .gpu_builder import GpuBuilder
-
-UNROLLED: dict[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerType(64))}
-"""The mark of a loop that is to be unrolled wholly."""
+from .items import WRITTEN_OUT, extract, indices_in_view, insert, vector_load, vector_store, zeros
 
 Place: TypeAlias = tuple[SSAValue, int, tuple[tuple[SSAValue, int], ...], tuple[int, ...]]
 """What an access reads, apart from who reads it."""
+
+Where: TypeAlias = Callable[[Index], tuple[Sequence[Index] | None, Sequence[Index]]]
+"""By the number of a place in a vector: the rows' indices (None: those that are bound), and those inside of the row."""
 
 Key: TypeAlias = Link | Place
 """A value that is there at each place of a row: a step's result, or an element of memory."""
@@ -100,6 +100,7 @@ class ChainEmitter:
         """Those of them that an earlier pass has filled."""
         self.pending: set[Key] = set()
         """Those that the present pass fills."""
+        self.uses = uses_by_pass(chain, ())
         self.sums: dict[Link, SSAValue] = {}
         """Of each reduction of the present pass: the thread's partial results."""
 
@@ -179,6 +180,7 @@ class ChainEmitter:
 
     def keep(self, keys: Collection[Key], count: int) -> None:
         """Have arrays of `count` elements for the values that stay at hand."""
+        self.uses = uses_by_pass(self.chain, keys)
         for key in keys:
             if isinstance(key, Link):
                 type_ = buffer_of(self.chain.steps[key.step].nest.outputs[key.output].root).element_type
@@ -200,32 +202,128 @@ class ChainEmitter:
                     self.builder.store(value, to, [index])
                     return ()
 
-                self.builder.loop(0, copies, start, attributes=UNROLLED)
+                self.builder.loop(0, copies, start, attributes=WRITTEN_OUT)
 
-    def point(self, at: int, inside: Sequence[Index], slot: Index, copy: Index) -> None:
+    def vector(self, at: int, width: int, loop: int, where: Where, slot: Index, copy: Index) -> None:
         """
-        Emit pass `at` at one place: the row's loops at `inside`.
+        Emit pass `at` at `width` places that are neighbours along `loop`; `where` gives the loops' indices.
 
-        `slot`: the place's number in the thread's part of the row; `copy`: which partial result takes it in.
+        What lies contiguous there is loaded and stored as a whole. `slot`: the first place's number in the thread's
+        part of the row; `copy`: which partial result takes it in, the next place the next one.
         """
-        memo: dict[Key, SSAValue] = {}
+        builder = self.builder
+        whole = self._whole_vectors(width, loop)
+        loads = {key: reader for key, reader in self._loads(at).items() if whole(self._access(reader))}
+        links = [Link(s, k) for s in in_pass(self.chain, at) for k in self._stored(s)]
+        stores = [link for link in links if whole(self.chain.steps[link.step].nest.outputs[link.output])]
+        with self._at(*where(0), ready=False):
+            vectors = {key: self._load_vector(reader, width, loop) for key, reader in loads.items()}
+
+        def element(number: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            with self._at(*where(number)):
+                memo: dict[Key, SSAValue] = {}
+                place_ = builder.add(slot, number)
+                for key, value in vectors.items():
+                    memo[key] = extract(builder, value, number)
+                    self._fill(key, memo[key], place_)
+                return self._point(at, memo, place_, builder.add(copy, number), number, stores, carried)
+
+        types = [buffer_of(self.chain.steps[link.step].nest.outputs[link.output].root).element_type for link in stores]
+        inits = [zeros(builder, type_, width) for type_ in types]
+        results = builder.loop(0, width, element, inits=inits, attributes=WRITTEN_OUT)
+        with self._at(*where(0), ready=False):
+            for link, value in zip(stores, results, strict=True):
+                operand = len(self._nest(link).inputs) + link.output
+                target, indices = self._vector_place(link.step, operand, loop)
+                vector_store(builder, value, target, indices, width)
+
+    def _whole_vectors(self, width: int, loop: int) -> Callable[[Access], bool]:
+        return lambda x: width > 1 and x.strides[loop] == 1 and is_aligned(x, loop, width)
+
+    def _loads(self, at: int) -> dict[Place, tuple[int, int]]:
+        """What pass `at` reads from memory inside of a row, with a step and an input that does."""
+        found: dict[Place, tuple[int, int]] = {}
+        for number, step in enumerate(self.chain.steps):
+            for k, x in enumerate(step.nest.inputs):
+                if step.wide and isinstance(x, Access) and k not in step.sources:
+                    passes = self.uses.get(place(x), [])
+                    if at in passes[:1] if place(x) in self.arrays else at in passes:
+                        found.setdefault(place(x), (number, k))
+        return found
+
+    def _nest(self, link: Link) -> Nest:
+        return self.chain.steps[link.step].nest
+
+    def _access(self, reader: tuple[int, int]) -> Access:
+        nest = self.chain.steps[reader[0]].nest
+        access = (*nest.inputs, *nest.outputs)[reader[1]]
+        assert isinstance(access, Access)
+        return access
+
+    def _stored(self, number: int) -> list[int]:
+        """The outputs that a pass writes inside of a row."""
+        step = self.chain.steps[number]
+        return [] if step.reduces else [k for k, stored in enumerate(step.stored) if stored]
+
+    def _vector_place(self, number: int, k: int, loop: int) -> tuple[SSAValue, list[Index]]:
+        """Where operand `k` of a step, outputs after inputs, has a vector along `loop` that begins at this place."""
+        builder, emitter, access = self.builder, self.emitters[number], self._access((number, k))
+        view, loops = emitter.view(k, access)
+        indices = [builder.index(0 if i is None else i) for i in emitter.indices]
+        if loops[-1] == loop:
+            return view, indices_in_view(builder, emitter.nest, access, loops, indices)
+        place_ = access.offset_at(builder)
+        for stride, index in zip(access.strides, indices, strict=True):
+            place_ = builder.add(place_, builder.mul(index, stride))
+        count = math.prod(buffer_of(access.root).get_shape())
+        return builder.strided_view(access.root, 0, (count,), (1,)), [place_]
+
+    def _load_vector(self, reader: tuple[int, int], width: int, loop: int) -> SSAValue:
+        return vector_load(self.builder, *self._vector_place(*reader, loop), width)
+
+    @contextmanager
+    def _at(self, rows: Sequence[Index] | None, inside: Sequence[Index], ready: bool = True) -> Generator[None]:
+        """What is emitted inside is of this place; `rows` of None: of the row that is bound."""
         with self._scopes():
             for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
-                if step.wide:
-                    emitter.indices[len(self.chain.rows) :] = inside
-            for number in in_pass(self.chain, at):
-                step, emitter = self.chain.steps[number], self.emitters[number]
-                self.builder.location = step.nest.op.location
-                if step.reduces:
-                    links = [Link(number, k) for k in range(len(step.nest.outputs))]
-                    sums = [self.builder.load(self.sums[link], [copy]) for link in links]
-                    for link, value in zip(links, self._run(number, memo, slot, sums), strict=True):
-                        self.builder.store(value, self.sums[link], [copy])
+                if not step.wide:
+                    continue
+                if rows is not None:
+                    emitter.indices[: len(rows)] = rows
+                    if ready:
+                        emitter.load_ready()
+                emitter.indices[len(self.chain.rows) :] = inside
+            yield
+
+    def _point(
+        self,
+        at: int,
+        memo: dict[Key, SSAValue],
+        slot: Index,
+        copy: Index,
+        number: SSAValue,
+        stores: Sequence[Link],
+        carried: list[SSAValue],
+    ) -> list[SSAValue]:
+        """Emit pass `at` at one place; the vectors `carried` for `stores`, with the values of this place."""
+        carried = list(carried)
+        for s in in_pass(self.chain, at):
+            step, emitter = self.chain.steps[s], self.emitters[s]
+            self.builder.location = step.nest.op.location
+            if step.reduces:
+                links = [Link(s, k) for k in range(len(step.nest.outputs))]
+                sums = [self.builder.load(self.sums[link], [copy]) for link in links]
+                for link, value in zip(links, self._run(s, memo, slot, sums), strict=True):
+                    self.builder.store(value, self.sums[link], [copy])
+                continue
+            for k in self._stored(s):
+                value = self._inside(Link(s, k), memo, slot)
+                if Link(s, k) in stores:
+                    which = stores.index(Link(s, k))
+                    carried[which] = insert(self.builder, value, carried[which], number)
                 else:
-                    for k, stored in enumerate(step.stored):
-                        value = self._inside(Link(number, k), memo, slot)
-                        if stored:
-                            emitter.store_output(k, value)
+                    emitter.store_output(k, value)
+        return carried
 
     def end_pass(self, at: int, copies: int) -> list[tuple[int, list[SSAValue]]]:
         """For each reduction of the pass: its number, and the thread's partial results combined pairwise."""

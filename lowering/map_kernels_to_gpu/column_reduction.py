@@ -17,11 +17,12 @@ from xdsl.ir import SSAValue
 from ..convert_linalg_to_scf.loop_builder import Index
 from ..gpu_chips import WARP, Chip
 from .block_reduction import combine_lanes, power_of_two_from, tree
-from .chain import Chain, Link
-from .chain_emission import UNROLLED, ChainEmitter
+from .chain import Chain, Link, elements_of
+from .chain_emission import ChainEmitter
 from .gpu_builder import GpuBuilder
+from .items import WRITTEN_OUT, delinearized
 from .launch import Dims
-from .row_plan import SPLIT_BYTES, ceil_div, delinearized, elements_of, vector_width
+from .row_plan import SPLIT_BYTES, ceil_div, vector_width
 from .sweep import Sweep
 from .vectors import element_bytes
 
@@ -153,12 +154,10 @@ class ColumnEmitter:
             inside = delinearized(builder, place, self.chain.space)
             copies = builder.mul(copy, plan.width)
 
-            def column(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                with self.emitter.in_row([*self.outer, builder.add(first, number)]):
-                    self.emitter.point(0, inside, 0, builder.add(copies, number))
-                return ()
+            def where(number: Index) -> tuple[list[Index], list[Index]]:
+                return [*self.outer, builder.add(first, number)], inside
 
-            builder.loop(0, plan.width, column, attributes=UNROLLED)
+            self.emitter.vector(0, plan.width, len(self.chain.rows) - 1, where, 0, copies)
 
         places = math.prod(self.chain.space)
         start: Index = 0
@@ -188,7 +187,7 @@ class ColumnEmitter:
             return ()
 
         def columns() -> None:
-            builder.loop(0, plan.width, column, attributes=UNROLLED)
+            builder.loop(0, plan.width, column, attributes=WRITTEN_OUT)
 
         vectors = self.columns // plan.width
         self._guarded(vector, vectors, vectors % plan.lanes != 0, columns)
@@ -217,7 +216,7 @@ class ColumnEmitter:
                 store()
             return ()
 
-        builder.loop(0, plan.width, leave, attributes=UNROLLED)
+        builder.loop(0, plan.width, leave, attributes=WRITTEN_OUT)
         builder.barrier()
 
         def column(number: Index) -> None:
@@ -241,7 +240,7 @@ class ColumnEmitter:
             return [c.combine(builder, a, b) for c, a, b in zip(self.combiners, carried, loaded, strict=True)]
 
         first = [builder.load(buffer, [0, column]) for buffer in shared]
-        return builder.loop(1, groups, take, inits=first, attributes=UNROLLED)
+        return builder.loop(1, groups, take, inits=first, attributes=WRITTEN_OUT)
 
     def _finish(self, column: Index, values: list[SSAValue]) -> None:
         """Go on from a column's results: to memory, or to what is computed from them."""

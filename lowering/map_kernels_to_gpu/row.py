@@ -16,10 +16,11 @@ from xdsl.ir import SSAValue
 from ..convert_linalg_to_scf.loop_builder import Index
 from .block_reduction import combine_group
 from .chain import Chain
-from .chain_emission import UNROLLED, ChainEmitter
+from .chain_emission import ChainEmitter
 from .gpu_builder import GpuBuilder
+from .items import WRITTEN_OUT, delinearized
 from .launch import Dims
-from .row_plan import RowPlan, delinearized
+from .row_plan import RowPlan
 from .sweep import Sweep
 
 
@@ -131,7 +132,7 @@ class RowEmitter:
             self._guarded(vector, count, count % threads != 0, lambda: self._vector(at, vector, slot, 0))
             return ()
 
-        self.builder.loop(0, self.plan.chunks, chunk, attributes=UNROLLED)
+        self.builder.loop(0, self.plan.chunks, chunk, attributes=WRITTEN_OUT)
 
     def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
         if guard:
@@ -140,20 +141,20 @@ class RowEmitter:
             body()
 
     def _vector(self, at: int, vector: Index, slot: Index, copy: Index) -> None:
-        """The elements of one vector; `slot` and `copy` of the first, as ChainEmitter.point takes them."""
+        """The elements of one vector; `slot` and `copy` of the first, as ChainEmitter.vector takes them."""
         builder, space, width = self.builder, self.chain.space, self.plan.width
-        if not space:
-            self.emitter.point(at, [], slot, copy)
-            return
-        *outer, inner = delinearized(builder, vector, (*space[:-1], max(1, space[-1] // width)))
-        base = builder.mul(inner if outer else vector, width)
+        outer: list[Index] = []
+        first: Index = 0
+        if len(space) == 1:
+            first = builder.mul(vector, width)
+        elif space:
+            *outer, inner = delinearized(builder, vector, (*space[:-1], space[-1] // width))
+            first = builder.mul(inner, width)
 
-        def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            place = [*outer, builder.add(base, number)]
-            self.emitter.point(at, place, builder.add(slot, number), builder.add(copy, number))
-            return ()
+        def where(number: Index) -> tuple[None, list[Index]]:
+            return None, [*outer, builder.add(first, number)] if space else []
 
-        builder.loop(0, width, element, attributes=UNROLLED)
+        self.emitter.vector(at, width, len(self.chain.rows) + len(space) - 1, where, slot, copy)
 
     def _tail(self, at: int) -> None:
         """The few elements after the last whole vector: one thread has them, of the last part."""
@@ -161,11 +162,11 @@ class RowEmitter:
         first = plan.vectors * plan.width
 
         def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.emitter.point(at, [builder.add(number, first)], 0, number)
+            self.emitter.vector(at, 1, -1, lambda _: (None, [builder.add(number, first)]), 0, number)
             return ()
 
         def elements() -> None:
-            builder.loop(0, plan.tail, element, attributes=UNROLLED)
+            builder.loop(0, plan.tail, element, attributes=WRITTEN_OUT)
 
         thread = builder.add(builder.mul(self.part, plan.threads), self.lane)
         builder.when(builder.compare("eq", thread, (plan.parts - 1) * plan.threads), elements)

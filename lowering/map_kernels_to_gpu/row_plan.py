@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...dialects.buffers import row_major
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
-from ..convert_linalg_to_scf.nest import Access
+from ..convert_linalg_to_scf.loop_builder import buffer_of
 from ..convert_to_llvm.layout import byte_width
 from ..gpu_chips import MAX_BLOCK_THREADS, WARP, Chip
-from .chain import Chain, Link
+from .chain import Chain, Link, elements_of, is_aligned
 from .chain_emission import Key, uses_by_pass
-from .gpu_builder import GpuBuilder
-from .vectors import VECTOR_BYTES, element_bytes, multiple_of
+from .vectors import VECTOR_BYTES, element_bytes
 
 BLOCK = 256
 """Threads of a block that has several rows."""
@@ -76,19 +73,6 @@ class RowPlan:
     def chunks(self) -> int:
         """Vectors of one thread, at most."""
         return ceil_div(self.vectors, self.threads)
-
-
-def elements_of(chain: Chain, access: Access) -> int:
-    sizes = (*chain.rows, *chain.space)
-    return math.prod(size for size, stride in zip(sizes, access.strides, strict=True) if stride)
-
-
-def is_aligned(access: Access, loop: int, width: int) -> bool:
-    """Whether an access that is contiguous along `loop` begins vectors of `width` at multiples of it."""
-    others = (stride for l, stride in enumerate(access.strides) if l != loop)
-    if access.offset % width or any(stride % width for stride in others):
-        return False
-    return all(multiple_of(value) * multiple_of(factor) % width == 0 for value, factor in access.dynamic)
 
 
 def vector_width(chain: Chain, loop: int, may_end_early: bool) -> int:
@@ -197,12 +181,3 @@ def _parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
     if chain.levels > 1 or chain.wide_outputs or row_bytes(chain) < SPLIT_BYTES or 2 * rows > wanted:
         return 1
     return max(1, min(wanted // rows, vectors // (2 * SPLIT_BLOCK)))
-
-
-def delinearized(builder: GpuBuilder, number: Index, sizes: tuple[int, ...]) -> list[Index]:
-    """The indices of loops of these sizes at the point of that number."""
-    indices: list[Index] = []
-    for dim, stride in enumerate(row_major(sizes)):
-        index = builder.div(number, stride)
-        indices.append(index if dim == 0 else builder.rem(index, sizes[dim]))
-    return indices

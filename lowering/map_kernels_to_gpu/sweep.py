@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import Index
-from .chain_emission import UNROLLED
 from .gpu_builder import GpuBuilder
+from .items import WRITTEN_OUT
 
 Visit = Callable[[Index, Index], None]
 """Emits what is done for a number; the second argument says which of those that are taken together it is."""
@@ -49,7 +49,7 @@ class Sweep:
                 visit(builder.add(start, self._inside(builder.add(first, number))), number)
                 return ()
 
-            builder.loop(0, self.unroll, one, attributes=UNROLLED)
+            builder.loop(0, self.unroll, one, attributes=WRITTEN_OUT)
             return ()
 
         builder.loop(0, upper, group, step=self.unroll)
