@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import itertools
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -93,6 +94,7 @@ class SimulatedDriver:
         self._queues: dict[int, deque[Entry]] = {LEGACY: deque(), PER_THREAD: deque()}
         self._events: dict[int, Event] = {}
         self._sticky: str | None = None
+        self._lock = threading.RLock()
         self._depth = 0
         self._clock = 0
 
@@ -109,11 +111,12 @@ class SimulatedDriver:
 
     @contextmanager
     def entered(self) -> Generator[None]:
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
+        with self._lock:
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
 
     # Memory.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ....lowering.gpu_chips import get_chip
 from ...cpu.image import HostCall
 from ..image import GpuImage
 from .device import Device
-from .driver import DeviceInfo, GpuUnavailableError
+from .driver import CudaError, DeviceInfo, GpuUnavailableError
 from .plan import plan
 from .runner import HostFunction, Runner, Spent
 
@@ -84,7 +85,8 @@ class LoadedProgram:
         module, device = getattr(self, "_module", None), getattr(self, "device", None)
         if module is not None and device is not None and not device.closed:
             self._runners.clear()
-            with device.driver.entered():
+            # After the fault of a kernel nothing can be freed any more.
+            with suppress(CudaError), device.driver.entered():
                 device.driver.synchronize_all()
                 device.driver.unload(module)
 

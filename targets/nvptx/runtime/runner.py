@@ -17,6 +17,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -216,7 +217,8 @@ class Runner:
         """Graphs that still run are freed by the driver when they are done."""
         if self._device.closed:
             return
-        with self._driver.entered():
+        # After the fault of a kernel nothing can be freed any more.
+        with suppress(CudaError), self._driver.entered():
             for replays in self._replays.values():
                 for graph, _ in replays.graphs.values():
                     self._driver.free_graph(graph)

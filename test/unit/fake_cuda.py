@@ -1,0 +1,253 @@
+"""
+`cuda.bindings.driver` without a driver: its types are the real ones, its functions work on a simulated GPU.
+
+Each call is checked against the signature that the real function's documentation begins with.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from contextlib import ExitStack
+from functools import cache
+from typing import Any
+
+import cuda.bindings.driver as real
+from simulated_gpu import SimulatedDriver
+
+from xhlo.targets.nvptx.runtime.driver import CopyOnDevice, CopyToHost, CudaError, Launch, RecordEvent
+
+DEVICE = real.CUmemorytype.CU_MEMORYTYPE_DEVICE
+
+
+@cache
+def parameters(name: str) -> int:
+    """How many arguments the real function takes."""
+    line = getattr(real, name).__doc__.splitlines()[0]
+    text = re.sub(r"\[[^][]*\]", "", re.sub(r"\[[^][]*\]", "", line[line.index("(") + 1 : line.rindex(")")]))
+    return len([part for part in text.split(",") if part.strip()])
+
+
+class FakeCuda:
+    """Put it in the place of the module: `monkeypatch.setitem(sys.modules, cuda_driver.MODULE, FakeCuda())`."""
+
+    def __init__(self, gpu: SimulatedDriver | None = None, devices: int = 1):
+        self.gpu = gpu or SimulatedDriver()
+        self.devices = devices
+        self.context_depth = 0
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if not re.match(r"cu[A-Z]", name):
+            return getattr(real, name)
+        found = getattr(type(self), f"_{name}", None)
+        assert found is not None, f"the fake has no {name}"
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            assert len(arguments) == parameters(name), f"{name} takes {parameters(name)} arguments"
+            self.calls.append(name)
+            try:
+                with ExitStack() as stack:
+                    if self.context_depth:
+                        stack.enter_context(self.gpu.entered())
+                    result = found(self, *arguments)
+            except CudaError as error:
+                return (getattr(real.CUresult, error.name), *[None] * RESULTS.get(name, 0))
+            success = real.CUresult.CUDA_SUCCESS
+            return (success,) if result is None else (success, result)
+
+        return call
+
+    # The device.
+
+    def _cuInit(self, flags: int) -> None: ...
+
+    def _cuDeviceGetCount(self) -> int:
+        return self.devices
+
+    def _cuDeviceGet(self, ordinal: int) -> Any:
+        return real.CUdevice(ordinal)
+
+    def _cuDevicePrimaryCtxRetain(self, device: Any) -> Any:
+        return real.CUcontext(77)
+
+    def _cuCtxPushCurrent(self, context: Any) -> None:
+        assert int(context) == 77
+        self.context_depth += 1
+
+    def _cuCtxPopCurrent(self) -> Any:
+        self.context_depth -= 1
+        return real.CUcontext(77)
+
+    def _cuCtxSynchronize(self) -> None:
+        self.gpu.synchronize_all()
+
+    def _cuDeviceGetAttribute(self, attribute: Any, device: Any) -> int:
+        names = real.CUdevice_attribute
+        return {
+            names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: self.gpu.capability[0],
+            names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: self.gpu.capability[1],
+            names.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: 4,
+            names.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: 1 << 20,
+        }[attribute]
+
+    def _cuDeviceGetName(self, length: int, device: Any) -> bytes:
+        return b"Fake GPU".ljust(length, b"\0")
+
+    def _cuDeviceTotalMem(self, device: Any) -> int:
+        return self.gpu.memory_bytes
+
+    def _cuGetErrorName(self, status: Any) -> bytes:
+        return real.CUresult(status).name.encode()
+
+    def _cuGetErrorString(self, status: Any) -> bytes:
+        return b"as the driver says it"
+
+    # Memory.
+
+    def _cuMemAlloc(self, nbytes: int) -> Any:
+        return real.CUdeviceptr(self.gpu.allocate(nbytes))
+
+    def _cuMemFree(self, address: Any) -> None:
+        self.gpu.free(int(address))
+
+    def _cuMemHostAlloc(self, nbytes: int, flags: int) -> int:
+        return self.gpu.allocate_host(nbytes)
+
+    def _cuMemFreeHost(self, address: int) -> None:
+        self.gpu.free_host(address)
+
+    def _cuMemcpyHtoDAsync(self, target: Any, source: int, nbytes: int, stream: Any) -> None:
+        self.gpu.copy_to_device(int(target), source, nbytes, int(stream))
+
+    def _cuMemcpyDtoHAsync(self, target: int, source: Any, nbytes: int, stream: Any) -> None:
+        self.gpu.enqueue(CopyToHost(target, int(source), nbytes), int(stream))
+
+    def _cuMemcpyDtoDAsync(self, target: Any, source: Any, nbytes: int, stream: Any) -> None:
+        self.gpu.enqueue(CopyOnDevice(int(target), int(source), nbytes), int(stream))
+
+    # Code.
+
+    def _cuModuleLoadData(self, image: bytes) -> Any:
+        assert image.endswith(b"\0")
+        return self.gpu.load(image)
+
+    def _cuModuleUnload(self, module: Any) -> None:
+        self.gpu.unload(module)
+
+    def _cuModuleGetFunction(self, module: Any, name: bytes) -> Any:
+        return self.gpu.function(module, name.decode(), 0)
+
+    def _cuFuncSetAttribute(self, function: Any, attribute: Any, value: int) -> None:
+        names = real.CUfunction_attribute
+        assert attribute == names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self.gpu.log.append(f"shared {value}")
+
+    # Streams and events.
+
+    def _cuStreamCreate(self, flags: Any) -> Any:
+        assert flags == real.CUstream_flags.CU_STREAM_NON_BLOCKING
+        return real.CUstream(self.gpu.new_stream())
+
+    def _cuStreamSynchronize(self, stream: Any) -> None:
+        self.gpu.synchronize(int(stream))
+
+    def _cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> None:
+        self.gpu.wait(int(stream), int(event))
+
+    def _cuEventCreate(self, flags: Any) -> Any:
+        return real.CUevent(self.gpu.new_event())
+
+    def _cuEventDestroy(self, event: Any) -> None:
+        self.gpu.free_event(int(event))
+
+    def _cuEventRecord(self, event: Any, stream: Any) -> None:
+        self.gpu.record(int(event), int(stream))
+
+    def _cuEventQuery(self, event: Any) -> None:
+        if not self.gpu.is_done(int(event)):
+            raise CudaError("CUDA_ERROR_NOT_READY", "")
+
+    def _cuEventSynchronize(self, event: Any) -> None:
+        self.gpu.synchronize_event(int(event))
+
+    def _cuEventElapsedTime(self, start: Any, end: Any) -> float:
+        return self.gpu.elapsed_ns(int(start), int(end)) / 1e6
+
+    # Work.
+
+    def _arguments(self, function: Any, address: int) -> tuple[int, ...]:
+        """The parameters behind an array of addresses of them."""
+        count = len(function.function.function_type.inputs)
+        if not count:
+            return ()
+        pointers = (ctypes.c_uint64 * count).from_address(address)
+        return tuple(ctypes.c_uint64.from_address(pointer).value for pointer in pointers)
+
+    def _cuLaunchKernel(self, function: Any, *rest: Any) -> None:
+        grid, block, (shared, stream, arguments, extra) = rest[:3], rest[3:6], rest[6:]
+        assert extra == 0
+        launch = Launch(function, function.name, grid, block, shared, self._arguments(function, arguments))
+        self.gpu.enqueue(launch, int(stream))
+
+    def _cuGraphCreate(self, flags: int) -> list[Any]:
+        return []
+
+    def _add(self, graph: list[Any], after: Any, count: int, command: Any) -> int:
+        # One after the other.
+        assert (after is None and count == 0) if not graph else (list(after) == [len(graph)] and count == 1)
+        graph.append(command)
+        return len(graph)
+
+    def _cuGraphAddKernelNode(self, graph: list[Any], after: Any, count: int, parameters: Any) -> int:
+        return self._add(graph, after, count, self._kernel(parameters))
+
+    def _kernel(self, node: Any) -> Launch:
+        function = node.func
+        grid, block = (node.gridDimX, node.gridDimY, node.gridDimZ), (node.blockDimX, node.blockDimY, node.blockDimZ)
+        arguments = self._arguments(function, node.kernelParams)
+        return Launch(function, function.name, grid, block, node.sharedMemBytes, arguments)
+
+    def CUDA_KERNEL_NODE_PARAMS(self) -> Any:
+        """The real one takes real functions only."""
+        real_one = real.CUDA_KERNEL_NODE_PARAMS()
+        names = [name for name in dir(real_one) if not name.startswith("_") and name != "getPtr"]
+        return type("CUDA_KERNEL_NODE_PARAMS", (), {"__slots__": names})()
+
+    def _cuGraphAddMemcpyNode(self, graph: list[Any], after: Any, count: int, parameters: Any, context: Any) -> int:
+        assert int(context) == 77
+        return self._add(graph, after, count, self._copy(parameters))
+
+    def _copy(self, node: Any) -> CopyOnDevice | CopyToHost:
+        assert (node.srcMemoryType, node.Height, node.Depth) == (DEVICE, 1, 1)
+        if node.dstMemoryType == DEVICE:
+            return CopyOnDevice(int(node.dstDevice), int(node.srcDevice), node.WidthInBytes)
+        assert node.dstMemoryType == real.CUmemorytype.CU_MEMORYTYPE_HOST
+        return CopyToHost(int(node.dstHost), int(node.srcDevice), node.WidthInBytes)
+
+    def _cuGraphAddEventRecordNode(self, graph: list[Any], after: Any, count: int, event: Any) -> int:
+        return self._add(graph, after, count, RecordEvent(int(event)))
+
+    def _cuGraphInstantiate(self, graph: list[Any], flags: int) -> Any:
+        return self.gpu.make_graph(graph)
+
+    def _cuGraphDestroy(self, graph: Any) -> None: ...
+
+    def _cuGraphExecKernelNodeSetParams(self, executable: Any, node: int, parameters: Any) -> None:
+        self.gpu.update_graph(executable, {node - 1: self._kernel(parameters)})
+
+    def _cuGraphExecMemcpyNodeSetParams(self, executable: Any, node: int, parameters: Any, context: Any) -> None:
+        self.gpu.update_graph(executable, {node - 1: self._copy(parameters)})
+
+    def _cuGraphLaunch(self, executable: Any, stream: Any) -> None:
+        self.gpu.launch_graph(executable, int(stream))
+
+    def _cuGraphExecDestroy(self, executable: Any) -> None:
+        self.gpu.free_graph(executable)
+
+
+RESULTS = dict.fromkeys(
+    "cuMemAlloc cuMemHostAlloc cuModuleLoadData cuModuleGetFunction cuStreamCreate cuEventCreate cuEventElapsedTime "
+    "cuGraphCreate cuGraphAddKernelNode cuGraphAddMemcpyNode cuGraphAddEventRecordNode cuGraphInstantiate".split(),
+    1,
+)
