@@ -10,12 +10,15 @@ from xdsl.ir import Operation
 
 from ...dialects.linalg_ext import DestinationOp
 from ...dialects.linalg_ext_sort import SortByKeyOp, SortOp
+from ...dialects.linalg_ext_window import ScanOp
 from ..convert_linalg_ext_to_scf.conversion import convert_operation
 from ..convert_linalg_to_scf.loop_builder import LoopBuilder
 from .launch import KernelMapper, Phase
+from .scan import map_scan
 from .sort import map_sort
 
 EXT_MAPPINGS: Mapping[type[Operation], Callable[[KernelMapper, Any], None]] = {
+    ScanOp: map_scan,
     SortOp: map_sort,
     SortByKeyOp: map_sort,
 }

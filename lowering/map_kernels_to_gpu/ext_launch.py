@@ -60,5 +60,9 @@ def shift_right(builder: GpuBuilder, value: Index, count: Index) -> SSAValue:
     return arithmetic.emit(builder, arith.ShRUIOp, [builder.index(value), builder.index(count)], INDEX)
 
 
+def at_least_zero(builder: GpuBuilder, value: Index) -> SSAValue:
+    return arithmetic.binary(builder, arith.MaxSIOp, builder.index(value), builder.index(0))
+
+
 def select(builder: GpuBuilder, condition: SSAValue, first: Index, second: Index) -> SSAValue:
     return arithmetic.choose(builder, condition, builder.index(first), builder.index(second))

@@ -1,0 +1,162 @@
+"""Sorts, scans, scatters and their like on the SIMT interpreter: tiles and merges, chunks, conflicts in order."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from simt_programs import check_on_simt, run_on_simt
+from test_gpu_elementwise import array, tensor
+
+from xhlo.lowering.map_kernels_to_gpu import scan, sort
+
+# Sorts.
+
+
+def sort_program(shape: tuple[int, ...], dim: int, compare: str) -> str:
+    """Of keys with values; `compare` gives %s from %a and %b."""
+    t = tensor(shape, "i32")
+    return f"""
+    func.func @main(%x: {t}, %y: {t}) -> ({t}, {t}) {{
+      %r:2 = "stablehlo.sort"(%x, %y) <{{dimension = {dim} : i64, is_stable = true}}> ({{
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+        {compare}
+        stablehlo.return %s : tensor<i1>
+      }}) : ({t}, {t}) -> ({t}, {t})
+      return %r#0, %r#1 : {t}, {t}
+    }}"""
+
+
+BY_KEY = "%s = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>"
+BY_THIRDS = """%n = stablehlo.constant dense<3> : tensor<i32>
+        %p = stablehlo.divide %a, %n : tensor<i32>
+        %q = stablehlo.divide %b, %n : tensor<i32>
+        %s = stablehlo.compare GT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>"""
+NEVER = "%s = stablehlo.constant dense<false> : tensor<i1>"
+
+SORTS = [
+    ((0,), 0), ((1,), 0), ((2,), 0), ((31,), 0), ((33,), 0), ((255,), 0), ((257,), 0), ((1000, 2), 1), ((5, 33), 1),
+    ((33, 5), 0), ((2, 3, 5), 1), ((2049,), 0), ((3, 2500), 1), ((4100, 2), 0), ((9001,), 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "dim"), SORTS, ids=str)
+@pytest.mark.parametrize("compare", [BY_KEY, BY_THIRDS], ids=["key", "comparator"])
+def test_sorts_are_stable(shape: tuple[int, ...], dim: int, compare: str) -> None:
+    keys = np.random.default_rng(0).integers(-9, 9, shape).astype(np.int32)
+    check_on_simt(sort_program(shape, dim, compare), [keys, np.arange(keys.size, dtype=np.int32).reshape(shape)])
+
+
+def test_merges_of_short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sort, "MOST_THREADS", 16)
+    for length in (33, 64, 127, 257, 1021):
+        keys = np.random.default_rng(length).integers(0, 50, length).astype(np.int32)
+        for compare in (BY_KEY, BY_THIRDS, NEVER):
+            check_on_simt(sort_program((length,), 0, compare), [keys, np.arange(length, dtype=np.int32)])
+
+
+def test_comparators_without_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN is neither before nor behind anything: the result still has every element once."""
+    monkeypatch.setattr(sort, "MOST_THREADS", 16)
+    values = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    values[::7] = np.nan
+    t = tensor((1000,))
+    text = f"""
+    func.func @main(%x: {t}) -> {t} {{
+      %r = "stablehlo.sort"(%x) <{{dimension = 0 : i64, is_stable = true}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %s : tensor<i1>
+      }}) : ({t}) -> {t}
+      return %r : {t}
+    }}"""
+    (result,) = run_on_simt(text, [values])
+    np.testing.assert_array_equal(np.sort(result), np.sort(values))
+
+
+@pytest.mark.parametrize("type_", ["f64", "f32", "bf16", "f16", "i64", "i8", "ui8", "i1"])
+def test_sorts_of_types(type_: str) -> None:
+    t, e = tensor((3, 70), type_), f"tensor<{type_}>"
+    order = ", TOTALORDER" if "f" in type_ else ""
+    text = f"""
+    func.func @main(%x: {t}) -> {t} {{
+      %r = "stablehlo.sort"(%x) <{{dimension = 1 : i64, is_stable = true}}> ({{
+      ^bb0(%a: {e}, %b: {e}):
+        %s = stablehlo.compare LT, %a, %b{order} : ({e}, {e}) -> tensor<i1>
+        stablehlo.return %s : tensor<i1>
+      }}) : ({t}) -> {t}
+      return %r : {t}
+    }}"""
+    check_on_simt(text, [array((3, 70), type_)])
+
+
+# Scans.
+
+
+def scan_program(shape: tuple[int, ...], dim: int, reverse: bool, type_: str, body: str, init: str) -> str:
+    window, zeros, pads = [1] * len(shape), [0] * len(shape), [0] * len(shape)
+    window[dim], pads[dim] = max(1, shape[dim]), max(0, shape[dim] - 1)
+    low, high = (zeros, pads) if reverse else (pads, zeros)
+    padding = ", ".join(f"[{a}, {b}]" for a, b in zip(low, high, strict=True))
+    t, e = tensor(shape, type_), f"tensor<{type_}>"
+    return f"""
+    func.func @main(%x: {t}) -> {t} {{
+      %i = stablehlo.constant dense<{init}> : {e}
+      %r = "stablehlo.reduce_window"(%x, %i) <{{window_dimensions = array<i64: {", ".join(map(str, window))}>,
+          padding = dense<[{padding}]> : tensor<{len(shape)}x2xi64>}}> ({{
+      ^bb0(%a: {e}, %b: {e}):
+        {body}
+        stablehlo.return %m : {e}
+      }}) : ({t}, {e}) -> {t}
+      return %r : {t}
+    }}"""
+
+
+ADD = "%m = stablehlo.add %a, %b : tensor<i32>"
+SCANS = [
+    ((1,), 0), ((2,), 0), ((33,), 0), ((257,), 0), ((4000,), 0), ((9001,), 0), ((8, 9), 0), ((8, 9), 1), ((40, 33), 0),
+    ((3, 700), 1), ((3, 100, 7), 1), ((2, 3841), 1), ((300, 3), 0), ((0, 3), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), SCANS, ids=str)
+def test_scans(shape: tuple[int, ...], dim: int, reverse: bool) -> None:
+    x = np.random.default_rng(1).integers(-1000, 1000, shape).astype(np.int32)
+    flip = slice(None, None, -1 if reverse else 1)
+    moved = np.moveaxis(x, dim, 0)
+    want = np.moveaxis(np.cumsum(moved[flip], axis=0, dtype=np.int32)[flip], 0, dim)
+    (got,) = run_on_simt(scan_program(shape, dim, reverse, "i32", ADD, "0"), [x])
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_chunks_of_short_lines(monkeypatch: pytest.MonkeyPatch, reverse: bool) -> None:
+    """Three launches, for rows and for columns."""
+    for name, value in (("THREADS", 32), ("ELEMENTS", 3), ("SHORT_ROW", 4), ("SHORTEST_CHUNK", 2)):
+        monkeypatch.setattr(scan, name, value)
+    flip = slice(None, None, -1 if reverse else 1)
+    for shape, dim in (((1000,), 0), ((2, 601), 1), ((2, 100, 3), 1), ((101, 2), 0)):
+        x = np.random.default_rng(2).integers(-1000, 1000, shape).astype(np.int32)
+        moved = np.moveaxis(x, dim, 0)
+        want = np.moveaxis(np.cumsum(moved[flip], axis=0, dtype=np.int32)[flip], 0, dim)
+        (got,) = run_on_simt(scan_program(shape, dim, reverse, "i32", ADD, "0"), [x])
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("length", [70, 5000])
+def test_scan_of_another_function(length: int) -> None:
+    """logaddexp."""
+    body = """%h = stablehlo.maximum %a, %b : tensor<f64>
+        %l = stablehlo.minimum %a, %b : tensor<f64>
+        %d = stablehlo.subtract %l, %h : tensor<f64>
+        %e = stablehlo.exponential %d : tensor<f64>
+        %f = stablehlo.log_plus_one %e : tensor<f64>
+        %m = stablehlo.add %h, %f : tensor<f64>"""
+    x = np.random.default_rng(2).standard_normal(length)
+    (got,) = run_on_simt(scan_program((length,), 0, False, "f64", body, "-1.0e300"), [x])
+    np.testing.assert_allclose(got, np.logaddexp.accumulate(x), rtol=1e-12)
