@@ -45,8 +45,8 @@ from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
 from .convert_to_llvm.builder import INDEX_BITWIDTH
-from .device_parts import device_modules, lowered_parts
-from .gpu_chips import MAX_BLOCK_THREADS, MAX_GRID, WARP
+from .device_parts import chip_of, device_modules, lowered_parts
+from .gpu_chips import CHIPS, DEFAULT_CHIP, MAX_BLOCK_THREADS, MAX_GRID, WARP
 from .index_ranges import narrow_indices
 
 _KINDS = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
@@ -117,7 +117,7 @@ class _Sizes:
 def convert_function(op: GpuFuncOp, device: GpuModuleOp) -> func.FuncOp:
     """Replace a gpu.func by a func.func in the same gpu.module."""
     sizes = _Sizes(_numbers(op.known_block_size), _numbers(op.known_grid_size))
-    _check_sizes(op, sizes)
+    _check_sizes(op, sizes, chip_of(device))
     _place_workgroup_buffers(op, device)
     region = op.detach_region(op.body)
     made = func.FuncOp(op.sym_name.data, op.function_type, region)
@@ -138,7 +138,7 @@ def _numbers(attr: DenseArrayBase[Any] | None) -> tuple[int, ...] | None:
     return None if attr is None else tuple(int(number) for number in attr.get_values())
 
 
-def _check_sizes(op: GpuFuncOp, sizes: _Sizes) -> None:
+def _check_sizes(op: GpuFuncOp, sizes: _Sizes, chip: str | None) -> None:
     """Refuse what no launch may have: the driver would, later and without the place."""
     if sizes.block is not None:
         threads = sizes.block[0] * sizes.block[1] * sizes.block[2]
@@ -147,6 +147,9 @@ def _check_sizes(op: GpuFuncOp, sizes: _Sizes) -> None:
     for axis, wanted, most in zip(AXES, sizes.grid or (), MAX_GRID, strict=False):
         if not 0 < wanted <= most:
             fail(op, f"has a grid of {wanted} blocks along {axis}; NVIDIA's GPUs run 1 to {most}")
+    shared, chip = op.workgroup_offsets[-1], chip or DEFAULT_CHIP
+    if chip in CHIPS and shared > CHIPS[chip].shared_per_block:
+        fail(op, f"has {shared} bytes of memory of the block; {chip} has {CHIPS[chip].shared_per_block}")
 
 
 def _place_workgroup_buffers(op: GpuFuncOp, device: GpuModuleOp) -> None:
