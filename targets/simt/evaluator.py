@@ -19,6 +19,7 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
 from .lanes import Frame
 from .memory import scalar
+from .narrow import narrowed
 from .scalars import DIVISIONS, PLAIN, SEVERAL, TYPED, constant
 
 Step = Callable[[Frame], None]
@@ -73,13 +74,13 @@ class Evaluator:
         if isinstance(op, arith.ConstantOp):
             return _set(op.result, constant(op))
         if name in PLAIN:
-            return _compute(op, PLAIN[name])
+            return _compute(op, narrowed(op, PLAIN[name]))
         if name in TYPED:
-            return _compute(op, TYPED[name](op))
+            return _compute(op, narrowed(op, TYPED[name](op)))
         if name in DIVISIONS:
-            return _division(op, DIVISIONS[name])
+            return _division(op, narrowed(op, DIVISIONS[name]))
         if name in SEVERAL:
-            return _several(op, SEVERAL[name])
+            return _several(op, narrowed(op, SEVERAL[name]))
         fail(op, "is not supported by the SIMT interpreter: it runs the level after plan-buffers")
 
 
@@ -116,7 +117,7 @@ def _compute(op: Operation, function: Callable[..., Array]) -> Step:
     return any_number
 
 
-def _several(op: Operation, function: Callable[..., tuple[Array, ...]]) -> Step:
+def _several(op: Operation, function: Callable[..., Any]) -> Step:
     def step(frame: Frame) -> None:
         values = function(*[frame.env[operand] for operand in op.operands])
         frame.env.update(zip(op.results, values, strict=True))

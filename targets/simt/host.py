@@ -67,7 +67,7 @@ class HostProgram:
             shape, strides, dtype = layout_of(self.entry, type_)
             if place < len(given):
                 array, constant = given[place]
-                memory = Memory.of(array.view(dtype), constant=constant)
+                memory = Memory.of(array, constant=constant)
             else:
                 memory = Memory.fresh(int(np.prod(shape)) * dtype.itemsize)  # The arena.
             arguments.append(View(memory, dtype, 0, shape, strides))
@@ -130,7 +130,7 @@ def _constant(op: memref.GlobalOp) -> View:
     if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
         return View(Memory.fresh(int(np.prod(shape)) * dtype.itemsize), dtype, 0, shape, strides)
     array = np.ascontiguousarray(np.broadcast_to(constant_array(op.initial_value), shape))
-    return View(Memory.of(array.view(dtype), constant=True), dtype, 0, shape, strides)
+    return View(Memory.of(array, constant=True), dtype, 0, shape, strides)
 
 
 def _alloc(evaluator: Evaluator, op: memref.AllocOp) -> Step:

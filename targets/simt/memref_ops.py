@@ -17,6 +17,7 @@ from ...hlo_dialect.types import Array
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
 from .memory import Memory, View, load, load_run, scalar, store, store_run
+from .narrow import narrow_width, with_sign, without_sign
 from .races import Shadow
 from .scalars import PLAIN, element_dtype
 
@@ -49,41 +50,48 @@ def layout_of(op: Operation, type_: Attribute) -> tuple[tuple[int, ...], tuple[i
 
 def _load(evaluator: Evaluator, op: memref.LoadOp) -> Step:
     source, indices, result = op.memref, tuple(op.indices), op.res
+    width = narrow_width(result.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        env[result] = load(frame, op, env[source], [env[index] for index in indices])
+        value = load(frame, op, env[source], [env[index] for index in indices])
+        env[result] = value if width is None else with_sign(value, width)
 
     return step
 
 
 def _store(evaluator: Evaluator, op: memref.StoreOp) -> Step:
     value, target, indices = op.value, op.memref, tuple(op.indices)
+    width = narrow_width(value.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        store(frame, op, env[target], [env[index] for index in indices], env[value])
+        stored = env[value] if width is None else without_sign(env[value], width)
+        store(frame, op, env[target], [env[index] for index in indices], stored)
 
     return step
 
 
 def _vector_load(evaluator: Evaluator, op: vector.LoadOp) -> Step:
     count, aligned = _length(op, op.result.type), _alignment(op)
+    width = narrow_width(op.result.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        env[op.result] = load_run(frame, op, env[op.base], [env[index] for index in op.indices], count, aligned)
+        value = load_run(frame, op, env[op.base], [env[index] for index in op.indices], count, aligned)
+        env[op.result] = value if width is None else with_sign(value, width)
 
     return step
 
 
 def _vector_store(evaluator: Evaluator, op: vector.StoreOp) -> Step:
     _length(op, op.vector.type)
-    aligned = _alignment(op)
+    aligned, width = _alignment(op), narrow_width(op.vector.type)
 
     def step(frame: Frame) -> None:
         env = frame.env
-        store_run(frame, op, env[op.base], [env[index] for index in op.indices], env[op.vector], aligned)
+        stored = env[op.vector] if width is None else without_sign(env[op.vector], width)
+        store_run(frame, op, env[op.base], [env[index] for index in op.indices], stored, aligned)
 
     return step
 

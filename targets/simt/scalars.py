@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array, i1, numpy_dtype
+from .narrow import narrow_width, with_sign
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 INT64 = np.dtype(np.int64)
@@ -32,8 +33,10 @@ Binary = Callable[[Any, Any], Array]
 
 @lru_cache(maxsize=1024)
 def dtype_of(type_: Attribute) -> np.dtype[Any] | None:
-    """The dtype of a scalar type; None where there is none."""
-    return INT64 if isinstance(type_, IndexType) else numpy_dtype(type_)
+    """The dtype that holds a scalar of a type; None where there is none."""
+    if isinstance(type_, IndexType):
+        return INT64
+    return numpy_dtype(type_) if narrow_width(type_) is None else np.dtype(np.int8)
 
 
 def element_dtype(op: Operation, type_: Attribute) -> np.dtype[Any]:
@@ -52,10 +55,15 @@ def constant(op: Operation) -> Array:
     dtype = element_dtype(op, type_)
     if isinstance(type_, VectorType):
         assert isinstance(value, DenseIntOrFPElementsAttr)
-        numbers = np.array(list(value.get_values())).astype(dtype)
+        numbers = _in_register(np.array(list(value.get_values())).astype(dtype), cast(Attribute, type_))
         return np.broadcast_to(numbers, type_.get_shape()).reshape(*type_.get_shape(), 1, 1)
     number = value.value.data
-    return np.full((1, 1), bool(number) if dtype.kind == "b" else number).astype(dtype)
+    return _in_register(np.full((1, 1), bool(number) if dtype.kind == "b" else number).astype(dtype), type_)
+
+
+def _in_register(values: Array, type_: Attribute) -> Array:
+    width = narrow_width(type_)
+    return values if width is None else with_sign(values, width)
 
 
 def unsigned(x: Array) -> Array:

@@ -184,6 +184,50 @@ def test_fma_rounds_once():
     assert got[0] == 2.0**-24
 
 
+@pytest.mark.parametrize("width", [2, 4])
+def test_narrow_integers(width: int):
+    """In memory they have zeros above, as numbers they wrap."""
+    type_, size, half = f"i{width}", 2**width, 2 ** (width - 1)
+    pairs = [(x, y) for x in range(size) for y in range(size)]
+    a, b = (np.array(values, np.int8) for values in zip(*pairs, strict=True))
+
+    def compute(op: str) -> list[int]:
+        count = len(a)
+        body = f"""
+        %x = memref.load %a[%t] : memref<{count}x{type_}>
+        %y = memref.load %b[%t] : memref<{count}x{type_}>
+        {op}
+        memref.store %r, %o[%t] : memref<{count}x{type_}>
+        """
+        out = np.zeros(count, np.int8)
+        parameters = ", ".join(f"%{name}: memref<{count}x{type_}>" for name in "abo")
+        run_device_function(kernel_text(body, parameters, threads=count), a, b, out)
+        return out.tolist()
+
+    def signed(value: int) -> int:
+        return value - size if value >= half else value
+
+    wanted = {
+        "addi": lambda x, y: x + y,
+        "muli": lambda x, y: x * y,
+        "maxui": max,
+        "maxsi": lambda x, y: max(signed(x), signed(y)),
+    }
+    for name, function in wanted.items():
+        assert compute(f"%r = arith.{name} %x, %y : {type_}") == [function(x, y) % size for x, y in pairs], name
+    for name, function in (("ult", lambda x, y: x < y), ("slt", lambda x, y: signed(x) < signed(y))):
+        got = compute(f"%g = arith.cmpi {name}, %x, %y : {type_}\n%r = arith.extui %g : i1 to {type_}")
+        assert got == [int(function(x, y)) for x, y in pairs]
+    assert compute(f"%r = math.ctlz %x : {type_}") == [(width - x.bit_length()) % size for x, _ in pairs]
+    shifted = f"%one = arith.constant 1 : {type_}\n%r = arith.SHIFT %x, %one : {type_}"
+    assert compute(shifted.replace("SHIFT", "shrui")) == [x >> 1 for x, _ in pairs]
+    assert compute(shifted.replace("SHIFT", "shrsi")) == [(signed(x) >> 1) % size for x, _ in pairs]
+    cast = f"%w = arith.EXT %x : {type_} to i32\n%three = arith.constant -3 : i32\n%s = arith.addi %w, %three : i32\n"
+    cast += f"%c = arith.constant 0 : i32\n%l = arith.maxsi %s, %c : i32\n%r = arith.trunci %l : i32 to {type_}"
+    assert compute(cast.replace("EXT", "extui")) == [max(x - 3, 0) for x, _ in pairs]
+    assert compute(cast.replace("EXT", "extsi")) == [max(signed(x) - 3, 0) for x, _ in pairs]
+
+
 # -- vectors --------------------------------------------------------------------------------------------------------
 
 

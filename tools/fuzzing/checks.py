@@ -18,6 +18,7 @@ from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
 from ...passes.timing import Timing
 from ...targets.cpu.build import build
+from ...targets.simt import executable as simt
 from .arrays import float_info
 from .programs import Program, wrong_elements
 from .sharded import sharded_results
@@ -78,6 +79,16 @@ def check_compiled(program: Program, fuse: bool, verify_each: bool = True) -> No
     compare(program, compiled_results(program.text, program.inputs, fuse, verify_each), want)
 
 
+def check_simt(program: Program) -> None:
+    """The kernels for GPUs, interpreted, agree with the reference, and do nothing that no GPU defines."""
+    ctx = make_context()
+    module = parse_module(program.text, "random.mlir", ctx)
+    executable = simt.build(ctx, module, Timing(), lambda stage: "", verify_each=True)
+    results = executable(*program.inputs)
+    got = results if isinstance(results, tuple) else (results,)
+    compare(program, got, reference_results(program.text, program.inputs))
+
+
 def _flushed(arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The arrays with zeros for denormal numbers."""
     kept = (np.abs(a) >= float_info(a.dtype).tiny if is_float_dtype(a.dtype) else None for a in arrays)
@@ -129,6 +140,7 @@ CHECKS: Mapping[str, Callable[[Program], None]] = {
     "fuse": lambda program: check_compiled(program, True),
     "none": lambda program: check_compiled(program, False),
     "sharded": check_sharded,
+    "simt": check_simt,
     "text": check_text,
     "xla": check_xla,
 }
