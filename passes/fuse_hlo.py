@@ -17,6 +17,7 @@ from ..hlo_dialect.diagnostics import engine_of
 from ..hlo_dialect.fusion import FusionKind, FusionOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.types import i64
+from .fusion_epilogues import fuse_epilogues
 from .fusion_graph import is_splat_constant
 from .fusion_plan import Step, plan_block
 
@@ -33,13 +34,15 @@ class FuseHloPass(HloPass):
     Assumes: the level after simplify-hlo: no tuples, no complex numbers, functions of one block.
     Leaves: every computing operation in a fusion; outside them constants, reshapes, control flow and calls.
 
-    strategy=none makes each operation a fusion of its own.
+    strategy=none makes each operation a fusion of its own. With epilogues=true, for targets whose matrix products write
+    their results element by element, what is computed elementwise from a product is part of its fusion.
     """
 
     name = "fuse-hlo"
     illegal = ("hlo.optimization_barrier",)
 
     strategy: Literal["default", "none"] = "default"
+    epilogues: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -53,9 +56,12 @@ class FuseHloPass(HloPass):
                 plan = plan_block(block, self.strategy)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
-                for remark in plan.remarks:
-                    engine.emit(remark)
                 pending[:0] = Rewriter(block, plan.steps).run()
+                epilogues = self.epilogues and self.strategy == "default"
+                joined = {remark.location: remark for remark in fuse_epilogues(block)} if epilogues else {}
+                for remark in plan.remarks:
+                    stands = not remark.message.startswith("not fused hlo.dot_general")
+                    engine.emit(remark if stands else joined.get(remark.location, remark))
 
 
 def sink_constants(block: Block) -> None:

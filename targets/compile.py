@@ -65,8 +65,9 @@ def text_at(source: Source, target: Target, stage: str) -> str:
     from ..hlo_dialect.printing import print_module
 
     emitters = {name: emit for name, emit in target.emitters.items() if name not in BINARY}
-    stages = {"hlo": (), "fused": (*FRONT, *FUSE)}
-    stages |= {name: (*FRONT, *FUSE, *target.passes_between(None, name)) for name in target.lowering}
+    fused = (*FRONT, *map(target.tune, FUSE))
+    stages = {"hlo": (), "fused": fused}
+    stages |= {name: (*fused, *target.passes_between(None, name)) for name in target.lowering}
     stages |= dict.fromkeys(emitters, stages[target.last_stage])
     if stage not in stages:
         raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")

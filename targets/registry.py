@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..lowering.gpu_chips import DEFAULT_CHIP, get_chip, ptx_version
 from ..passes.pipelines import (
+    FUSE,
     LOWER_GPU_LOOPS,
     LOWER_LINALG,
     LOWER_LLVM,
@@ -205,7 +206,9 @@ def _device_llvm_text(module: ModuleOp) -> str:
 
 
 def _gpu_tuned(chip: str, spec: str) -> str:
-    """Kernels are mapped to the chip's blocks and threads."""
+    """Kernels are mapped to the chip's blocks and threads, matrix products with what follows them elementwise."""
+    if spec in FUSE:
+        return f"{spec}{{epilogues=true}}"
     return spec if spec != "map-kernels-to-gpu" or chip == DEFAULT_CHIP else f"{spec}{{chip={chip}}}"
 
 
@@ -241,6 +244,7 @@ SIMT = Target(
     lowering={"linalg": LOWER_LINALG, "loops": LOWER_GPU_LOOPS},
     emitters={},
     build=_simt_executable,
+    tune=partial(_gpu_tuned, DEFAULT_CHIP),
 )
 
 TARGETS = {target.name: target for target in (CPU, nvptx(), SIMT)}

@@ -248,7 +248,7 @@ def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[str, ...], 
         if flag == "fuse":
             if stage is not None:
                 raise UsageError("--fuse stands before --lower: there is nothing left to fuse after it")
-            specs += [*FRONT, *FUSE]
+            specs += [*FRONT, *map(target.tune, FUSE)]
         elif flag == "lower":
             wanted = value or target.last_stage
             if wanted not in target.lowering:

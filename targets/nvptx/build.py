@@ -64,7 +64,7 @@ def build_image(
     inputs, outputs = entry_types(module)
     checks, count = checks_of(module), result_count(module, len(outputs))
     outline, *linalg = target.passes_between(None, "linalg")
-    run(*(pipelines.FUSE if fuse else pipelines.FUSE_NONE), outline)
+    run(*map(target.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE), outline)
     kernels = describe_kernels(module)
     run(*linalg, *target.passes_between("linalg", "loops"))
     host_calls, arena = host_calls_of(module), arena_bytes(module)

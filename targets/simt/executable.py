@@ -119,7 +119,7 @@ def build(
     inputs, outputs = entry_types(module)
     checks, count = checks_of(module), result_count(module, len(outputs))
     outline, *linalg = SIMT.passes_between(None, "linalg")
-    run(*(pipelines.FUSE if fuse else pipelines.FUSE_NONE), outline)
+    run(*map(SIMT.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE), outline)
     kernels = describe_kernels(module)
     run(*linalg, *SIMT.passes_between("linalg", "loops"))
     with timing.stage("prepare"):

@@ -15,6 +15,7 @@ from xhlo.hlo_dialect.reference import evaluate
 from xhlo.passes import pipelines
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
+from xhlo.targets.registry import SIMT
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.kernel import run_kernel
 
@@ -25,7 +26,8 @@ def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any
     module = parse_module(text, "test.mlir", ctx)
     run_passes(ctx, module, pipelines.FRONT, verify=True)
     types = entry_types(module)
-    run_passes(ctx, module, pipelines.FUSE if fuse else pipelines.FUSE_NONE, verify=True)
+    fusing = tuple(map(SIMT.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE))
+    run_passes(ctx, module, fusing, verify=True)
     specs = (*pipelines.LOWER_LINALG, "bufferize")
     run_passes(ctx, module, (*specs, f"map-kernels-to-gpu{{chip={chip}}}", "plan-buffers"), verify=True)
     return module, types

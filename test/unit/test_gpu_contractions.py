@@ -270,3 +270,34 @@ def test_large_products_get_large_tiles() -> None:
     )
     assert choose(REGISTER_TILES, (1, 4096, 4096, 4096), chip).units == 256
     assert choose(TENSOR_TILES, (1, 64, 64, 65536), chip).splits > 1
+
+
+def epilogue_program(m: int, n: int, k: int, element: str, batch: tuple[int, ...] = ()) -> str:
+    """tanh(a b + bias) * scale + residual, the residual a result as well."""
+    a, b, c = (tensor((*batch, *shape), element) for shape in ((m, k), (k, n), (m, n)))
+    bias, rank = tensor((n,), element), len(batch)
+    batching = f"batching_dims = {list(range(rank))} x {list(range(rank))}, " if batch else ""
+    return f"""
+    func.func @main(%a: {a}, %b: {b}, %bias: {bias}, %r: {c}) -> ({c}, {c}) {{
+      %0 = stablehlo.dot_general %a, %b, {batching}contracting_dims = [{rank + 1}] x [{rank}] : ({a}, {b}) -> {c}
+      %1 = stablehlo.broadcast_in_dim %bias, dims = [{rank + 1}] : ({bias}) -> {c}
+      %2 = stablehlo.add %0, %1 : {c}
+      %3 = stablehlo.tanh %2 : {c}
+      %4 = stablehlo.add %3, %r : {c}
+      return %3, %4 : {c}, {c}
+    }}"""
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+@pytest.mark.parametrize(
+    ("m", "n", "k", "batch"), [(33, 37, 65, ()), (64, 48, 32, ()), (17, 31, 3001, ()), (16, 24, 40, (2, 3))]
+)
+def test_epilogues(m: int, n: int, k: int, batch: tuple[int, ...], element: str) -> None:
+    text = epilogue_program(m, n, k, element, batch)
+    shapes = ((*batch, m, k), (*batch, k, n), (n,), (*batch, m, n))
+    check_on_simt(
+        text,
+        [array(shape, element, seed) for seed, shape in enumerate(shapes)],
+        rtol=0.02 if element == "bf16" else None,
+    )
+    assert len(device_functions(text)) == (2 if k > 3000 else 1), "the epilogue has no launch of its own"

@@ -1,0 +1,54 @@
+// Elementwise work on a product is part of the dot's fusion where the target says so.
+// RUN: hlo-opt %s --fuse-hlo=epilogues=true --fuse-remarks -o %t.mlir 2> %t.remarks
+// RUN: filecheck %s < %t.mlir
+// RUN: filecheck %s --check-prefix=REMARK < %t.remarks
+// RUN: hlo-opt %s --fuse-hlo | filecheck %s --check-prefix=APART
+// RUN: hlo-opt %s --fuse-hlo="strategy=none epilogues=true" | filecheck %s --check-prefix=APART
+
+// REMARK: remark: fused hlo.dot_general with hlo.add, its epilogue: saves 41.0 KB
+
+// CHECK-LABEL: func.func @bias
+// CHECK:         %[[R:.*]] = hlo.fusion dot (%[[X:.*]] = %x : {{.*}}, %[[W:.*]] = %w : {{.*}}, %[[B:.*]] = %b : {{.*}}) -> tensor<64x80xf32> {
+// CHECK-NEXT:      %[[D:.*]] = hlo.dot_general %[[X]], %[[W]]
+// CHECK-NEXT:      %[[BIAS:.*]] = hlo.broadcast_in_dim %[[B]]
+// CHECK-NEXT:      %[[SUM:.*]] = hlo.add %[[D]], %[[BIAS]]
+// CHECK-NEXT:      %[[T:.*]] = hlo.tanh %[[SUM]]
+// CHECK-NEXT:      hlo.return %[[T]]
+// CHECK:         return %[[R]]
+
+// APART-LABEL: func.func @bias
+// APART:         hlo.fusion dot
+// APART:         hlo.fusion loop
+func.func @bias(%x: tensor<64x96xf32>, %w: tensor<96x80xf32>, %b: tensor<80xf32>) -> tensor<64x80xf32> {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x96xf32>, tensor<96x80xf32>) -> tensor<64x80xf32>
+  %1 = hlo.broadcast_in_dim %b, dims = [1] : (tensor<80xf32>) -> tensor<64x80xf32>
+  %2 = hlo.add %0, %1 : tensor<64x80xf32>
+  %3 = hlo.tanh %2 : tensor<64x80xf32>
+  func.return %3 : tensor<64x80xf32>
+}
+
+// An element that is read at another index is not at hand when it is written.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK:         hlo.fusion dot
+// CHECK:         hlo.fusion loop
+// CHECK:           hlo.transpose
+func.func @transposed(%x: tensor<64x96xf32>, %w: tensor<96x64xf32>) -> tensor<64x64xf32> {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x96xf32>, tensor<96x64xf32>) -> tensor<64x64xf32>
+  %1 = hlo.negate %0 : tensor<64x64xf32>
+  %2 = hlo.transpose %1, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = hlo.add %1, %2 : tensor<64x64xf32>
+  func.return %3 : tensor<64x64xf32>
+}
+
+// A product that is needed elsewhere too goes to memory.
+
+// CHECK-LABEL: func.func @twice
+// CHECK:         %[[D:.*]] = hlo.fusion dot
+// CHECK:         %[[T:.*]] = hlo.fusion loop
+// CHECK:         return %[[D]], %[[T]]
+func.func @twice(%x: tensor<64x96xf32>, %w: tensor<96x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x96xf32>, tensor<96x64xf32>) -> tensor<64x64xf32>
+  %1 = hlo.tanh %0 : tensor<64x64xf32>
+  func.return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
