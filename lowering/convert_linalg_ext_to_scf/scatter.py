@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, cast
@@ -27,7 +27,7 @@ def _integers(attribute: object) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class _Scatter:
+class ScatterLoops:
     """One scatter: its geometry, and the order of its loops."""
 
     op: ScatterOp
@@ -93,7 +93,7 @@ class _Scatter:
             return
         if depth == len(self.order):
             assert starts is not None
-            self._update(at, starts)
+            self.update(at, starts)
             return
         dim = self.order[depth]
 
@@ -107,6 +107,15 @@ class _Scatter:
 
     def _with_starts(self, at: dict[int, Index], then: Callable[[list[SSAValue]], None]) -> None:
         """Read the index vector; go on where its whole window is inside."""
+        starts = self.starts(at)
+        inside = self.is_inside(starts)
+        if inside is None:
+            then(starts)
+        else:
+            self.builder.when(inside, lambda: then(starts))
+
+    def starts(self, at: Mapping[int, Index]) -> list[SSAValue]:
+        """The index vector of the update at these indices, of which those of the batch count."""
         builder = self.builder
         indices, unsigned = self.op.inputs[0], bool(cast(Any, self.op.is_unsigned).value.data)
         where = [at[dim] for dim in self.batch]
@@ -116,6 +125,11 @@ class _Scatter:
             if self.dims.vector_dim < len(shape_of(indices)):
                 place.insert(self.dims.vector_dim, component)
             starts.append(arithmetic.to_index(builder, builder.load(indices, place), unsigned))
+        return starts
+
+    def is_inside(self, starts: Sequence[SSAValue]) -> SSAValue | None:
+        """Whether the whole window that begins there is inside of the output; None: it is."""
+        builder = self.builder
         conditions: list[SSAValue] = []
         for size, place in zip(self.shape, self.places, strict=True):
             if place.component is not None:
@@ -124,28 +138,41 @@ class _Scatter:
                 limit = builder.index(size - window + 1)
                 conditions.append(arithmetic.compare(builder, "ult", starts[place.component], limit))
         if not conditions:
-            then(starts)
-            return
-        inside = reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
-        builder.when(inside, lambda: then(starts))
+            return None
+        return reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
 
-    def _update(self, at: dict[int, Index], starts: list[SSAValue]) -> None:
-        builder = self.builder
-        where: list[Index] = []
+    def where(self, at: Mapping[int, Index], starts: Sequence[SSAValue]) -> list[Index]:
+        """The place in the outputs of an update."""
+        found: list[Index] = []
         for place in self.places:
             index: Index = 0
             for source in (place.batch, place.offset):
                 if source is not None:
-                    index = builder.add(index, at[source])
+                    index = self.builder.add(index, at[source])
             if place.component is not None:
-                index = builder.add(index, starts[place.component])
-            where.append(index)
+                index = self.builder.add(index, starts[place.component])
+            found.append(index)
+        return found
+
+    def combine(self, present: Sequence[SSAValue], at: Mapping[int, Index]) -> list[SSAValue]:
+        """What becomes of the present values with the updates at these indices."""
         element = [at[dim] for dim in range(len(self.updates))]
-        present = [builder.load(output, where) for output in self.op.outputs]
-        updates = [builder.load(update, element) for update in self.op.inputs[1:]]
-        fresh = builder.inline(self.op.regions[0].block, [*present, *updates])
-        for value, output in zip(fresh, self.op.outputs, strict=True):
-            builder.store(value, output, where)
+        updates = [self.builder.load(update, element) for update in self.op.inputs[1:]]
+        return self.builder.inline(self.op.regions[0].block, [*present, *updates])
+
+    def update(self, at: Mapping[int, Index], starts: Sequence[SSAValue]) -> None:
+        """Combine one update into its place."""
+        where = self.where(at, starts)
+        present = [self.builder.load(output, where) for output in self.op.outputs]
+        for value, output in zip(self.combine(present, at), self.op.outputs, strict=True):
+            self.builder.store(value, output, where)
+
+
+def scatter_loops(op: ScatterOp, builder: LoopBuilder) -> ScatterLoops:
+    window, inserted, batching = _integers(op.window), _integers(op.inserted), _integers(op.batching)
+    along, index_map = _integers(op.index_batching), _integers(op.index_map)
+    dims = IndexDimensions(window, inserted, batching, along, index_map, cast(Any, op.vector_dim).value.data)
+    return ScatterLoops(op, builder, dims)
 
 
 def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
@@ -154,17 +181,14 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
 
     Tasks are cut from a dimension whose iterations update different places; without one, one thread does all.
     """
-    window, inserted, batching = _integers(op.window), _integers(op.inserted), _integers(op.batching)
-    along, index_map = _integers(op.index_batching), _integers(op.index_map)
-    dims = IndexDimensions(window, inserted, batching, along, index_map, cast(Any, op.vector_dim).value.data)
-    scatter = _Scatter(op, builder, dims)
+    scatter = scatter_loops(op, builder)
     updates = scatter.updates
     if 0 in updates or 0 in scatter.shape:
         return
     whole: dict[int, tuple[Index, Index]] = {dim: (0, size) for dim, size in enumerate(updates)}
     work = math.prod(updates) * (4 * len(op.outputs) + region_cost(op.regions[0].block))
     cut = scatter.cut
-    least = ROW if cut in dims.window else 1
+    least = ROW if cut in scatter.dims.window else 1
     tasks = 1 if cut is None else task_count(work, work, -(-updates[cut] // least))
     if cut is None or tasks == 1:
         scatter.visit(whole)

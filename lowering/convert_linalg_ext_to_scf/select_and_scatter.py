@@ -24,7 +24,7 @@ _PREDICATES = {"eq": 0, "slt": 2, "sge": 5}
 
 
 @dataclass(frozen=True)
-class _Selection:
+class Selection:
     """One select_and_scatter: its buffers, regions and geometry."""
 
     builder: LoopBuilder
@@ -91,7 +91,7 @@ class _Selection:
         builder = self.builder
         origin = [0] * len(self.sizes)
         state = [builder.scalar(IntegerAttr(0, i1)), builder.load(self.operand, origin), *map(builder.index, origin)]
-        found, _, *place = self._best(window, [], state)
+        found, _, *place = self.best(window, [], state)
 
         def scatter() -> None:
             builder.store(self.combine(place, builder.load(self.source, window)), self.target, place)
@@ -101,7 +101,7 @@ class _Selection:
         else:
             builder.when(found, scatter)
 
-    def _best(self, window: Sequence[Index], place: list[Index], state: list[SSAValue]) -> list[SSAValue]:
+    def best(self, window: Sequence[Index], place: list[Index], state: list[SSAValue]) -> list[SSAValue]:
         """(found, value, place..) of what is selected of `state` and the window's elements at `place` and on."""
         builder, dim = self.builder, len(place)
         if dim == len(self.sizes):
@@ -112,7 +112,7 @@ class _Selection:
             here = builder.add(first, offset) if self.sizes[dim] > 1 else first
 
             def inner() -> list[SSAValue]:
-                return self._best(window, [*place, here], carried)
+                return self.best(window, [*place, here], carried)
 
             if self.is_inside(dim):
                 return inner()
@@ -176,13 +176,8 @@ def _integers(attribute: object) -> tuple[int, ...]:
     return cast(Any, attribute).get_values()
 
 
-def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
-    """
-    `linalg_ext.select_and_scatter` becomes loops over the windows, in each a loop over its elements.
-
-    Windows that share elements are visited in order by one task; tasks are cut from a dimension where they share none.
-    """
-    selection = _Selection(
+def selection_of(op: SelectAndScatterOp, builder: LoopBuilder) -> Selection:
+    return Selection(
         builder,
         op.inputs[0],
         op.inputs[1],
@@ -193,6 +188,15 @@ def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
         _integers(op.strides),
         _integers(op.low),
     )
+
+
+def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
+    """
+    `linalg_ext.select_and_scatter` becomes loops over the windows, in each a loop over its elements.
+
+    Windows that share elements are visited in order by one task; tasks are cut from a dimension where they share none.
+    """
+    selection = selection_of(op, builder)
     counts, shape = selection.counts, selection.shape
     if 0 in counts or 0 in shape:
         return

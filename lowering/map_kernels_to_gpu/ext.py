@@ -9,16 +9,21 @@ from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from ...dialects.linalg_ext import DestinationOp
+from ...dialects.linalg_ext_indexing import ScatterOp
 from ...dialects.linalg_ext_sort import SortByKeyOp, SortOp
-from ...dialects.linalg_ext_window import ScanOp
+from ...dialects.linalg_ext_window import ScanOp, SelectAndScatterOp
 from ..convert_linalg_ext_to_scf.conversion import convert_operation
 from ..convert_linalg_to_scf.loop_builder import LoopBuilder
 from .launch import KernelMapper, Phase
 from .scan import map_scan
+from .scatter import map_scatter
+from .select_and_scatter import map_select_and_scatter
 from .sort import map_sort
 
 EXT_MAPPINGS: Mapping[type[Operation], Callable[[KernelMapper, Any], None]] = {
     ScanOp: map_scan,
+    ScatterOp: map_scatter,
+    SelectAndScatterOp: map_select_and_scatter,
     SortOp: map_sort,
     SortByKeyOp: map_sort,
 }

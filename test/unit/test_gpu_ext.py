@@ -160,3 +160,136 @@ def test_scan_of_another_function(length: int) -> None:
     x = np.random.default_rng(2).standard_normal(length)
     (got,) = run_on_simt(scan_program((length,), 0, False, "f64", body, "-1.0e300"), [x])
     np.testing.assert_allclose(got, np.logaddexp.accumulate(x), rtol=1e-12)
+
+
+# Scatters.
+
+
+def scatter_program(
+    operand: str, indices: str, updates: str, numbers: str, type_: str = "f32", body: str = "add", unique: bool = False
+) -> str:
+    e = f"tensor<{type_}>"
+    return f"""
+    func.func @main(%x: tensor<{operand}>, %i: tensor<{indices}>, %u: tensor<{updates}>) -> tensor<{operand}> {{
+      %r = "stablehlo.scatter"(%x, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<{numbers}>,
+          unique_indices = {str(unique).lower()}}}> ({{
+      ^bb0(%a: {e}, %b: {e}):
+        %m = stablehlo.{body} %a, %b : {e}
+        stablehlo.return %m : {e}
+      }}) : (tensor<{operand}>, tensor<{indices}>, tensor<{updates}>) -> tensor<{operand}>
+      return %r : tensor<{operand}>
+    }}"""
+
+
+ROWS = "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
+SCATTERS = {
+    "rows": ("50x33xf32", "70x1xi32", "70x33xf32", ROWS),
+    "few_rows": ("3x257xf32", "31x1xi32", "31x257xf32", ROWS),
+    "elements": (
+        "9x11xf32",
+        "300x2xi64",
+        "300xf32",
+        "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1",
+    ),
+    "bins": (
+        "7xf32",
+        "2500x1xi32",
+        "2500xf32",
+        "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+    ),
+    "overlapping_windows": (
+        "40x8xf32",
+        "60x1xi32",
+        "60x5x8xf32",
+        "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+    ),
+    "one_window": (
+        "40x8xf32",
+        "2xi32",
+        "5x3xf32",
+        "update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 0",
+    ),
+    "batches": (
+        "4x20x6xf32",
+        "4x9x1xi32",
+        "4x9x6xf32",
+        "update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], "
+        "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2",
+    ),
+    "one_in_a_batch": (
+        "40x20x6xf32",
+        "40x1xi32",
+        "40x6xf32",
+        "update_window_dims = [1], inserted_window_dims = [1], input_batching_dims = [0], "
+        "scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1",
+    ),
+    "nothing": ("5x4xf32", "0x1xi32", "0x4xf32", ROWS),
+}
+
+
+def indices_of(spelled: str, limit: int) -> np.ndarray:
+    *dims, type_ = spelled.split("x")
+    values = np.random.default_rng(5).integers(-2, limit, tuple(map(int, dims)))
+    return values.astype(np.int64 if type_ == "i64" else np.int32)
+
+
+def values_of(spelled: str, seed: int = 0) -> np.ndarray:
+    *dims, type_ = spelled.split("x")
+    return array(tuple(map(int, dims)), type_, seed)
+
+
+@pytest.mark.parametrize("body", ["add", "subtract"])
+@pytest.mark.parametrize("name", SCATTERS)
+def test_scatters(name: str, body: str) -> None:
+    """Updates of one place in their order: the bits of a serial loop."""
+    operand, indices, updates, numbers = SCATTERS[name]
+    limit = max(int(n) for n in operand.split("x")[:-1]) + 2
+    if name in ("bins", "elements", "few_rows"):
+        limit = min(limit, 9)
+    inputs = [values_of(operand), indices_of(indices, limit), values_of(updates, 1)]
+    check_on_simt(scatter_program(operand, indices, updates, numbers, body=body), inputs, rtol=0.0)
+
+
+def test_unique_scatter() -> None:
+    x, u = array((64, 40), "bf16"), array((64, 40), "bf16", 1)
+    order = np.random.default_rng(0).permutation(64).astype(np.int32).reshape(64, 1)
+    text = scatter_program("64x40xbf16", "64x1xi32", "64x40xbf16", ROWS, "bf16", "maximum", unique=True)
+    check_on_simt(text, [x, order, u])
+
+
+WINDOWS = [
+    ((8, 12), (2, 3), (2, 3), (0, 0)),
+    ((8, 12), (3, 3), (2, 2), (1, 1)),
+    ((7, 9), (3, 2), (1, 1), (1, 0)),
+    ((9, 11), (2, 2), (3, 3), (0, 0)),
+    ((33,), (5,), (2,), (2,)),
+    ((2, 9, 9, 3), (1, 3, 3, 1), (1, 2, 2, 1), (0, 1, 1, 0)),
+]
+
+
+@pytest.mark.parametrize(("shape", "window", "strides", "padding"), WINDOWS, ids=str)
+def test_select_and_scatter(
+    shape: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...]
+) -> None:
+    """The gradient of max pooling, windows apart and overlapping; few different values, so that there are ties."""
+    counts = tuple((n + 2 * p - w) // s + 1 for n, w, s, p in zip(shape, window, strides, padding, strict=True))
+    t, c, e = tensor(shape), tensor(counts), "tensor<f32>"
+    pads = ", ".join(f"[{p}, {p}]" for p in padding)
+    text = f"""
+    func.func @main(%x: {t}, %s: {c}) -> {t} {{
+      %i = stablehlo.constant dense<0.5> : {e}
+      %r = "stablehlo.select_and_scatter"(%x, %s, %i) <{{
+          window_dimensions = array<i64: {", ".join(map(str, window))}>,
+          window_strides = array<i64: {", ".join(map(str, strides))}>,
+          padding = dense<[{pads}]> : tensor<{len(shape)}x2xi64>}}> ({{
+      ^bb0(%a: {e}, %b: {e}):
+        %p = stablehlo.compare GE, %a, %b : ({e}, {e}) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      }}, {{
+      ^bb0(%a: {e}, %b: {e}):
+        %m = stablehlo.add %a, %b : {e}
+        stablehlo.return %m : {e}
+      }}) : ({t}, {c}, {e}) -> {t}
+      return %r : {t}
+    }}"""
+    check_on_simt(text, [np.round(array(shape) / 50), array(counts)])
