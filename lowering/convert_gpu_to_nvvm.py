@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, llvm, memref
+from xdsl.dialects import arith, func, llvm, math, memref
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    Float32Type,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -21,6 +22,7 @@ from xdsl.dialects.builtin import (
     VectorType,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ..dialects import nvvm
@@ -64,7 +66,8 @@ class ConvertGpuToNvvmPass(HloPass):
     Each workgroup buffer is a memref.global of the gpu.module; above 48 KB they are views of one global with the mark
     `nvvm.dynamic_shared`, whose size each launch says. Constants that the functions use are copied into the gpu.module.
     gpu.shuffle exchanges 32 bits at a time: wider values in parts, narrower ones extended. A function whose index
-    values all fit into 32 bits gets `xhlo.index_bitwidth = 32` (`index-bitwidth=64` forbids it).
+    values all fit into 32 bits gets `xhlo.index_bitwidth = 32` (`index-bitwidth=64` forbids it). Elementary functions
+    of f32 with `fastmath<afn>` become the chip's approximations.
     Assumes: convert-loops-to-cf; with structured loops left indices stay at 64 bits.
     Leaves: no gpu operation inside of gpu.modules; the host's gpu.launch_func stays, the runtime reads it.
     """
@@ -377,7 +380,31 @@ def _bitcast(value: SSAValue, type_: Attribute, to: _Rewriter) -> SSAValue:
     return to.create(llvm.BitcastOp if vectors else arith.BitcastOp, (value,), cast(Attribute, type_))
 
 
+_APPROXIMATIONS: Mapping[type[Operation], str] = {
+    math.CosOp: "cos.approx.f",
+    math.Exp2Op: "ex2.approx.f",
+    math.Log2Op: "lg2.approx.f",
+    math.RsqrtOp: "rsqrt.approx.f",
+    math.SinOp: "sin.approx.f",
+    math.SqrtOp: "sqrt.approx.f",
+    math.TanhOp: "tanh.approx.f32",
+}
+
+
+def _approximation(name: str) -> _Pattern:
+    """`math.sin %x fastmath<afn> : f32` is an instruction of the chip; others are left to convert-to-llvm."""
+
+    def convert(op: Operation, to: _Rewriter) -> None:
+        flags = op.properties.get("fastmath")
+        may = isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in flags.data
+        if may and isinstance(op.results[0].type, Float32Type):
+            to.replace(to.insert(llvm.CallIntrinsicOp(f"llvm.nvvm.{name}", list(op.operands), [op.results[0].type])))
+
+    return convert
+
+
 _PATTERNS: Mapping[type[Operation], _Pattern] = {
+    **{op: _approximation(name) for op, name in _APPROXIMATIONS.items()},
     GpuThreadIdOp: _special_register(nvvm.THREAD_IDS, True),
     GpuBlockIdOp: _special_register(nvvm.BLOCK_IDS, False),
     GpuBlockDimOp: _dimension(nvvm.BLOCK_DIMS, True),

@@ -1,0 +1,107 @@
+"""
+Elementary functions of f32 by a GPU's own approximations: `expand-math{mode=fast}`.
+
+An operation with `fastmath<afn>` is one instruction of the chip (see convert-gpu-to-nvvm), of which the PTX ISA tells
+the error: ex2, lg2, rsqrt and tanh are good to 22 bits or 11 (tanh), sin and cos to 2^-20.5 absolutely in [-pi, pi].
+Denormals are kept, special values are those of the exact functions but where a bound says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects import arith
+from xdsl.dialects import math as math_ops
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
+
+from ...dialects.scalar import Scalar
+
+APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+
+LOG2_E = 1 / math.log(2)
+# 2 pi in two parts; n times the first is exact for n below 2^11.
+TWO_PI = (6.28125, 0.0019353071795864769)
+
+
+def _instruction(x: Scalar, cls: type[Operation], *others: Scalar) -> Scalar:
+    op = cls.create(
+        operands=[x.value, *(other.value for other in others)],
+        result_types=[x.type],
+        properties={"fastmath": APPROXIMATE},
+    )
+    x.block.add_op(op)
+    return Scalar(x.block, op.results[0])
+
+
+def exp(x: Scalar) -> Scalar:
+    """2^(x log2 e). Relative error 2^-22 + |x| 2^-24."""
+    return _instruction(x * LOG2_E, math_ops.Exp2Op)
+
+
+def log(x: Scalar) -> Scalar:
+    """log2(x) ln 2. Absolute error 2^-22 next to 1, relative 2^-22 elsewhere."""
+    return _instruction(x, math_ops.Log2Op) * math.log(2)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """Relative error 2^-11."""
+    return _instruction(x, math_ops.TanhOp)
+
+
+def rsqrt(x: Scalar) -> Scalar:
+    """Relative error 2^-22."""
+    return _instruction(x, math_ops.RsqrtOp)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Relative error 2^-22."""
+    return _instruction(x, math_ops.SqrtOp)
+
+
+def _in_one_turn(x: Scalar) -> Scalar:
+    """x less a multiple of 2 pi, in [-pi, pi]; loses digits of what is beyond 2^12."""
+    n = (x * (1 / (2 * math.pi))).round_even()
+    return n.fma(-TWO_PI[1], n.fma(-TWO_PI[0], x))
+
+
+def sin(x: Scalar) -> Scalar:
+    """Absolute error 2^-20 for |x| < 2^12."""
+    return _instruction(_in_one_turn(x), math_ops.SinOp)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Absolute error 2^-20 for |x| < 2^12."""
+    return _instruction(_in_one_turn(x), math_ops.CosOp)
+
+
+def tan(x: Scalar) -> Scalar:
+    """The quotient of both."""
+    reduced = _in_one_turn(x)
+    return _instruction(_instruction(reduced, math_ops.SinOp), arith.DivfOp, _instruction(reduced, math_ops.CosOp))
+
+
+def divide(x: Scalar, y: Scalar) -> Scalar:
+    """Relative error 2 ulp; 0 where y is beyond 2^126."""
+    return _instruction(x, arith.DivfOp, y)
+
+
+def power(x: Scalar, y: Scalar) -> Scalar:
+    """2^(y log2 |x|), with the signs and special cases of IEEE 754 pow. Relative error |y log2 x| 2^-22."""
+    size = x.abs()
+    result = _instruction(y * _instruction(size, math_ops.Log2Op), math_ops.Exp2Op)
+    whole = y.trunc().compare("eq", y)
+    half = y * 0.5
+    odd = whole & half.trunc().compare("ne", half)
+    result = (x.bits().compare("lt", 0) & odd).select(-result, result)
+    finite_negative = x.compare("lt", 0.0) & size.compare("lt", math.inf)
+    result = (finite_negative & (whole ^ 1)).select(math.nan, result)
+    unit = x.compare("eq", 1.0) | y.compare("eq", 0.0)
+    unit = unit | (size.compare("eq", 1.0) & y.abs().compare("eq", math.inf))
+    return unit.select(1.0, result)
+
+
+def cbrt(x: Scalar) -> Scalar:
+    """2^(log2 |x| / 3). Relative error 2^-18."""
+    root = _instruction(_instruction(x.abs(), math_ops.Log2Op) * (1 / 3), math_ops.Exp2Op)
+    return root.copysign(x)

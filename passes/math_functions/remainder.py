@@ -1,0 +1,71 @@
+"""The remainder of a division of floats, exact as C's fmod: LLVM's own for GPUs rounds the quotient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects import math as math_ops
+from xdsl.dialects.builtin import IntegerType
+
+from ...dialects.scalar import Scalar, is_double
+from .control_flow import repeat_while
+
+_I64 = IntegerType(64)
+
+
+def _parts(x: Scalar, mantissa_bits: int) -> tuple[Scalar, Scalar]:
+    """A positive finite x as m 2^(e - bias), both i64; e is 1 at least."""
+    bits = x.bits()
+    if not is_double(x):
+        bits = bits.cast(arith.ExtUIOp, _I64)
+    exponent, fraction = bits.shift_right_logical(mantissa_bits), bits & ((1 << mantissa_bits) - 1)
+    normal = exponent.compare("ne", 0)
+    return normal.select(fraction | (1 << mantissa_bits), fraction), normal.select(exponent, bits.constant(1))
+
+
+def fmod(x: Scalar, y: Scalar) -> Scalar:
+    """
+    x - y n with n = x / y rounded toward zero, exact. NaN for an infinite x and for y = 0; x for an infinite y.
+
+    The mantissa of x is reduced modulo that of y, then shifted by as many bits as fit into 64 and reduced again, until
+    the exponents agree: a few steps, since quotients are seldom large.
+    """
+    mantissa_bits = 52 if is_double(x) else 23
+    chunk = 63 - (mantissa_bits + 1)
+    size_x, size_y = x.abs(), y.abs()
+    usual = size_x.compare("lt", math.inf) & size_y.compare("lt", math.inf) & size_y.compare("gt", 0.0)
+    m_x, e_x = _parts(usual.select(size_x, 1.0), mantissa_bits)
+    m_y, e_y = _parts(usual.select(size_y, 1.0), mantissa_bits)
+    # Where |x| < |y| the remainder is x: then there is nothing to reduce.
+    less = size_x.compare("lt", size_y)
+    distance = less.select(e_x.constant(0), e_x - e_y)
+
+    def left(rest: Scalar, distance: Scalar, divisor: Scalar) -> Scalar:
+        return distance.compare("gt", 0)
+
+    def step(rest: Scalar, distance: Scalar, divisor: Scalar) -> Sequence[Scalar]:
+        bits = distance.apply(arith.MinSIOp, chunk)
+        return (rest << bits).apply(arith.RemUIOp, divisor), distance - bits
+
+    rest, _ = repeat_while([m_x.apply(arith.RemUIOp, m_y), distance], left, step, [m_y])
+    result = _joined(rest, e_y, x, mantissa_bits)
+    result = less.select(size_x, result).copysign(x)
+    keeps = size_x.compare("lt", math.inf) & size_y.compare("eq", math.inf)
+    return usual.select(result, keeps.select(x, math.nan))
+
+
+def _joined(mantissa: Scalar, exponent: Scalar, like: Scalar, mantissa_bits: int) -> Scalar:
+    """m 2^(e - bias) as a float; exact, since it is a multiple of the least bit of a float of that exponent."""
+    # The leading one goes to the mantissa's top, as far as the exponent stays positive.
+    zeros = mantissa.cast(math_ops.CountLeadingZerosOp, _I64) - (63 - mantissa_bits)
+    shift = zeros.apply(arith.MinSIOp, exponent - 1)
+    shift = mantissa.compare("eq", 0).select(shift.constant(0), shift)
+    shifted = mantissa << shift
+    normal = shifted.compare("ge", 1 << mantissa_bits)
+    upper = normal.select(exponent - shift, exponent.constant(0)) << mantissa_bits
+    bits = (shifted & ((1 << mantissa_bits) - 1)) | upper
+    if not is_double(like):
+        bits = bits.truncate(IntegerType(32))
+    return bits.bitcast(like.type)

@@ -1,0 +1,253 @@
+"""
+sin, cos, tan and atan2 of f64, where no C library computes them: on GPUs.
+
+Arguments below 2^20 are reduced by multiples of pi/2 in three parts (Cody and Waite); larger ones, rare, by the bits of
+2/pi that matter, in integers of 192 bits (Payne and Hanek, 1983). A reduced argument is the sum of two f64.
+The polynomials are those of fdlibm (Sun Microsystems, 1993), k_sin.c, k_cos.c and s_atan.c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects import math as math_ops
+from xdsl.dialects.builtin import IndexType, IntegerType, f64
+
+from ...dialects.buffers import memref_type
+from ...dialects.scalar import Scalar, polynomial
+from .control_flow import branch
+
+# pi/2 as the sum of three f64.
+HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
+MAGIC = 6755399441055744.0  # 1.5 * 2^52
+LARGE = 2.0**20
+
+TWO_OVER_PI = "xhlo_two_over_pi"
+# The bits of 2/pi after the point, the first at the top of the second word.
+TWO_OVER_PI_WORDS = (
+    0x0000000000000000, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561,
+    0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E, 0xE88235F52EBB4484, 0xE99C7026B45F7E41,
+    0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F, 0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7,
+    0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
+    0xF0CFBC209AF4361D,
+)  # fmt: skip
+
+# sin r = r + r^3 (S1 + r^2 ..), cos r = 1 - r^2/2 + r^4 (C1 + r^2 ..), for |r| <= pi/4.
+SIN = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+COS = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
+# atan t = t - t (t^2 A0 + t^4 A1 + ..) for |t| <= 7/16.
+ATAN = (
+    3.33333333333329318027e-01,
+    -1.99999999998764832476e-01,
+    1.42857142725034663711e-01,
+    -1.11111104054623557880e-01,
+    9.09088713343650656196e-02,
+    -7.69187620504482999495e-02,
+    6.66107313738753120669e-02,
+    -5.83357013379057348645e-02,
+    4.97687799461593236017e-02,
+    -3.65315727442169155270e-02,
+    1.62858201153657823623e-02,
+)
+ATAN_HALF = (4.63647609000806093515e-01, 2.26987774529616870924e-17)
+ATAN_ONE = (7.85398163397448278999e-01, 3.06161699786838301793e-17)
+
+_I64 = IntegerType(64)
+
+
+def _reduce(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """The quadrant n mod 4 (i64; its upper bits mean nothing), and r in two parts, with x = n pi/2 + r."""
+    n, high, low = branch(x.abs().compare("lt", LARGE), [x], _reduce_small, _reduce_large)
+    return n, high, low
+
+
+def _reduce_small(x: Scalar) -> Sequence[Scalar]:
+    """x - n HALF_PI[0] is exact: it has no bits below 2^-53 and is less than 1."""
+    shifted = x.fma(2 / math.pi, MAGIC)
+    n = shifted - MAGIC
+    rest = n.fma(-HALF_PI[0], x)
+    product = n * HALF_PI[1]
+    lost = n.fma(HALF_PI[1], -product)
+    high = rest - product
+    # What the difference lost, exactly (Knuth), with what the product lost and the third part.
+    back = rest - high
+    low = (rest - (high + back)) + (back - product) - lost
+    low = n.fma(-HALF_PI[2], low)
+    total = high + low
+    return shifted.bits(), total, (high - total) + low
+
+
+def _word(index: Scalar) -> Scalar:
+    """Word number `index` (an i64) of the bits of 2/pi."""
+    block = index.block
+    table = memref.GetGlobalOp(TWO_OVER_PI, memref_type((len(TWO_OVER_PI_WORDS),), _I64))
+    place = index.cast(arith.IndexCastOp, IndexType())
+    load = memref.LoadOp.get(table.memref, [place.value])
+    block.add_ops([table, load])
+    return Scalar(block, load.res)
+
+
+def _wide_product(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
+    """Low and high half of the product of two unsigned i64."""
+    op = arith.MulUIExtendedOp(a.value, b.value)
+    a.block.add_op(op)
+    return Scalar(a.block, op.low), Scalar(a.block, op.high)
+
+
+def _shifted_right(x: Scalar, by: Scalar) -> Scalar:
+    """Zeros come in from above; by 64 or more everything is shifted out."""
+    inside = by.compare("ult", 64)
+    shifted = x.apply(arith.ShRUIOp, inside.select(by, x.constant(0)))
+    return inside.select(shifted, x.constant(0))
+
+
+def _reduce_large(x: Scalar) -> Sequence[Scalar]:
+    """
+    x = m 2^e with an integer m of 53 bits. The bits of 2/pi before number e - 1 give multiples of 4; the 192 from
+    there on, times m, modulo 2^192, are the quadrant in the upper two bits and the fraction of it in the others.
+    """
+    bits = x.bits()
+    exponent = bits.shift_right_logical(52) & 0x7FF
+    mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
+    place = exponent + (64 - 1075 - 2)
+    first, shift = place.shift_right_logical(6), place & 63
+    words = [_word(first + number) for number in range(4)]
+    back = shift.constant(64) - shift
+    window = [(upper << shift) | _shifted_right(lower, back) for upper, lower in pairwise(words)]
+    low2, high2 = _wide_product(mantissa, window[2])
+    low1, high1 = _wide_product(mantissa, window[1])
+    middle = low1 + high2
+    carry = middle.compare("ult", low1).cast(arith.ExtUIOp, _I64)
+    top = mantissa * window[0] + high1 + carry
+    # The fraction as a signed number of 128 bits, in quarters of a turn: between -1/2 and 1/2.
+    upper = (top << 2) | middle.shift_right_logical(62)
+    lower = (middle << 2) | low2.shift_right_logical(62)
+    negative = upper.compare("lt", 0)
+    quadrant = top.shift_right_logical(62) + negative.cast(arith.ExtUIOp, _I64)
+    flip = negative.select(upper.constant(-1), 0)
+    upper, lower = upper ^ flip, lower ^ flip  # less by one bit of 2^-128: never seen
+    high, low = _fraction_times_half_pi(upper, lower)
+    high, low = negative.select(-high, high), negative.select(-low, low)
+    # The argument's own sign, and NaN of what is not finite.
+    minus = bits.compare("lt", 0)
+    quadrant = minus.select(-quadrant, quadrant)
+    high, low = minus.select(-high, high), minus.select(-low, low)
+    finite = x.abs().compare("lt", math.inf)
+    return quadrant, finite.select(high, math.nan), low
+
+
+def _fraction_times_half_pi(upper: Scalar, lower: Scalar) -> tuple[Scalar, Scalar]:
+    """(upper 2^64 + lower) 2^-128 pi/2, in two parts; the number is not 0: no f64 is that near a multiple of pi/2."""
+    zeros = upper.cast(math_ops.CountLeadingZerosOp, _I64)
+    empty = zeros.compare("ult", 64)
+    # A fraction below 2^-64 does not occur; the shift must stay below 64 all the same.
+    shift = empty.select(zeros, zeros.constant(0))
+    top = (upper << shift) | _shifted_right(lower, shift.constant(64) - shift)
+    head = top.shift_right_logical(11)
+    tail = ((top & 0x7FF) << 11) | _shifted_right(lower << shift, lower.constant(53))
+    scale = ((shift.constant(1023 - 53) - shift) << 52).bitcast(f64)
+    high = head.to_float(f64) * scale
+    low = tail.to_float(f64) * scale * 2.0**-22
+    product = high * HALF_PI[0]
+    lost = high.fma(HALF_PI[0], -product)
+    rest = low.fma(HALF_PI[0], high.fma(HALF_PI[1], lost))
+    total = product + rest
+    return total, (product - total) + rest
+
+
+def _sine(x: Scalar, low: Scalar) -> Scalar:
+    """sin(x + low) for |x| <= pi/4."""
+    z = x * x
+    v = z * x
+    r = polynomial(z, SIN[1:])
+    return x - ((z * (low * 0.5 - v * r) - low) - v * SIN[0])
+
+
+def _cosine(x: Scalar, low: Scalar) -> Scalar:
+    z = x * x
+    r = z * polynomial(z, COS)
+    half = z * 0.5
+    w = 1.0 - half
+    return w + (((1.0 - w) - half) + (z * r - x * low))
+
+
+def _quadrant(x: Scalar, offset: int) -> Scalar:
+    """sin(x + offset pi/2)."""
+    n, high, low = _reduce(x)
+    if offset:
+        n = n + offset
+    value = (n & 1).compare("eq", 0).select(_sine(high, low), _cosine(high, low))
+    return (n & 2).compare("eq", 0).select(value, -value)
+
+
+def sin(x: Scalar) -> Scalar:
+    """Error below 1 ulp."""
+    return x.abs().compare("lt", 2.0**-27).select(x, _quadrant(x, 0))
+
+
+def cos(x: Scalar) -> Scalar:
+    """Error below 1 ulp."""
+    return _quadrant(x, 1)
+
+
+def tan(x: Scalar) -> Scalar:
+    """The quotient of sine and cosine. Error below 2 ulp."""
+    n, high, low = _reduce(x)
+    sine, cosine = _sine(high, low), _cosine(high, low)
+    even = (n & 1).compare("eq", 0)
+    result = even.select(sine, -cosine) / even.select(cosine, sine)
+    return x.abs().compare("lt", 2.0**-27).select(x, result)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the point (x, y), in [-pi, pi]. Error below 2 ulp; signed zeros and infinities as in IEEE 754."""
+    size_y, size_x = y.abs(), x.abs()
+    steep = size_y.compare("gt", size_x)
+    smaller, larger = steep.select(size_x, size_y), steep.select(size_y, size_x)
+    # Both by a power of two, so that neither their sum overflows nor their quotient loses digits to denormals.
+    scale = larger.compare("gt", 2.0**1000).select(
+        x.constant(2.0**-100), larger.compare("lt", 2.0**-900).select(x.constant(2.0**120), 1.0)
+    )
+    both_zero, both_infinite = larger.compare("eq", 0.0), smaller.compare("eq", math.inf)
+    s = both_infinite.select(1.0, smaller * scale)
+    l = both_infinite.select(1.0, both_zero.select(1.0, larger * scale))
+    # atan(s / l) = atan c + atan((s - c l) / (l + c s)) with c = 0, 1/2 or 1.
+    near_zero, near_half = s.compare("lt", l * 0.4375), s.compare("lt", l * 0.6875)
+    numerator = near_zero.select(s, near_half.select(s.fma(2.0, -l), s - l))
+    denominator = near_zero.select(l, near_half.select(l.fma(2.0, s), l + s))
+    t = numerator / denominator
+    high, low = (
+        near_zero.select(x.constant(0.0), near_half.select(x.constant(half), one))
+        for half, one in zip(ATAN_HALF, ATAN_ONE, strict=True)
+    )
+    z = t * t
+    correction = t * (z * polynomial(z, ATAN))
+    # The angle is high + rest; for near_zero high is 0.
+    rest = (low - correction) + t
+    flipped_high = steep.select(HALF_PI[0] - high, high)
+    flipped_rest = steep.select(HALF_PI[1] - rest, rest)
+    lost = steep.select((HALF_PI[0] - flipped_high) - high, x.constant(0.0))
+    negative = x.bits().compare("lt", 0)
+    pi, pi_low = 2 * HALF_PI[0], 2 * HALF_PI[1]
+    far = pi - flipped_high
+    far_lost = (pi - far) - flipped_high
+    angle = negative.select(far + ((far_lost + pi_low) - (flipped_rest + lost)), flipped_high + (flipped_rest + lost))
+    unordered = y.compare("uno", x)
+    return unordered.select(math.nan, angle).copysign(y)
