@@ -12,7 +12,7 @@
 // HELP:      --cse
 // HELP:    Pipelines:
 // HELP:      --lower[=linalg|loops|nvvm|llvm]
-// HELP:      --target=NAME {{.*}} cpu, nvptx (default cpu)
+// HELP:      --target=NAME {{.*}} cpu, nvptx{{.*}} (default cpu)
 // HELP:      --chip=sm_NN[a] {{.*}} (default sm_90)
 // HELP:    Output:
 // HELP:      --emit=mlir|llvm|asm|obj|ptx|cubin
