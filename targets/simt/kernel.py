@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 
 from ...dialects.gpu_ops import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
@@ -21,7 +21,7 @@ from .lanes import Dims, Frame, Lanes
 from .memory import Memory, View, scalar
 from .memref_ops import MAKERS, layout_of
 from .races import Shadow
-from .scalars import INT64
+from .scalars import INT64, element_dtype
 
 LANES = 1 << 14
 """Threads that run at once, about: few enough for their values to stay in caches."""
@@ -75,22 +75,31 @@ READS = {"memref.load": 0, "vector.load": 0}
 WRITES = {"memref.store": 1, "vector.store": 1}
 
 
+def _uses(buffer: SSAValue) -> Iterator[Use]:
+    """Where a buffer, or a view of it, is used otherwise than to make a view."""
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            if use.operation.name in VIEWS:
+                pending += use.operation.results
+            else:
+                yield use
+
+
 def _accesses(parameter: SSAValue) -> Accesses:
     """Both, where a use is not known."""
     reads = writes = False
-    pending = [parameter]
-    while pending:
-        for use in pending.pop().uses:
-            name = use.operation.name
-            if name in VIEWS:
-                pending += use.operation.results
-            elif READS.get(name) == use.index:
-                reads = True
-            elif WRITES.get(name) == use.index:
-                writes = True
-            else:
-                reads = writes = True
+    for use in _uses(parameter):
+        name = use.operation.name
+        reads = reads or WRITES.get(name) != use.index
+        writes = writes or READS.get(name) != use.index
     return Accesses(reads, writes)
+
+
+def _unit(buffer: SSAValue) -> int:
+    """The bytes of the smallest elements that a buffer is accessed in."""
+    sizes = (element_dtype(use.operation, use.operation.operands[use.index].type).itemsize for use in _uses(buffer))
+    return min(sizes, default=1)
 
 
 class Kernel:
@@ -103,20 +112,20 @@ class Kernel:
         self._code = self._evaluator.code(function.body.block)
         self._parameters = function.body.block.args[: len(function.function_type.inputs)]
         self._accesses = [_accesses(parameter) for parameter in self._parameters]
+        self._shared = [(_unit(buffer), *layout_of(function, buffer.type)) for buffer in function.workgroup_buffers]
 
     def launch(self, op: Operation, grid: Dims, block: Dims, arguments: Sequence[Any]) -> None:
         """Run it on views and numbers. Raises SimtError, and DiagnosticError for a launch that does not fit it."""
         self._check(op, grid, block, arguments)
         blocks, threads = math.prod(grid), math.prod(block)
         arguments = self._with_shadows(arguments, single=blocks * threads == 1)
-        shared = [layout_of(self.function, buffer.type) for buffer in self.function.workgroup_buffers]
-        nbytes = sum(max(1, math.prod(shape)) * dtype.itemsize for shape, _, dtype in shared)
+        nbytes = sum(max(1, math.prod(shape)) * dtype.itemsize for _, shape, _, dtype in self._shared)
         at_once = max(1, min(LANES // threads, SHARED_BYTES // nbytes if nbytes else blocks))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
                 lanes = Lanes(self.name, grid, block, first, min(at_once, blocks - first))
                 frame = Frame(lanes)
-                buffers = [_shared(lanes, *layout) for layout in shared]
+                buffers = [_shared(lanes, *layout) for layout in self._shared]
                 self._code.run(frame, [*arguments, *buffers])
 
     def _check(self, op: Operation, grid: Dims, block: Dims, arguments: Sequence[Any]) -> None:
@@ -158,7 +167,7 @@ class Kernel:
         start, end = group[0][1], max(one[2] for one in group)
         unit = math.gcd(start, *(arguments[place].dtype.itemsize for _, _, _, place in group))
         reads = any(access.reads for access in accesses)
-        shadow = Shadow(start, end - start, unit, reads=reads, initialized=True)
+        shadow = Shadow(start, end - start, unit, reads=reads)
         for _, _, _, place in group:
             view: View = arguments[place]
             arguments[place] = View(view.memory, view.dtype, view.offset, view.shape, view.strides, shadow, view.base)
@@ -171,11 +180,11 @@ def _span(view: View) -> tuple[int, int]:
     return start * view.dtype.itemsize, (last + 1) * view.dtype.itemsize
 
 
-def _shared(lanes: Lanes, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> View:
-    """A workgroup buffer of each block that runs."""
+def _shared(lanes: Lanes, unit: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> View:
+    """A workgroup buffer of each block that runs; `unit`: bytes of the smallest elements that it is accessed in."""
     count = max(1, math.prod(shape))
     memory = Memory.fresh(count * dtype.itemsize, lanes.blocks)
-    shadow = Shadow(0, memory.data.size, dtype.itemsize, reads=True, initialized=False)
+    shadow = Shadow(0, memory.data.size, unit, shared=True)
     start = lanes.rows * count
     return View(memory, dtype, start, shape, strides, shadow, start)
 

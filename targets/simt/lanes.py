@@ -21,6 +21,10 @@ from ...hlo_dialect.types import Array
 WARP = 32
 """Threads of a warp."""
 
+THREAD_BITS = 32
+SEVERAL_THREADS = (1 << THREAD_BITS) - 1
+"""Above the numbers of all threads of a launch."""
+
 Dims = tuple[int, int, int]
 
 
@@ -45,14 +49,18 @@ class Lanes:
         """Of each block its place among those that run."""
         self.columns: Array = np.arange(self.threads, dtype=np.int64)[None, :]
         self.shape = (self.blocks, self.threads)
-        self.ids: Array = (self.rows + self.first) * self.threads + self.columns
-        """Of each thread its number in the launch."""
-        self.epoch: Array = np.zeros((self.blocks, 1), np.int32)
-        """How many barriers each block has passed."""
+        self.block_numbers: Array = (self.rows + self.first).astype(np.int32)
+        self.keys: Array = (self.rows + self.first) * self.threads + self.columns
+        """Of each thread its number in the launch, and above it how many barriers its block has passed."""
         self.copies: list[Any] = []
         """The asynchronous copies that threads have begun and not waited for."""
         self.copy_groups: Array = np.zeros(self.shape, np.int32)
         """How many groups of them each thread has made."""
+
+    def pass_barrier(self, blocks: Array | None = None) -> None:
+        """The threads of a block (of all, without `blocks`) have met."""
+        one = np.int64(1) << THREAD_BITS
+        self.keys = self.keys + (one if blocks is None else blocks * one)
 
     def thread_id(self, dimension: int) -> Array:
         return self.columns // math.prod(self.block[:dimension]) % self.block[dimension]

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...hlo_dialect.types import Array
-from .lanes import Frame
+from .lanes import SEVERAL_THREADS, Frame
 from .races import Access, Shadow
 
 POISON = 0xCB
@@ -182,13 +182,15 @@ def _spread(frame: Frame, places: Array, mask: Array | None, *values: Array) -> 
 def access_of(frame: Frame, op: Operation, shadow: Shadow, itemsize: int, places: Array, mask: Array | None) -> Access:
     """The cells of a shadow that threads access."""
     lanes = frame.lanes
-    cells, threads, epochs = _spread(frame, places, mask, lanes.ids, lanes.epoch)
+    blocks = () if shadow.shared else (lanes.block_numbers,)
+    found = _spread(frame, places, mask, lanes.keys, *blocks)
     ratio = itemsize // shadow.unit
-    cells = cells * ratio - shadow.start // shadow.unit
     if ratio > 1:
-        cells = (cells[:, None] + np.arange(ratio)).reshape(-1)
-        threads, epochs = np.repeat(threads, ratio), np.repeat(epochs, ratio)
-    return Access(frame, op, cells, threads, epochs)
+        found = tuple(np.repeat(array, ratio) for array in found)
+    cells = found[0] if ratio == 1 else found[0] * ratio + np.arange(found[0].size) % ratio
+    if shadow.start:
+        cells = cells - shadow.start // shadow.unit
+    return Access(frame, op, cells, found[1], None if shadow.shared else found[2])
 
 
 def check_aligned(frame: Frame, op: Operation, view: View, place: Array, nbytes: int) -> None:
@@ -225,7 +227,7 @@ def put(frame: Frame, op: Operation, view: View, places: Array, mask: Array | No
     if overwritten.any():
         lost = overwritten.reshape(-1, ratio).any(axis=1) & (held[at] != mine)
         if lost.any():
-            thread = int(access.threads[np.flatnonzero(lost)[0] * ratio])
+            thread = int(access.keys[np.flatnonzero(lost)[0] * ratio]) & SEVERAL_THREADS
             what = "writes what another thread writes at the same time, another value"
             frame.fail_at(op, what, frame.lanes.named(thread))
 

@@ -217,7 +217,7 @@ def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
         lanes = frame.lanes
         memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads)
         start = (lanes.rows * lanes.threads + lanes.columns) * count
-        shadow = Shadow(0, memory.data.size, dtype.itemsize, reads=True, initialized=False)
+        shadow = Shadow(0, memory.data.size, dtype.itemsize, shared=True)
         frame.env[op.memref] = View(memory, dtype, start, shape, strides, shadow, start)
 
     return step

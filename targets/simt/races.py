@@ -3,19 +3,25 @@ Who accessed each cell of memory last: finds data races, and reads of what was n
 
 Two accesses of one cell by different threads, one of them a write, are in order only if both threads are of one block
 and a barrier stands between them. Two writes of the same value are no race.
+
+What a cell keeps of an access is one number, its *key*: how many barriers the thread's block had passed, and below that
+the thread. Within a block keys grow with time, so that accesses since the last barrier are those with keys from the
+*base* of the running thread on, which is the key of thread 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from xdsl.ir import Operation
 
 from ...hlo_dialect.types import Array
-from .lanes import Frame
+from .lanes import SEVERAL_THREADS, Frame
 
 NOBODY = -1
+SEVERAL_BLOCKS = -2
 
 
 @dataclass(frozen=True)
@@ -25,55 +31,58 @@ class Access:
     frame: Frame
     op: Operation
     cells: Array
-    threads: Array
-    epochs: Array
-    """Of each thread: how many barriers its block has passed."""
+    keys: Array
+    blocks: Array | None
+    """Of each thread; None where cells are of one block only."""
+
+    @property
+    def bases(self) -> Array:
+        return self.keys & ~SEVERAL_THREADS
 
 
 class Shadow:
     """The last accesses to each cell of a piece of memory. A cell is of `unit` bytes; the first is at byte `start`."""
 
-    def __init__(self, start: int, nbytes: int, unit: int, *, reads: bool, initialized: bool):
+    def __init__(self, start: int, nbytes: int, unit: int, *, reads: bool = True, shared: bool = False):
+        """`reads`: whether anything reads the memory. `shared`: whether it is of one block, and empty at first."""
         count = nbytes // unit
         self.start = start
         self.unit = unit
         self.reads = reads
-        """Whether anything reads the memory: otherwise only writes need to be compared."""
-        self.initialized = initialized
-        """Whether the memory holds something at first."""
-        self.writer = np.full(count, NOBODY, np.int32)
-        self.write_epoch = np.zeros(count, np.int32)
-        if reads:
-            self.reader = np.full(count, NOBODY, np.int32)
-            self.read_epoch = np.zeros(count, np.int32)
-            self.many_threads = np.zeros(count, np.bool_)
-            """Whether several threads of the reader's block read the cell since the last barrier."""
-            self.many_blocks = np.zeros(count, np.bool_)
+        self.shared = shared
+        self.writer = np.full(count, NOBODY, np.int64)
+        """The key of the last write."""
+        self.reader = np.full(count if reads else 0, NOBODY, np.int64)
+        """The key of the last read; of thread SEVERAL_THREADS where several read since a barrier."""
+        blocks = 0 if shared else count
+        self.writer_block = np.full(blocks, NOBODY, np.int32)
+        self.reader_block = np.full(blocks if reads else 0, NOBODY, np.int32)
         self.copied: Array | None = None
         """Whether an asynchronous copy is writing the cell; None before the first."""
 
     def read(self, access: Access) -> None:
         """Note a read. Raises SimtError where it races with a write."""
         self._check_copies(access, "reads")
-        cells, me = access.cells, access.threads
+        cells, keys, bases = access.cells, access.keys, access.bases
         writer = self.writer[cells]
-        if not self.initialized and (writer == NOBODY).any():
+        if self.shared and writer.size and writer.min() == NOBODY:
             self._fail(access, writer == NOBODY, "reads memory that nothing was written to")
-        foreign = (writer != me) & (writer != NOBODY)
-        if foreign.any():
-            foreign &= self._unordered(access, writer, self.write_epoch[cells])
-            if foreign.any():
-                self._fail(access, foreign, "reads what another thread writes without a barrier in between", writer)
+        bad = (writer >= bases) & (writer != keys)
+        if access.blocks is not None:
+            block = self.writer_block[cells]
+            bad |= (block != NOBODY) & (block != access.blocks)
+        if bad.any():
+            self._fail(access, bad, "reads what another thread writes without a barrier in between", writer)
         before = self.reader[cells]
-        stale = (before == NOBODY) | (self.read_epoch[cells] != access.epochs)
-        size = access.frame.lanes.threads
-        other_block = (before != NOBODY) & (before // size != me // size)
-        self.reader[cells] = me
-        self.read_epoch[cells] = access.epochs
-        now = self.reader[cells]
-        self.many_threads[cells[stale]] = False
-        self.many_threads[cells[(~stale & (before != me)) | (now != me)]] = True
-        self.many_blocks[cells[other_block | (now // size != me // size)]] = True
+        self.reader[cells] = keys
+        several = (self.reader[cells] != keys) | ((before >= bases) & (before != keys))
+        if several.any():
+            self.reader[cells[several]] = bases[several] | SEVERAL_THREADS
+        if access.blocks is not None:
+            block = self.reader_block[cells]
+            self.reader_block[cells] = access.blocks
+            several = ((block != NOBODY) & (block != access.blocks)) | (self.reader_block[cells] != access.blocks)
+            self.reader_block[cells[several]] = SEVERAL_BLOCKS
 
     def write(self, access: Access, same: Array) -> Array:
         """
@@ -82,29 +91,29 @@ class Shadow:
         Returns where another thread of the same access wrote after it. Raises SimtError for a race with an earlier one.
         """
         self._check_copies(access, "writes")
-        cells, me = access.cells, access.threads
+        cells, keys, bases = access.cells, access.keys, access.bases
         writer = self.writer[cells]
-        foreign = (writer != me) & (writer != NOBODY)
-        if foreign.any():
-            foreign &= self._unordered(access, writer, self.write_epoch[cells]) & ~same
-            if foreign.any():
-                what = "writes what another thread writes, another value, without a barrier in between"
-                self._fail(access, foreign, what, writer)
+        bad = (writer >= bases) & (writer != keys)
+        if access.blocks is not None:
+            block = self.writer_block[cells]
+            bad |= (block != NOBODY) & (block != access.blocks)
+            self.writer_block[cells] = access.blocks
+        if (bad & ~same).any():
+            what = "writes what another thread writes, another value, without a barrier in between"
+            self._fail(access, bad & ~same, what, writer)
         if self.reads:
-            self._check_readers(access)
-        self.writer[cells] = me
-        self.write_epoch[cells] = access.epochs
-        return self.writer[cells] != me
+            self._check_readers(access, cells, keys, bases)
+        self.writer[cells] = keys
+        return self.writer[cells] != keys
 
-    def _check_readers(self, access: Access) -> None:
-        cells, me = access.cells, access.threads
+    def _check_readers(self, access: Access, cells: Array, keys: Array, bases: Array) -> None:
         reader = self.reader[cells]
-        many = self.many_threads[cells] | self.many_blocks[cells]
-        foreign = (reader != NOBODY) & ((reader != me) | many)
-        if foreign.any():
-            foreign &= self._unordered(access, reader, self.read_epoch[cells]) | self.many_blocks[cells]
-            if foreign.any():
-                self._fail(access, foreign, "writes what another thread reads without a barrier in between", reader)
+        bad = (reader >= bases) & (reader != keys)
+        if access.blocks is not None:
+            block = self.reader_block[cells]
+            bad |= (block != NOBODY) & (block != access.blocks)
+        if bad.any():
+            self._fail(access, bad, "writes what another thread reads without a barrier in between", reader)
 
     def start_copy(self, access: Access) -> None:
         """An asynchronous copy writes the cells from now on, until `end_copy`: nothing else may access them."""
@@ -122,17 +131,13 @@ class Shadow:
             if bad.any():
                 self._fail(access, bad, f"{what} what an asynchronous copy writes that is not waited for")
 
-    def _unordered(self, access: Access, other: Array, epochs: Array) -> Array:
-        """Whether nothing orders the accesses after those of the `other` threads."""
-        size = access.frame.lanes.threads
-        return (other // size != access.threads // size) | (epochs == access.epochs)
-
-    def _fail(self, access: Access, bad: Array, what: str, others: Array | None = None) -> None:
+    def _fail(self, access: Access, bad: Array, what: str, others: Array | None = None) -> NoReturn:
         at = int(np.flatnonzero(bad)[0])
         lanes = access.frame.lanes
-        thread = int(access.threads[at])
-        if others is not None and int(others[at]) != thread:
-            what += f" (the other: {lanes.named(int(others[at]))})"
-        access.frame.fail_at(
-            access.op, f"{what}, at byte {self.start + int(access.cells[at]) * self.unit}", lanes.named(thread)
-        )
+        thread = int(access.keys[at]) & SEVERAL_THREADS
+        if others is not None:
+            other = int(others[at]) & SEVERAL_THREADS
+            if other not in (thread, SEVERAL_THREADS):
+                what += f" (the other: {lanes.named(other)})"
+        place = self.start + int(access.cells[at]) * self.unit
+        access.frame.fail_at(access.op, f"{what}, at byte {place}", lanes.named(thread))

@@ -16,16 +16,17 @@ def _barrier(evaluator: Evaluator, op: Operation) -> Step:
     def step(frame: Frame) -> None:
         lanes = frame.lanes
         if frame.mask is None:
-            lanes.epoch = lanes.epoch + 1
+            lanes.pass_barrier()
             return
         active = frame.active()
-        some, every = active.any(axis=1, keepdims=True), active.all(axis=1, keepdims=True)
+        some: Array = active.any(axis=1, keepdims=True)
+        every: Array = active.all(axis=1, keepdims=True)
         if (some & ~every).any():
             row = int(np.flatnonzero(some & ~every)[0])
             missing = lanes.place(row, int(np.flatnonzero(~active[row])[0]))
             there = lanes.place(row, int(np.flatnonzero(active[row])[0]))
             frame.fail_at(op, f"is a barrier that not all threads of the block reach: {missing} does not", there)
-        lanes.epoch = lanes.epoch + every
+        lanes.pass_barrier(every)
 
     return step
 
