@@ -220,7 +220,7 @@ class MatmulOp(IRDLOperation):
 
     def verify_(self) -> None:
         for value in self.operands:
-            if not isinstance(_buffer(value).layout, NoneAttr) or -1 in _buffer(value).get_shape():
+            if not isinstance(_buffer(value).layout, NoneAttr) or not _buffer(value).has_static_shape():
                 raise VerifyException(f"a buffer is of type {value.type}, not of known sizes and identity layout")
         problem = self.problem
         _check_types(problem, str(_buffer(self.rhs).element_type))

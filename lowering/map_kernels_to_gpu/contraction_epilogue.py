@@ -236,7 +236,7 @@ class ResultWriter:
             self._apply(step, [*digits, position], values)
 
     def _with_start(self, total: SSAValue, position: Index) -> SSAValue:
-        if self.init is not None and _is_zero(self.init):
+        if self.init is not None and is_zero(self.init):
             return total
         start = self.builder.load(self.target, [position]) if self.init is None else self.init
         add = self.product.add
@@ -265,7 +265,7 @@ class ResultWriter:
         return (*product.batch, *product.m, *product.n)[number].size
 
 
-def _is_zero(value: SSAValue) -> bool:
+def is_zero(value: SSAValue) -> bool:
     if not isinstance(value.owner, arith.ConstantOp):
         return False
     attr = value.owner.value

@@ -12,16 +12,19 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
 from ...dialects.cpu import HostCallOp
+from ...dialects.gpu_library import MatmulOp
 from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.nvvm import TargetAttr
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
 from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
 from .contraction import map_contraction
 from .elementwise import map_elementwise
 from .ext import convert_others, map_ext
 from .launch import KernelMapper, Phase, phases_of
+from .library import Libraries, map_library
 from .reduction import map_chain, map_reduction
 from .serial import map_serially
 from .together import map_together
@@ -47,8 +50,8 @@ MAPPINGS: tuple[Mapping, ...] = (
 """Tried in order on each phase; the last takes any."""
 
 
-def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
-    """Replace a kernel's operations by launches."""
+def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip, libraries: Libraries = "never") -> None:
+    """Replace a kernel's operations by launches, and by calls of libraries."""
     convert_others(kernel)
     old = list(kernel.body.block.ops)
     structured = [op for op in old if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
@@ -64,8 +67,19 @@ def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
     absorbed = absorbed_fills(structured)
     phases = phases_of(kernel, structured, absorbed)
     while phases:
-        del phases[: _map_run(mapper, phases, rows)]
+        del phases[: _map_calls(mapper, phases, libraries) or _map_run(mapper, phases, rows)]
     _erase_mapped(kernel, old)
+
+
+def _map_calls(mapper: KernelMapper, phases: Sequence[Phase], libraries: Libraries) -> int:
+    """Map the longest run of phases, from the first one on, that a library takes; its length, 0 where it takes none."""
+    for count in range(len(phases) if libraries != "never" else 0, 0, -1):
+        run = phases[:count]
+        if all(phase.is_structured for phase in run):
+            whole = Phase(tuple(op for phase in run for op in phase.ops), phases[0].absorbed)
+            if map_library(mapper, whole, libraries):
+                return count
+    return 0
 
 
 def _map_run(mapper: KernelMapper, phases: Sequence[Phase], rows: int) -> int:
@@ -82,8 +96,8 @@ def _map_run(mapper: KernelMapper, phases: Sequence[Phase], rows: int) -> int:
 
 def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:
     """Erase what the launches replace: all but the kernel's end and the buffers that launches hand on."""
-    launches = [op for op in kernel.body.block.ops if isinstance(op, GpuLaunchFuncOp)]
-    kept = {value.owner for launch in launches for value in launch.arguments}
+    launches = [op for op in kernel.body.block.ops if isinstance(op, (GpuLaunchFuncOp, MatmulOp))]
+    kept = {value.owner for launch in launches for value in launch.operands}
     for op in reversed(ops[:-1]):
         if op not in kept:
             op.detach()
@@ -107,6 +121,9 @@ class MapKernelsToGpuPass(HloPass):
     chip: str = DEFAULT_CHIP
     """`lowering/gpu_chips.py` has their names."""
 
+    libraries: Libraries = "never"
+    """Which contractions become calls of cuBLASLt: none, those large enough, or all that it takes."""
+
     def __post_init__(self) -> None:
         try:
             get_chip(self.chip)
@@ -119,7 +136,9 @@ class MapKernelsToGpuPass(HloPass):
         device.targets = ArrayAttr([TargetAttr(StringAttr(chip.name))])
         for function in list(module.body.block.ops):
             if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                map_kernel(function, device, chip)
-        if device.body.block.first_op is not None:
+                map_kernel(function, device, chip, self.libraries)
+        calls = any(isinstance(op, MatmulOp) for op in operations_in(module)) if self.libraries != "never" else False
+        if device.body.block.first_op is not None or calls:
+            # Without kernels too: what stands beside a gpu.module is the host's.
             module.body.block.add_op(device)
             module.attributes["gpu.container_module"] = UnitAttr()
