@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ..dialects.gpu_ops import GpuFuncOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device_parts import lowered_functions, lowered_parts
@@ -55,7 +56,7 @@ class ConvertLoopsToCfPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in lowered_functions(module):
             for block in list(function.body.blocks):
-                mark_small_loops(block)
+                mark_small_loops(block, isinstance(function, GpuFuncOp))
                 lower_block(block)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:

@@ -20,6 +20,12 @@ MOST_ITERATIONS = 32
 MOST_OPERATIONS = 128
 """Operations of a loop that is unrolled wholly, over all iterations."""
 
+MOST_OPERATIONS_ON_GPU = 512
+"""The same for a GPU's thread: its loops are short ones over elements that it holds, and nothing vectorizes them."""
+
+INLINED = 24
+"""Operations of an elementary function, for a GPU: there what unrolling gives is not vectorized, but repeated."""
+
 LANES = 16
 """
 Iterations that one vector stands for, or so. An innermost loop of whole vectors, or of many, is left to the vectorizer
@@ -32,32 +38,42 @@ TIMES = 4
 LONG_BODY = 24
 """Operations up to which it is."""
 
-_ROLLED = MOST_OPERATIONS + 1
+_ROLLED = MOST_OPERATIONS_ON_GPU + 1
 _FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
 
 
-def mark_small_loops(block: Block) -> int:
-    """Mark the loops inside of a block that are to be unrolled; its size once they are, at most `_ROLLED`."""
+def mark_small_loops(block: Block, device: bool = False) -> int:
+    """
+    Mark the loops inside of a block that are to be unrolled; its size once they are, at most `_ROLLED`.
+
+    `device`: of a function that each thread of a GPU runs by itself.
+    """
     size = 0
     for op in block.ops:
         if isinstance(op, scf.ForOp):
-            size += _mark(op)
+            size += _mark(op, device)
             continue
         for region in op.regions:
             for inside in region.blocks:
-                size += mark_small_loops(inside)
+                size += mark_small_loops(inside, device)
         # A call without results is of a shared part of a kernel, and large; LLVM unrolls no loop around what it may
         # yet inline, and would say so on standard error.
         shared = isinstance(op, func.CallOp) and not op.results
-        size += _ROLLED if shared else not isinstance(op, _FREE)
+        if device and isinstance(op, func.CallOp):
+            size += INLINED
+        else:
+            size += _ROLLED if shared else not isinstance(op, _FREE)
     return min(size, _ROLLED)
 
 
-def _mark(op: scf.ForOp) -> int:
+def _mark(op: scf.ForOp, device: bool) -> int:
     """The size of a loop, marked where it is to be unrolled."""
-    inner, count = mark_small_loops(op.body.block), _iterations(op)
+    inner, count = mark_small_loops(op.body.block, device), _iterations(op)
     if count is None:
         return _ROLLED
+    if device and count <= MOST_ITERATIONS and count * inner <= MOST_OPERATIONS_ON_GPU:
+        _repeat(op, WHOLLY)
+        return count * inner
     innermost = not any(inside.regions for inside in op.body.block.ops)
     vectorizes = innermost and inner <= LONG_BODY and (count % LANES == 0 or count > MOST_ITERATIONS)
     if vectorizes and count:
