@@ -1,8 +1,8 @@
 """
-One value of every thread combined over a group of threads: shuffles inside of warps, shared memory between them.
+One partial result of every thread combined over a group: shuffles inside of warps, shared memory between them.
 
 The order is fixed by the numbers of the threads alone. Every thread gets the result, and the same bits: lanes exchange
-values pairwise and combine them with an operation that is commutative.
+values pairwise and combine them in a way that is commutative.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.combiners import Combiner
 from ..convert_linalg_to_scf.loop_builder import Index
+from .combination import Combination, Joint
 from .gpu_builder import WARP, GpuBuilder
 
 
@@ -22,18 +22,18 @@ def power_of_two_from(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def tree(builder: GpuBuilder, combiner: Combiner, values: Sequence[SSAValue]) -> SSAValue:
-    """The values combined pairwise."""
+def tree(builder: GpuBuilder, how: Combination | Joint, values: Sequence[list[SSAValue]]) -> list[SSAValue]:
+    """Partial results combined pairwise."""
     values = list(values)
     while len(values) > 1:
         half = (len(values) + 1) // 2
-        pairs = [combiner.combine(builder, a, b) for a, b in zip(values[:half], values[half:], strict=False)]
+        pairs = [how.combine(builder, a, b) for a, b in zip(values[:half], values[half:], strict=False)]
         values = pairs + values[len(pairs) : half]
     return values[0]
 
 
 def combine_lanes(
-    builder: GpuBuilder, combiners: Sequence[Combiner], values: Sequence[SSAValue], width: int, least: int = 1
+    builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], width: int, least: int = 1
 ) -> list[SSAValue]:
     """
     Combine over the lanes whose numbers differ in the bits from `least` to below `width`; both powers of two.
@@ -43,15 +43,12 @@ def combine_lanes(
     values = list(values)
     offset = width // 2
     while offset >= least:
-        others = [builder.shuffle("xor", value, offset) for value in values]
-        values = [c.combine(builder, a, b) for c, a, b in zip(combiners, values, others, strict=True)]
+        values = how.combine(builder, values, [builder.shuffle("xor", value, offset) for value in values])
         offset //= 2
     return values
 
 
-def combine_group(
-    builder: GpuBuilder, combiners: Sequence[Combiner], values: Sequence[SSAValue], threads: int
-) -> list[SSAValue]:
+def combine_group(builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], threads: int) -> list[SSAValue]:
     """
     Combine over groups of `threads` neighbouring threads; all of them get the result.
 
@@ -59,8 +56,8 @@ def combine_group(
     must come here.
     """
     if threads <= WARP:
-        return combine_lanes(builder, combiners, values, threads)
-    values = combine_lanes(builder, combiners, values, WARP)
+        return combine_lanes(builder, how, values, threads)
+    values = combine_lanes(builder, how, values, WARP)
     warps = threads // WARP
     width = power_of_two_from(warps)
     lane, warp = builder.rem(builder.thread_id(), WARP), builder.div(builder.thread_id(), WARP)
@@ -77,10 +74,6 @@ def combine_group(
     partial = [builder.load(buffer, [place]) for buffer in shared]
     if width != warps:
         filled = builder.compare("ult", number, warps)
-        partial = [_select(builder, filled, x, c.neutral(builder)) for c, x in zip(combiners, partial, strict=True)]
-    return combine_lanes(builder, combiners, partial, width)
-
-
-def _select(builder: GpuBuilder, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-    op = arith.SelectOp.create(operands=[condition, then, otherwise], result_types=[then.type])
-    return builder.insert(op).result
+        pairs = zip(partial, how.neutral(builder), strict=True)
+        partial = [builder.insert(arith.SelectOp(filled, x, neutral)).result for x, neutral in pairs]
+    return combine_lanes(builder, how, partial, width)

@@ -19,13 +19,17 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
-from ..convert_linalg_to_scf.combiners import Combiner, known_combiners
 from ..convert_linalg_to_scf.nest import Access, Nest
+from .combination import Combination, Joint, taken_apart
 from .vectors import element_bytes, multiple_of
 
 Inits = tuple[SSAValue | None, ...]
 
 VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CollapseShapeOp, memref.ExpandShapeOp, memref.CastOp)
+
+
+MOST_POSITIONS = 2**31 - 1
+"""Elements that a position of type i32 can number."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class Step:
     wide: bool
     reduces: bool
     inits: Inits = ()
-    combiners: tuple[Combiner, ...] = ()
-    """Of a reduction, by output; none where the body's operation is not known to be associative."""
+    combination: Combination | None = None
+    """Of a reduction, whose body then yields elements alone; None where it is not known to be associative."""
     sources: dict[int, Link] = field(default_factory=dict[int, Link])
     """By input: where a linked one comes from. The others are read from memory."""
     level: int = 0
@@ -74,6 +78,11 @@ class Chain:
     def wide_outputs(self) -> list[int]:
         """Wide steps, other than reductions, whose results memory is to have."""
         return [s for s, step in enumerate(self.steps) if step.wide and not step.reduces and any(step.stored)]
+
+    @property
+    def joint(self) -> Joint:
+        """How the partial results of all reductions are combined."""
+        return joint_of([self.steps[s] for s in self.reductions])
 
     @property
     def loops(self) -> range:
@@ -106,6 +115,11 @@ class Chain:
                 replace(step, nest=step.nest.permuted(whole if step.wide else row_order)) for step in self.steps
             ),
         )
+
+
+def joint_of(reductions: Sequence[Step]) -> Joint:
+    """How the partial results of some reductions are combined."""
+    return Joint(tuple(step.combination for step in reductions if step.combination is not None))
 
 
 def only_used_by(value: SSAValue, ops: Collection[Operation]) -> bool:
@@ -148,17 +162,20 @@ def make_chain(
     if parts is None:
         return None
     (rows, space), steps = parts
-    steps = [_with_inits(step, init, row_dims) for step, init in zip(steps, inits, strict=True)]
+    steps = [_with_combination(step, init) for step, init in zip(steps, inits, strict=True)]
     linked = _linked(steps, len(rows), temporaries)
     if linked is None:
         return None
     return _collapsed(_in_order_of_memory(Chain(rows, space, tuple(linked))))
 
 
-def _with_inits(step: Step, inits: Inits, row_dims: int) -> Step:
+def _with_combination(step: Step, inits: Inits) -> Step:
     if not step.reduces:
         return step
-    return replace(step, inits=inits, combiners=tuple(known_combiners(step.nest) or ()))
+    apart = taken_apart(step.nest, inits)
+    if apart is None or (apart[1].positioned and math.prod(step.nest.sizes) > MOST_POSITIONS):
+        return replace(step, inits=inits)
+    return replace(step, nest=apart[0], inits=inits, combination=apart[1])
 
 
 def _by_row_dims(nests: Sequence[Nest], row_dims: int) -> tuple[Shape, list[Step]] | None:
@@ -271,7 +288,7 @@ def _is_same_place(access: Access, reader: Step, written: Access, writer: Step, 
 
 def _in_order_of_memory(chain: Chain) -> Chain:
     """The loops inside of a row in the order of its largest operand, where reductions may be in any order."""
-    if len(chain.space) < 2 or not all(chain.steps[s].combiners for s in chain.reductions):
+    if len(chain.space) < 2 or any(_depends_on_order(chain.steps[s]) for s in chain.reductions):
         return chain
     inside = chain.loops
     main = max(chain.wide_accesses(), key=lambda x: elements_of(chain, x) * element_bytes(x), default=None)
@@ -279,6 +296,10 @@ def _in_order_of_memory(chain: Chain) -> Chain:
         return chain
     order = sorted(range(len(chain.space)), key=lambda l: -abs(main.strides[inside[l]]))
     return chain.permuted(range(len(chain.rows)), order)
+
+
+def _depends_on_order(step: Step) -> bool:
+    return step.combination is None or step.combination.positioned
 
 
 def _collapsed(chain: Chain) -> Chain:

@@ -13,15 +13,17 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ...dialects.buffers import memref_type
+from ...dialects.buffers import memref_type, row_major
 from ..convert_linalg_to_scf.emission import NestEmitter
 from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
 from ..convert_linalg_to_scf.nest import Access, Nest
 from .block_reduction import tree
 from .chain import Chain, Link, is_aligned
-from .gpu_builder import GpuBuilder
+from .combination import Combination
+from .gpu_builder import I32, GpuBuilder
 from .items import WRITTEN_OUT, extract, indices_in_view, insert, vector_load, vector_store, zeros
 
 Place: TypeAlias = tuple[SSAValue, int, tuple[tuple[SSAValue, int], ...], tuple[int, ...]]
@@ -152,11 +154,8 @@ class ChainEmitter:
 
         A result that starts from a buffer's contents is left as it is for `store_scalars`.
         """
-        step = self.chain.steps[number]
-        for k, value in enumerate(values):
-            init = step.inits[k]
-            total = value if init is None else step.combiners[k].combine(self.builder, init, value)
-            self.results[Link(number, k)] = total
+        for k, value in enumerate(self._combination(number).started(self.builder, values)):
+            self.results[Link(number, k)] = value
 
     def stores_scalars(self) -> bool:
         return any(any(step.stored) for step in self.chain.steps if step.reduces or not step.wide)
@@ -173,7 +172,8 @@ class ChainEmitter:
                     value = self.scalar(Link(number, k))
                     with emitter.scope():
                         if step.reduces and step.inits[k] is None:
-                            value = step.combiners[k].combine(self.builder, emitter.load_output(k), value)
+                            combiner = self._combination(number).combiners[k]
+                            value = combiner.combine(self.builder, emitter.load_output(k), value)
                         emitter.store_output(k, value)
 
     # Places of a row.
@@ -192,17 +192,25 @@ class ChainEmitter:
         """Have `copies` partial results of each reduction of the pass, all neutral."""
         self.sums = {}
         for number in in_pass(self.chain, at):
-            step = self.chain.steps[number]
-            for k, combiner in enumerate(step.combiners):
-                buffer = self.builder.alloca(memref_type((copies,), combiner.type))
-                self.sums[Link(number, k)] = buffer
-                neutral = combiner.neutral(self.builder)
+            if self.chain.steps[number].reduces:
+                for k, neutral in enumerate(self._combination(number).neutral(self.builder)):
+                    self.sums[Link(number, k)] = self._filled(neutral, copies)
 
-                def start(index: SSAValue, _: list[SSAValue], value: SSAValue = neutral, to: SSAValue = buffer):
-                    self.builder.store(value, to, [index])
-                    return ()
+    def _filled(self, value: SSAValue, count: int) -> SSAValue:
+        """An array of the thread's own."""
+        buffer = self.builder.alloca(memref_type((count,), value.type))
 
-                self.builder.loop(0, copies, start, attributes=WRITTEN_OUT)
+        def start(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.builder.store(value, buffer, [index])
+            return ()
+
+        self.builder.loop(0, count, start, attributes=WRITTEN_OUT)
+        return buffer
+
+    def _combination(self, number: int) -> Combination:
+        combination = self.chain.steps[number].combination
+        assert combination is not None
+        return combination
 
     def vector(self, at: int, width: int, loop: int, where: Where, slot: Index, copy: Index) -> None:
         """
@@ -311,10 +319,7 @@ class ChainEmitter:
             step, emitter = self.chain.steps[s], self.emitters[s]
             self.builder.location = step.nest.op.location
             if step.reduces:
-                links = [Link(s, k) for k in range(len(step.nest.outputs))]
-                sums = [self.builder.load(self.sums[link], [copy]) for link in links]
-                for link, value in zip(links, self._run(s, memo, slot, sums), strict=True):
-                    self.builder.store(value, self.sums[link], [copy])
+                self._take_in(s, self._run(s, memo, slot), copy)
                 continue
             for k in self._stored(s):
                 value = self._inside(Link(s, k), memo, slot)
@@ -325,6 +330,28 @@ class ChainEmitter:
                     emitter.store_output(k, value)
         return carried
 
+    def _take_in(self, number: int, element: list[SSAValue], copy: Index) -> None:
+        """Combine an element of a reduction with a partial result."""
+        builder, combination = self.builder, self._combination(number)
+        # A thread goes through a row forwards; only partial results of other launches come in any order.
+        in_order = len(element) < len(combination.states)
+        if in_order:
+            element.append(self._position(self.emitters[number]))
+        sums = [self.sums[Link(number, k)] for k in range(len(element))]
+        before = [builder.load(buffer, [copy]) for buffer in sums]
+        for value, buffer in zip(combination.combine(builder, before, element, in_order), sums, strict=True):
+            builder.store(value, buffer, [copy])
+
+    def _position(self, emitter: NestEmitter) -> SSAValue:
+        """The number of the present place in its row."""
+        builder = self.builder
+        inside = emitter.indices[len(self.chain.rows) :]
+        position: Index = 0
+        for index, stride in zip(inside, row_major(self.chain.space), strict=True):
+            position = builder.add(position, builder.mul(0 if index is None else index, stride))
+        cast = arith.IndexCastOp.create(operands=[builder.index(position)], result_types=[I32])
+        return builder.insert(cast).result
+
     def end_pass(self, at: int, copies: int) -> list[tuple[int, list[SSAValue]]]:
         """For each reduction of the pass: its number, and the thread's partial results combined pairwise."""
         self.filled |= self.pending
@@ -334,11 +361,10 @@ class ChainEmitter:
             step = self.chain.steps[number]
             if step.reduces:
                 self.builder.location = step.nest.op.location
-                values: list[SSAValue] = []
-                for k, combiner in enumerate(step.combiners):
-                    parts = [self.builder.load(self.sums[Link(number, k)], [i]) for i in range(copies)]
-                    values.append(tree(self.builder, combiner, parts))
-                found.append((number, values))
+                combination = self._combination(number)
+                sums = [self.sums[Link(number, k)] for k in range(len(combination.states))]
+                parts = [[self.builder.load(buffer, [i]) for buffer in sums] for i in range(copies)]
+                found.append((number, tree(self.builder, combination, parts)))
         return found
 
     def _inside(self, key: Link, memo: dict[Key, SSAValue], slot: Index) -> SSAValue:
@@ -354,9 +380,7 @@ class ChainEmitter:
             self._fill(link, value, slot)
         return memo[key]
 
-    def _run(
-        self, number: int, memo: dict[Key, SSAValue], slot: Index, outputs: Sequence[SSAValue] | None = None
-    ) -> list[SSAValue]:
+    def _run(self, number: int, memo: dict[Key, SSAValue], slot: Index) -> list[SSAValue]:
         """A wide step's body at the present place."""
         step, emitter = self.chain.steps[number], self.emitters[number]
         with emitter.scope():
@@ -371,7 +395,7 @@ class ChainEmitter:
                     emitter.loaded[k] = self._inside(link, memo, slot)
                 else:
                     emitter.loaded[k] = self.results[link]
-            return emitter.body(outputs)
+            return emitter.body()
 
     def _element(
         self, access: Access, emitter: NestEmitter, k: int, memo: dict[Key, SSAValue], slot: Index

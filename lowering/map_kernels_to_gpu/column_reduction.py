@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from ..convert_linalg_to_scf.loop_builder import Index
 from ..gpu_chips import WARP, Chip
 from .block_reduction import combine_lanes, power_of_two_from, tree
-from .chain import Chain, Link, elements_of
+from .chain import Chain, elements_of
 from .chain_emission import ChainEmitter
 from .gpu_builder import GpuBuilder
 from .items import WRITTEN_OUT, delinearized
@@ -127,8 +127,7 @@ class ColumnEmitter:
         self.outer = delinearized(builder, row if plan.parts == 1 else builder.rem(row, outer), chain.rows[:-1])
         self.part: Index = 0 if plan.parts == 1 else builder.div(block, self.tiles * outer)
         self.blocks = self.tiles * outer * plan.parts
-        self.links = [Link(s, k) for s in chain.reductions for k in range(len(chain.steps[s].combiners))]
-        self.combiners = [chain.steps[link.step].combiners[link.output] for link in self.links]
+        self.joint = chain.joint
 
     def emit(self) -> Dims:
         """Emit the function; the grid that it takes."""
@@ -170,11 +169,9 @@ class ColumnEmitter:
     def _partial_results(self, number: Index) -> list[SSAValue]:
         """The thread's results of one column of its vector."""
         builder, plan = self.builder, self.plan
-        found: list[SSAValue] = []
-        for link, combiner in zip(self.links, self.combiners, strict=True):
-            places = [builder.add(number, u * plan.width) for u in range(plan.unroll)]
-            found.append(tree(builder, combiner, [builder.load(self.emitter.sums[link], [at]) for at in places]))
-        return found
+        places = [builder.add(number, u * plan.width) for u in range(plan.unroll)]
+        partial = [[builder.load(sums, [at]) for sums in self.emitter.sums.values()] for at in places]
+        return tree(builder, self.joint, partial)
 
     def _columns_of_thread(self) -> None:
         """The thread has its columns for itself."""
@@ -199,7 +196,7 @@ class ColumnEmitter:
         groups = plan.block // WARP if narrow else plan.groups
         group = builder.div(builder.thread_id(), WARP) if narrow else self.group
         tile = plan.lanes * plan.width
-        shared = [builder.shared((groups, tile), c.type) for c in self.combiners]
+        shared = [builder.shared((groups, tile), c) for part in self.joint.parts for c in part.states]
 
         def leave(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             values = self._partial_results(number)
@@ -210,7 +207,7 @@ class ColumnEmitter:
                     builder.store(value, buffer, [group, at])
 
             if narrow:
-                values = combine_lanes(builder, self.combiners, values, WARP, plan.lanes)
+                values = combine_lanes(builder, self.joint, values, WARP, plan.lanes)
                 builder.when(builder.compare("ult", builder.rem(builder.thread_id(), WARP), plan.lanes), store)
             else:
                 store()
@@ -237,7 +234,7 @@ class ColumnEmitter:
 
         def take(group: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
             loaded = [builder.load(buffer, [group, column]) for buffer in shared]
-            return [c.combine(builder, a, b) for c, a, b in zip(self.combiners, carried, loaded, strict=True)]
+            return self.joint.combine(builder, carried, loaded)
 
         first = [builder.load(buffer, [0, column]) for buffer in shared]
         return builder.loop(1, groups, take, inits=first, attributes=WRITTEN_OUT)
@@ -254,10 +251,8 @@ class ColumnEmitter:
                 builder.store(value, buffer, [place])
             return
         with self.emitter.in_row([*self.outer, column]):
-            for number in self.chain.reductions:
-                count = len(self.chain.steps[number].combiners)
-                self.emitter.finish_reduction(number, values[:count])
-                del values[:count]
+            for number, own in zip(self.chain.reductions, self.joint.split(values), strict=True):
+                self.emitter.finish_reduction(number, own)
             self.emitter.store_scalars()
 
     def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:

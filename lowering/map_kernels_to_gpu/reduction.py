@@ -34,7 +34,7 @@ def map_chain(mapper: KernelMapper, phase: Phase) -> bool:
         return False
     temporaries = temporaries_of(phase.ops, phase.nests())
     chain = _chain_of(phase, temporaries)
-    if chain is None or not all(chain.steps[s].combiners for s in chain.reductions):
+    if chain is None or any(chain.steps[s].combination is None for s in chain.reductions):
         return False
     if len(chain.steps) > 1 and _is_better_cut(chain, mapper.chip):
         return False

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import Index
 from .block_reduction import combine_group
-from .chain import Chain
+from .chain import Chain, joint_of
 from .chain_emission import ChainEmitter
 from .gpu_builder import GpuBuilder
 from .items import WRITTEN_OUT, delinearized
@@ -84,17 +84,15 @@ class RowEmitter:
         else:
             self._sweep(at)
         ended = emitter.end_pass(at, copies)
-        values = [value for _, parts in ended for value in parts]
-        combiners = [c for number, _ in ended for c in self.chain.steps[number].combiners]
-        if not values:
+        if not ended:
             return
-        totals = combine_group(self.builder, combiners, values, plan.threads)
+        joint = joint_of([self.chain.steps[number] for number, _ in ended])
+        totals = combine_group(self.builder, joint, [value for _, values in ended for value in values], plan.threads)
         if plan.parts > 1:
             self._as_leader(None, lambda: self._store_partial(totals, row))
             return
-        for number, parts in ended:
-            emitter.finish_reduction(number, totals[: len(parts)])
-            del totals[: len(parts)]
+        for (number, _), values in zip(ended, joint.split(totals), strict=True):
+            emitter.finish_reduction(number, values)
 
     def _store_partial(self, totals: Sequence[SSAValue], row: Index) -> None:
         place = self.builder.add(self.builder.mul(row, self.plan.parts), self.part)

@@ -15,7 +15,6 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.buffers import Buffer, memref_type, row_major
-from ..convert_linalg_to_scf.combiners import known_combiners
 from ..convert_linalg_to_scf.nest import Access, Nest
 from .chain import Chain, Step
 
@@ -23,7 +22,7 @@ from .chain import Chain, Step
 def partial_types(chain: Chain, parts: int) -> list[Buffer]:
     """The buffers for the results of `parts` parts of each row, by reduction and output."""
     count = math.prod(chain.rows) * parts
-    return [memref_type((count,), c.type) for s in chain.reductions for c in chain.steps[s].combiners]
+    return [memref_type((count,), type_) for part in chain.joint.parts for type_ in part.states]
 
 
 def second_stage(chain: Chain, partial: Sequence[SSAValue], parts: int, parts_inside: bool) -> Chain:
@@ -41,19 +40,18 @@ def second_stage(chain: Chain, partial: Sequence[SSAValue], parts: int, parts_in
 
 
 def _combining(step: Step, chain: Chain, parts: int, strides: tuple[int, ...], buffers: Iterator[SSAValue]) -> Step:
-    """The reduction of a reduction's partial results: its body is the combining operations alone."""
-    count = len(step.combiners)
-    types = [combiner.type for combiner in step.combiners]
-    body = Block(arg_types=[*types, *types])
-    results = [c.copy(body.args[count + k], body.args[k]) for k, c in enumerate(step.combiners)]
-    body.add_ops([*results, YieldOp(*(op.results[0] for op in results))])
+    """The reduction of a reduction's partial results: they are its elements."""
+    assert step.combination is not None
+    states, types = step.combination.states, step.combination.types
+    body = Block(arg_types=[*states, *types])
+    body.add_op(YieldOp(*body.args[: len(states)]))
     rows = len(chain.rows)
     nest = Nest(
         step.nest.op,
         (*chain.rows, parts),
         (*(False for _ in chain.rows), True),
-        tuple(Access(next(buffers), 0, (), strides) for _ in range(count)),
+        tuple(Access(next(buffers), 0, (), strides) for _ in states),
         tuple(replace(x, strides=(*x.strides[:rows], 0)) for x in step.nest.outputs),
         body,
     )
-    return replace(step, nest=nest, combiners=tuple(known_combiners(nest) or ()), sources={}, level=0)
+    return replace(step, nest=nest, sources={}, level=0)
