@@ -40,6 +40,9 @@ BLOCK_SIZE = "nvvm.reqntid"
 DYNAMIC = "nvvm.dynamic_shared"
 """On a global in shared memory: how long it is, each launch says."""
 
+MIN_BLOCKS = "nvvm.minctasm"
+"""On a kernel: blocks that a multiprocessor is to have room for at a time, which bounds the registers of a thread."""
+
 GLOBAL_SPACE = 1
 """LLVM's number for the memory that all threads of the device see."""
 

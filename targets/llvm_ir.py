@@ -268,6 +268,9 @@ class FunctionWriter:
         if isinstance(block, DenseArrayBase):
             sizes = ",".join(str(size) for size in cast("DenseArrayBase[Any]", block).get_values())
             traits.append(f'"{nvvm.BLOCK_SIZE}"="{sizes}"')
+        blocks = self.op.attributes.get(nvvm.MIN_BLOCKS)
+        if isinstance(blocks, IntegerAttr):
+            traits.append(f'"{nvvm.MIN_BLOCKS}"="{blocks.value.data}"')
         return [*traits, "#0"] if self.op.body.blocks and self.module.target else traits
 
     def _parameter_marks(self, count: int) -> list[str]:

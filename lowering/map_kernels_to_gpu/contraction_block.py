@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.buffers import memref_type
 from ...dialects.gpu_ops import WORKGROUP
 from ...dialects.nvgpu import bits_of
+from ...dialects.nvvm import MIN_BLOCKS
 from ..convert_linalg_to_scf.loop_builder import Index
 from ..loop_unrolling import UNROLL, WHOLLY
 from .contraction_epilogue import Chain, ResultWriter, vector_of_results
@@ -104,6 +105,11 @@ class ProductBlock:
             builder.mul(column, self.tiling.n),
             builder.mul(part, self.depth),
         )
+
+    def finish(self, blocks: int) -> None:
+        """Finish the launch; `blocks`: how many of them a multiprocessor is to run at a time, at least."""
+        self.launch.function.attributes[MIN_BLOCKS] = IntegerAttr(blocks, IntegerType(32))
+        self.launch.finish(self.grid, (self.threads, 1, 1))
 
     def loaders(self, shapes: tuple[TileShape, TileShape], converted: bool = True) -> tuple[TileLoader, TileLoader]:
         """Of both factors; `converted`: what is read becomes of the type of the sums."""

@@ -62,7 +62,7 @@ class RegisterKernel:
         self.writer = SumWriter(self.block, arena, self.pad, scratch)
 
     def emit(self) -> None:
-        """The whole function; then `launch.finish(self.block.grid, ..)`."""
+        """The whole function; then `block.finish`."""
         builder, block = self.builder, self.block
         loaders = block.loaders(self.shapes)
         rounds = block.rounds
@@ -170,4 +170,5 @@ def register_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAVa
     """Emit and finish a launch."""
     kernel = RegisterKernel(launch, chain, tiling, scratch)
     kernel.emit()
-    launch.finish(kernel.block.grid, (kernel.threads, 1, 1))
+    # Two blocks of 256 threads leave 128 registers to each: 64 sums, and what the products take.
+    kernel.block.finish(2)

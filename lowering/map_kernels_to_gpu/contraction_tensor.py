@@ -138,7 +138,7 @@ class TensorKernel:
     # The loop over tiles.
 
     def emit(self) -> None:
-        """The whole function; then `launch.finish(self.block.grid, ..)`."""
+        """The whole function; then `block.finish`."""
         sums = self._zeros()
         sums = self._by_copies(sums) if self.copies else self._by_registers(sums)
         self.writer.write(self.strips, lambda number, buffer: self._put(number, buffer, sums))
@@ -305,4 +305,6 @@ def tensor_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValu
     """Emit and finish a launch."""
     kernel = TensorKernel(launch, chain, tiling, scratch)
     kernel.emit()
-    launch.finish(kernel.block.grid, (kernel.threads, 1, 1))
+    sums = tiling.thread_m * tiling.thread_n // WARP
+    # Tiles that go by way of registers need those too.
+    kernel.block.finish(2 if sums <= 64 and kernel.copies else 1)

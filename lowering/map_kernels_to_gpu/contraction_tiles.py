@@ -109,10 +109,15 @@ def tiles_of(size: int, tile: int) -> int:
     return -(-size // tile)
 
 
+def blocks_of(tiling: Tiling, shape: tuple[int, int, int, int]) -> int:
+    batches, m, n, _ = shape
+    return batches * tiles_of(m, tiling.m) * tiles_of(n, tiling.n) * tiling.splits
+
+
 def estimate(tiling: Tiling, shape: tuple[int, int, int, int], chip: Chip) -> float:
     """Clocks for a product of (batches, m, n, k), as a guide."""
     batches, m, n, k = shape
-    blocks = batches * tiles_of(m, tiling.m) * tiles_of(n, tiling.n) * tiling.splits
+    blocks = blocks_of(tiling, shape)
     depth = tiles_of(tiles_of(k, tiling.splits), tiling.k) * tiling.k + PROLOGUE
     clocks = math.ceil(blocks / chip.multiprocessors) * tiling.m * tiling.n * depth / tiling.rate
     if tiling.splits > 1:
@@ -132,7 +137,8 @@ def choose(tilings: Sequence[Tiling], shape: tuple[int, int, int, int], chip: Ch
             if clocks < least:
                 best, least = candidate, clocks
             splits *= 2
-            if not may_split or shape[3] < splits * LEAST_DEPTH:
+            few = blocks_of(tiling, shape) < chip.multiprocessors
+            if not may_split or not few or shape[3] < splits * LEAST_DEPTH:
                 break
     # No split without work: the last one would begin beyond the end.
     depth = split_depth(best, shape[3])
