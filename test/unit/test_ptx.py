@@ -1,0 +1,169 @@
+"""
+PTX of every program that the CPU target compiles: ptxas assembles it, for old chips and new, and no kernel spills.
+
+All programs go to one chip and a spread of them to the others. Programs are assembled together, under names of their
+own: starting ptxas takes longer than most kernels.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from xhlo.hlo_dialect.collection import paused_gc
+from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.lowering.gpu_chips import DEFAULT_CHIP, get_chip
+from xhlo.passes.pipelines import FRONT, FUSE
+from xhlo.targets.compile import parse_source, run_passes
+from xhlo.targets.nvptx.assembler import MISSING, AssemblyError, assemble, assemblers
+from xhlo.targets.nvptx.emission import emit_ptx
+from xhlo.targets.nvptx.resources import KernelResources
+from xhlo.targets.registry import nvptx
+from xhlo.targets.source import Source
+
+sys.path.insert(0, str(Path(__file__).parent))
+import conformance
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PARTS = 8
+"""Tests that the programs of one chip are cut into."""
+SPREAD = 12
+"""Every SPREADth program goes to the chips that do not get all."""
+OTHER_CHIPS = ("sm_80", "sm_100")
+
+REFUSED: dict[str, str] = {}
+"""Programs that the CPU runs and no PTX is made of: a part of the error."""
+
+SPILLING: dict[str, str] = {}
+"""Kernels of which ptxas spills registers, `program/kernel`: why that is right."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program by the name that tests show."""
+
+    name: str
+    path: Path
+
+
+@cache
+def examples() -> tuple[Program, ...]:
+    return tuple(Program(path.stem, path) for path in sorted(EXAMPLES.glob("*.mlir")))
+
+
+@cache
+def programs() -> tuple[Program, ...]:
+    """The conformance programs, where they are, that the CPU target compiles."""
+    found = [Program(name, conformance.ROOT / "jax" / f"{name}.mlir") for name in conformance.jax_programs()]
+    found += [
+        Program(program.name, conformance.ROOT / "stablehlo" / f"{program.name}.mlir")
+        for program in conformance.stablehlo_programs()
+        if program.static and not program.quantized
+    ]
+    return tuple(found)
+
+
+def ptx_of(program: Program, chip: str) -> str:
+    """The PTX of a program for a chip, through every pass."""
+    target, machine = nvptx(chip), get_chip(chip)
+    ctx = make_context()
+    with paused_gc():
+        module = parse_source(Source(program.path.read_text(), program.path.name), ctx)
+        run_passes(ctx, module, (*FRONT, *map(target.tune, FUSE), *target.passes_between(None, target.last_stage)))
+        return emit_ptx(module, machine, machine.ptx)
+
+
+_HEADER = re.compile(r"\.version .*\n\.target .*\n\.address_size 64\n")
+_DEFINED = re.compile(
+    r"^(?:\.(?:visible|weak|extern)\s+)*(?:\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)|\.(?:global|shared|const)\b.*?(\w+)\[)",
+    re.MULTILINE,
+)
+
+
+def joined(modules: Mapping[str, str]) -> str:
+    """Modules of PTX as one: what a module defines gets its number in front, `p3_loop_fusion_0`."""
+    header, bodies = "", list[str]()
+    for number, text in enumerate(modules.values()):
+        match = _HEADER.search(text)
+        assert match is not None, text[:200]
+        header, body = match[0], text[match.end() :]
+        names = sorted({entry or variable for entry, variable in _DEFINED.findall(body)}, key=len, reverse=True)
+        if names:
+            anywhere = re.compile(rf"(?<![\w$.%])({'|'.join(names)})(?![\w$])")
+            bodies.append(anywhere.sub(rf"p{number}_\1", body))
+    return header + "".join(bodies)
+
+
+def assembled(modules: Mapping[str, str], chip: str) -> dict[str, KernelResources]:
+    """What each kernel uses, by `program/kernel`. Fails with the name of the program that ptxas refuses."""
+    try:
+        kernels = assemble(joined(modules), get_chip(chip)).kernels
+    except AssemblyError:
+        for name, text in modules.items():
+            try:
+                assemble(text, get_chip(chip))
+            except AssemblyError as error:
+                pytest.fail(f"{name} for {chip}: {error}", pytrace=False)
+        raise
+    names = list(modules)
+    found: dict[str, KernelResources] = {}
+    for kernel in kernels:
+        number, _, name = kernel.name.partition("_")
+        found[f"{names[int(number[1:])]}/{name}"] = kernel
+    return found
+
+
+def check(chosen: Sequence[Program], chip: str) -> None:
+    modules: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for program in chosen:
+        try:
+            modules[program.name] = ptx_of(program, chip)
+        except DiagnosticError as error:
+            refused[program.name] = str(error)
+    expected = {program.name for program in chosen} & REFUSED.keys()
+    assert {name: error for name, error in refused.items() if name not in expected} == {}
+    assert {name for name in expected if REFUSED[name] not in refused.get(name, "")} == set(), refused
+    if next(assemblers(), None) is None:
+        pytest.skip(f"the PTX is made but not assembled: {MISSING}")
+    kernels = assembled(modules, chip)
+    assert len(kernels) == sum(text.count(".entry ") for text in modules.values())
+    spilling = {name for name, kernel in kernels.items() if kernel.spills and name not in SPILLING}
+    assert not spilling
+
+
+@pytest.mark.parametrize("chip", (DEFAULT_CHIP, *OTHER_CHIPS))
+def test_examples(chip: str) -> None:
+    check(examples(), chip)
+
+
+@pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_conformance_programs(part: int) -> None:
+    check(programs()[part::PARTS], DEFAULT_CHIP)
+
+
+@pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
+@pytest.mark.parametrize("chip", OTHER_CHIPS)
+def test_spread_of_conformance_programs(chip: str) -> None:
+    check(programs()[OTHER_CHIPS.index(chip) :: SPREAD], chip)
+
+
+def test_joined_modules_keep_their_functions_apart() -> None:
+    text = (
+        ".version 7.8\n.target sm_90\n.address_size 64\n\n.shared .align 16 .b8 a_shared_0[64];\n"
+        ".visible .entry a(\n\t.param .u64 a_param_0\n)\n{\n\tmov.b64 %rd1, a_shared_0;\n}\n.visible .entry a_1(\n)\n{\n}\n"
+    )
+    both = joined({"first": text, "second": text})
+    assert both.count(".version") == 1
+    for number in (0, 1):
+        assert f".entry p{number}_a(\n\t.param .u64 a_param_0" in both
+        assert f".entry p{number}_a_1(" in both
+        assert f"mov.b64 %rd1, p{number}_a_shared_0;" in both
