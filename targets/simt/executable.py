@@ -20,6 +20,7 @@ from ..executable import Executable, Kernel
 from ..kernel_info import describe_kernels
 from ..registry import SIMT
 from .host import HostProgram
+from .memory import undefined
 
 
 class SimtExecutable(Executable):
@@ -80,7 +81,7 @@ class SimtExecutable(Executable):
         if len(arguments) != len(self._inputs):
             raise TypeError(f"expected {len(self._inputs)} arguments, got {len(arguments)}")
         arrays = [_input(argument, i, self._inputs[i]) for i, argument in enumerate(arguments)]
-        outputs = [np.zeros(type_.shape, type_.dtype) for type_ in self._outputs]
+        outputs = [undefined(type_.shape, type_.dtype) for type_ in self._outputs]
         self.program.run(arrays, outputs)
         if self._check is not None:
             self._check(outputs)

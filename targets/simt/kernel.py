@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from ...dialects.gpu_ops import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
+from ...lowering.gpu_chips import MAX_BLOCK_THREADS, MAX_GRID
 from . import nvgpu_ops, warps
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Dims, Frame, Lanes
@@ -136,8 +137,9 @@ class Kernel:
         ):
             if known is not None and _dims(known) != given:
                 fail(op, f"launches @{self.name} with {given} {what}; it is made for {_dims(known)}")
-        if min(*grid, *block) < 1:
-            fail(op, f"launches @{self.name} with {block} threads in {grid} blocks")
+        too_many = math.prod(block) > MAX_BLOCK_THREADS or any(n > most for n, most in zip(grid, MAX_GRID, strict=True))
+        if min(*grid, *block) < 1 or too_many:
+            fail(op, f"launches @{self.name} with {block} threads in {grid} blocks, which no GPU does")
         if len(arguments) != len(self._parameters):
             fail(op, f"hands @{self.name} {len(arguments)} arguments; it takes {len(self._parameters)}")
 

@@ -18,9 +18,6 @@ from xdsl.ir import Operation, SSAValue
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.types import Array
 
-WARP = 32
-"""Threads of a warp."""
-
 THREAD_BITS = 32
 SEVERAL_THREADS = (1 << THREAD_BITS) - 1
 """Above the numbers of all threads of a launch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, cast
@@ -44,6 +45,12 @@ class Memory:
     def of(array: Array, *, constant: bool = False) -> Memory:
         """The memory of a contiguous array."""
         return Memory(array.reshape(-1).view(np.uint8), constant=constant)
+
+
+def undefined(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array whose elements nothing has set: one that is compared as it is does not pass for a result."""
+    count = math.prod(shape)
+    return np.full(count * dtype.itemsize, POISON, np.uint8).view(dtype).reshape(shape)
 
 
 @dataclass

@@ -15,8 +15,9 @@ from ...dialects.nvgpu import (
     MmaSyncOp,
 )
 from ...hlo_dialect.types import Array
+from ...lowering.gpu_chips import WARP
 from .evaluator import Evaluator, Maker, Step
-from .lanes import WARP, Frame
+from .lanes import Frame
 from .memory import View, access_of, check_aligned, locate, note_read, settle
 from .scalars import element_dtype
 from .warps import check_warps

@@ -7,8 +7,9 @@ from xdsl.ir import Operation
 
 from ...dialects.gpu_ops import GpuShuffleOp
 from ...hlo_dialect.types import Array
+from ...lowering.gpu_chips import WARP
 from .evaluator import Evaluator, Maker, Step
-from .lanes import WARP, Frame
+from .lanes import Frame
 from .scalars import INT64
 
 
@@ -19,8 +20,8 @@ def _barrier(evaluator: Evaluator, op: Operation) -> Step:
             lanes.pass_barrier()
             return
         active = frame.active()
-        some: Array = active.any(axis=1, keepdims=True)
-        every: Array = active.all(axis=1, keepdims=True)
+        some = np.asarray(active.any(axis=1, keepdims=True))
+        every = np.asarray(active.all(axis=1, keepdims=True))
         if (some & ~every).any():
             row = int(np.flatnonzero(some & ~every)[0])
             missing = lanes.place(row, int(np.flatnonzero(~active[row])[0]))

@@ -18,6 +18,7 @@ from xhlo.targets.cpu.build import entry_types
 from xhlo.targets.registry import SIMT
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.kernel import run_kernel
+from xhlo.targets.simt.memory import undefined
 
 
 def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any, Any]:
@@ -37,7 +38,7 @@ def run_on_simt(text: str, inputs: Sequence[Any], *, chip: str = "sm_90", fuse: 
     """@main's results. Raises SimtError for races, accesses out of bounds and the like."""
     module, (arguments, results) = gpu_level(text, chip=chip, fuse=fuse)
     arrays = [np.ascontiguousarray(array).reshape(t.shape) for array, t in zip(inputs, arguments, strict=True)]
-    outputs = [np.zeros(t.shape, t.dtype) for t in results]
+    outputs = [undefined(t.shape, t.dtype) for t in results]
     HostProgram(module).run(arrays, outputs)
     return tuple(outputs)
 
