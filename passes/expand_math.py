@@ -40,6 +40,7 @@ from .math_functions import (
     trigonometric,
     trigonometric_double,
 )
+from .pipelines import MATH_MODES
 
 Body = Callable[..., Scalar]
 Bodies: TypeAlias = "Mapping[type[Operation], Mapping[type[Attribute], Body]]"
@@ -86,8 +87,6 @@ FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.TanOp: {Float32Type: approximations.tan},
     arith.DivfOp: {Float32Type: approximations.divide},
 }
-
-MODES = ("strict", "default", "fast")
 
 TABLES: dict[str, Sequence[int]] = {trigonometric_double.TWO_OVER_PI: trigonometric_double.TWO_OVER_PI_WORDS}
 """Constants of i64 that bodies read from memory."""
@@ -162,8 +161,8 @@ class ExpandMathPass(HloPass):
     """On a CPU too, leave nothing to the C library."""
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"no mode is named '{self.mode}'; there are {', '.join(MODES)}")
+        if self.mode not in MATH_MODES:
+            raise ValueError(f"no mode is named '{self.mode}'; there are {', '.join(MATH_MODES)}")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for part in lowered_parts(module):

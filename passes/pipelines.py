@@ -53,6 +53,9 @@ LOWER_LOOPS = (
 LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
+MATH_MODES = ("strict", "default", "fast")
+"""Of expand-math: fast alone takes a GPU's approximations."""
+
 LOWER_GPU_LOOPS = ("bufferize", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..hlo_dialect.collection import paused_gc
 from ..hlo_dialect.custom_calls.registry import REGISTRY
-from ..passes.pipelines import FRONT, FUSE
+from ..passes.pipelines import FRONT, FUSE, MATH_MODES
 from ..passes.timing import Timing
 from .registry import BINARY, Target, UnknownTargetError, get_target
 from .source import Source, read_source
@@ -109,12 +109,14 @@ class _Cache:
 _CACHE = _Cache(CACHED)
 
 
-def compile_program(program: Any, target: str = "cpu", *, profile: bool = False) -> Executable:
+def compile_program(program: Any, target: str = "cpu", *, profile: bool = False, math: str = "default") -> Executable:
     """
     Compile a program for a target: "cpu", or "gpu", the GPU at hand (without one, a typical one).
 
     `program` is StableHLO or hlo text, a path to such a file, a module, or what `jax.jit(f).lower(..)` returns; its
     entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`).
+    `math="fast"` lets a GPU approximate elementary functions and fuse products with sums; "default" and "strict" do
+    not.
 
     Raises DiagnosticError for a program that is wrong or uses something the target does not support, ValueError for an
     unknown target, TypeError for a `program` of another kind. Equal programs are compiled once in a process; with the
@@ -126,6 +128,10 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False)
         raise ValueError(str(error)) from None
     if backend.present is not None:
         backend = backend.present()
+    if math not in MATH_MODES:
+        raise ValueError(f"no mode of math is named '{math}'; there are {', '.join(MATH_MODES)}")
+    if math != "default" and backend.in_mode is not None:
+        backend = backend.in_mode(math)
     source = read_source(program)
     key = (source.text, backend.name, backend.machine, profile, REGISTRY.version)
     with _CACHE.lock(key):

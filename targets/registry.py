@@ -62,6 +62,8 @@ class Target:
     """Of an executable that is serialized: what has to agree between who compiles and who loads."""
     machine: str = ""
     """Which of several machines of this kind: the chip of a GPU. Executables of another one are others."""
+    in_mode: Callable[[str], Target] | None = None
+    """The same machine with its approximations of elementary functions (fast) or without (default, strict)."""
     present: Callable[[], Target] | None = None
     """The target of the machine at hand, where there are several: programs that are to run are compiled for it."""
     require: Callable[[], object] | None = None
@@ -145,9 +147,11 @@ CPU = Target(
 )
 
 
-def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None) -> Target:
+def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default") -> Target:
     """
     NVIDIA GPUs: a chip of `lowering/gpu_chips.py`, and the version of PTX to write, "8.0" (by default the chip's).
+
+    `mode`: strict, default or fast, which takes the chip's approximations of elementary functions.
 
     Raises UnknownChipError, and PtxVersionError for a version that does not know the chip.
     """
@@ -170,12 +174,14 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None) -> Target:
         from .nvptx.build import build_image
         from .nvptx.executable import GpuExecutable
 
-        return GpuExecutable(build_image(ctx, module, timing, profile, nvptx(chip, ptx), machine, version), text_at)
+        return GpuExecutable(
+            build_image(ctx, module, timing, profile, nvptx(chip, ptx, mode), machine, version), text_at
+        )
 
     def environment() -> dict[str, str]:
         from .nvptx.serialization import environment
 
-        return {**environment(), "chip": chip, "PTX": str(version)}
+        return {**environment(), "chip": chip, "PTX": str(version), "math": mode}
 
     def resources(module: ModuleOp) -> str:
         from .nvptx.emission import emit_cubin
@@ -191,10 +197,11 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None) -> Target:
         build=build,
         load=_load_gpu,
         environment=environment,
-        machine=chip,
+        machine=chip if mode == "default" else f"{chip} {mode}",
+        in_mode=partial(nvptx, chip, ptx),
         present=_present_gpu,
         require=_require_gpu,
-        tune=partial(_gpu_tuned, chip),
+        tune=partial(_gpu_tuned, chip, mode),
         resources=resources,
     )
 
@@ -205,8 +212,10 @@ def _device_llvm_text(module: ModuleOp) -> str:
     return emit_llvm(module)
 
 
-def _gpu_tuned(chip: str, spec: str) -> str:
+def _gpu_tuned(chip: str, mode: str, spec: str) -> str:
     """Kernels are mapped to the chip's blocks and threads, matrix products with what follows them elementwise."""
+    if spec == "expand-math" and mode != "default":
+        return f"{spec}{{mode={mode}}}"
     if spec in FUSE:
         return f"{spec}{{epilogues=true}}"
     return spec if spec != "map-kernels-to-gpu" or chip == DEFAULT_CHIP else f"{spec}{{chip={chip}}}"
@@ -244,7 +253,7 @@ SIMT = Target(
     lowering={"linalg": LOWER_LINALG, "loops": LOWER_GPU_LOOPS},
     emitters={},
     build=_simt_executable,
-    tune=partial(_gpu_tuned, DEFAULT_CHIP),
+    tune=partial(_gpu_tuned, DEFAULT_CHIP, "default"),
 )
 
 TARGETS = {target.name: target for target in (CPU, nvptx(), SIMT)}

@@ -14,7 +14,7 @@ from typing import Literal
 
 from ..hlo_dialect.collection import stop_gc
 from ..lowering.gpu_chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
-from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError
+from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, MATH_MODES, PipelineError
 from ..passes.registry import DuplicatePassError, list_passes
 from ..targets.registry import TARGETS, Target, UnknownTargetError, get_target, nvptx
 from .command_line import Arguments, CommandLine, Option, UsageError
@@ -53,6 +53,8 @@ OPTIONS = (
     Option("target", f"Machine to lower for: {', '.join(TARGETS)} (default cpu)", PIPELINES, "required", "NAME"),
     Option("chip", f"NVIDIA GPU to lower for, {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP})",
            PIPELINES, "required", "sm_NN[a]"),
+    Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
+           "|".join(MATH_MODES), choices=MATH_MODES),
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
     Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
     Option(
@@ -211,13 +213,13 @@ def target_of(arguments: Arguments) -> Target:
     """The machine that the flags describe. Raises UsageError."""
     try:
         target = get_target(arguments.value("target") or "cpu")
-        chip, version = arguments.value("chip"), arguments.value("ptx-version")
+        chip, version, mode = (arguments.value(flag) for flag in ("chip", "ptx-version", "math"))
         if chip is None and version is None:
-            return target
+            return target if target.in_mode is None or mode is None else target.in_mode(mode)
         if target.name != "nvptx":
             flag = "chip" if chip is not None else "ptx-version"
             raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
-        return nvptx(chip or DEFAULT_CHIP, version)
+        return nvptx(chip or DEFAULT_CHIP, version, mode or "default")
     except (UnknownTargetError, UnknownChipError, PtxVersionError) as error:
         raise UsageError(str(error)) from None
 
