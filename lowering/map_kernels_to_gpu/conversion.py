@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -121,7 +122,7 @@ class MapKernelsToGpuPass(HloPass):
     chip: str = DEFAULT_CHIP
     """`lowering/gpu_chips.py` has their names."""
 
-    libraries: Libraries = "never"
+    libraries: Literal["never", "auto", "always"] = "never"
     """Which contractions become calls of cuBLASLt: none, those large enough, or all that it takes."""
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
+from ...dialects.gpu_library import Matmul, Matrix
 from ..cpu.serialization import (
     array_type_fields,
     array_type_of,
@@ -26,6 +27,7 @@ from .runtime.host_program import (
     HostCallStep,
     HostProgram,
     LaunchStep,
+    LibraryStep,
     Place,
     ReadStep,
     Step,
@@ -101,6 +103,8 @@ def _step_fields(step: Step) -> list[Any]:
             return ["switch", register, numbered, _steps_fields(default)]
         case LaunchStep():
             return ["launch", asdict(step) | {"arguments": _places(step.arguments)}]
+        case LibraryStep(problem, kernel, call, arguments):
+            return ["matmul", asdict(problem), kernel, call, _places(arguments)]
         case CopyStep(target, source, nbytes):
             return ["copy", *_places((target, source)), nbytes]
         case ReadStep(register, place, dtype):
@@ -126,6 +130,9 @@ def _step_of(fields: list[Any]) -> Step:
         case ["launch", launch]:
             dims = {name: tuple(launch[name]) for name in ("grid", "block")}
             return LaunchStep(**(launch | dims | {"arguments": _places_of(launch["arguments"])}))
+        case ["matmul", problem, kernel, call, arguments]:
+            matrices = {name: Matrix(**problem[name]) for name in ("lhs", "rhs", "out")}
+            return LibraryStep(Matmul(**(problem | matrices)), kernel, call, _places_of(arguments))
         case ["copy", target, source, nbytes]:
             return CopyStep(Place(*target), Place(*source), nbytes)
         case ["read", register, place, dtype]:

@@ -7,6 +7,7 @@ It works in the device's primary context, as PyTorch, CuPy and JAX do: an addres
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.types import Array
+from .cublaslt import CublasLt
 from .driver import (
+    Changeable,
     Command,
     CopyOnDevice,
     CopyToHost,
@@ -23,6 +26,7 @@ from .driver import (
     DeviceInfo,
     GpuUnavailableError,
     Launch,
+    LibraryCall,
     RecordEvent,
 )
 
@@ -109,6 +113,10 @@ class CudaDriver:
         self._context = self._call("make a context on the device", api.cuDevicePrimaryCtxRetain(handle))
         self._device = self._describe(ordinal, handle)
         self._streams: dict[int, Any] = {}
+        self._cublaslt: CublasLt | None = None
+        self._capturing: Any = None
+        """A stream that calls of libraries are recorded in."""
+        self._lock, self._capture_lock = threading.Lock(), threading.Lock()
 
     @property
     def device(self) -> DeviceInfo:
@@ -246,6 +254,8 @@ class CudaDriver:
                     command.function, *command.grid, *command.block, command.shared_bytes, on, parameters.address, 0
                 )
                 self._call("launch it", found, command.name)
+            case LibraryCall():
+                self._call_library(command, stream)
             case CopyOnDevice(target, source, nbytes):
                 self._call(f"copy {nbytes} bytes", api.cuMemcpyDtoDAsync(target, source, nbytes, on))
             case CopyToHost(target, source, nbytes):
@@ -272,6 +282,13 @@ class CudaDriver:
                 parameters, arguments = self._kernel_parameters(command)
                 found = api.cuGraphAddKernelNode(graph, after, count, parameters)
                 return _Node(self._call("add it to a graph", found, command.name), parameters, arguments)
+            case LibraryCall():
+                captured = self._captured(command)
+                try:
+                    found = api.cuGraphAddChildGraphNode(graph, after, count, captured)
+                    return _Node(self._call("add a library's call to a graph", found, command.name), None)
+                finally:
+                    api.cuGraphDestroy(captured)
             case RecordEvent(event):
                 found = api.cuGraphAddEventRecordNode(graph, after, count, api.CUevent(event))
                 return _Node(self._call("add an event to a graph", found), None)
@@ -279,6 +296,31 @@ class CudaDriver:
                 parameters = self._copy_parameters(command)
                 found = api.cuGraphAddMemcpyNode(graph, after, count, parameters, self._context)
                 return _Node(self._call("add a copy to a graph", found), parameters)
+
+    # Calls of libraries.
+
+    def _call_library(self, call: LibraryCall, stream: int) -> None:
+        with self._lock:
+            if self._cublaslt is None:
+                self._cublaslt = CublasLt()
+        self._cublaslt.matmul(call.problem, call.arguments, call.workspace, stream, call.name)
+
+    def _captured(self, call: LibraryCall) -> Any:
+        """What a call enqueues, as a graph of its own. For a call with other addresses it has the same nodes."""
+        api = self._api
+        with self._lock:
+            if self._capturing is None:
+                self._capturing = self._stream(self.new_stream())
+            stream = self._capturing
+        with self._capture_lock:
+            # Relaxed: the library may load its kernels meanwhile.
+            mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+            self._call("record a library's call", api.cuStreamBeginCapture(stream, mode), call.name)
+            try:
+                self._call_library(call, int(stream))
+            finally:
+                ended = api.cuStreamEndCapture(stream)
+            return self._call("record a library's call", ended, call.name)
 
     def _kernel_parameters(self, launch: Launch) -> tuple[Any, _Parameters]:
         arguments = _Parameters(launch.arguments)
@@ -304,7 +346,7 @@ class CudaDriver:
         parameters.WidthInBytes, parameters.Height, parameters.Depth = copy.nbytes, 1, 1
         return parameters
 
-    def update_graph(self, graph: _Graph, changed: Mapping[int, Launch | CopyOnDevice | CopyToHost]) -> None:
+    def update_graph(self, graph: _Graph, changed: Mapping[int, Changeable]) -> None:
         api = self._api
         for position, command in changed.items():
             node = graph.nodes[position]
@@ -314,6 +356,13 @@ class CudaDriver:
                 node.arguments.values[:] = command.arguments
                 found = api.cuGraphExecKernelNodeSetParams(graph.executable, node.handle, node.parameters)
                 self._call("change its arguments in a graph", found, command.name)
+            elif isinstance(command, LibraryCall):
+                captured = self._captured(command)
+                try:
+                    found = api.cuGraphExecChildGraphNodeSetParams(graph.executable, node.handle, captured)
+                    self._call("change a library's call in a graph", found, command.name)
+                finally:
+                    api.cuGraphDestroy(captured)
             else:
                 node.parameters = self._copy_parameters(command)
                 found = api.cuGraphExecMemcpyNodeSetParams(

@@ -19,7 +19,7 @@ import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.gpu_chips import DEFAULT_CHIP, chip_of_capability, get_chip
-from .driver import LEGACY_STREAM, PER_THREAD_STREAM, CudaError, Driver, GpuUnavailableError
+from .driver import LEGACY_STREAM, PER_THREAD_STREAM, WORKSPACE_BYTES, CudaError, Driver, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging
 
@@ -49,6 +49,7 @@ class StreamState:
         self.lock = threading.RLock()
         self._device = device
         self._arena: Block | None = None
+        self._workspace: Block | None = None
         self._registers: int | None = None
 
     def arena(self, nbytes: int) -> int:
@@ -59,6 +60,12 @@ class StreamState:
             self._arena = None
             self._arena = self._device.allocate(nbytes, self.stream)
         return self._arena.address
+
+    def workspace(self) -> int:
+        """The address of memory for calls of libraries, which are done one after the other. Raises MemoryError."""
+        if self._workspace is None:
+            self._workspace = self._device.allocate(WORKSPACE_BYTES, self.stream)
+        return self._workspace.address
 
     def registers(self, count: int) -> int:
         """The address of page-locked memory, 8 bytes for each register."""

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ....dialects.gpu_library import Matmul
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
 Dims = tuple[int, int, int]
@@ -80,6 +81,19 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class LibraryCall:
+    """A matrix product by the vendor's library."""
+
+    problem: Matmul
+    name: str
+    """Of the kernel that it is a part of."""
+    arguments: tuple[int, ...]
+    """Addresses of the factors, of the bias where there is one, and of the result."""
+    workspace: int
+    """The address of memory that only the stream of the call uses, WORKSPACE_BYTES of it."""
+
+
+@dataclass(frozen=True)
 class CopyOnDevice:
     """Bytes from one device address to another; the two do not overlap."""
 
@@ -104,7 +118,14 @@ class RecordEvent:
     event: int
 
 
-Command = Launch | CopyOnDevice | CopyToHost | RecordEvent
+Command = Launch | LibraryCall | CopyOnDevice | CopyToHost | RecordEvent
+
+
+Changeable = Launch | LibraryCall | CopyOnDevice | CopyToHost
+"""What a graph can be told other addresses of."""
+
+WORKSPACE_BYTES = 32 << 20
+"""Of device memory for the library calls of each stream: what NVIDIA recommends for Hopper and later chips."""
 
 
 class Driver(Protocol):
@@ -195,7 +216,7 @@ class Driver(Protocol):
         """A graph that runs the commands one after the other, ready to be launched."""
         ...
 
-    def update_graph(self, graph: Any, changed: Mapping[int, Launch | CopyOnDevice | CopyToHost]) -> None:
+    def update_graph(self, graph: Any, changed: Mapping[int, Changeable]) -> None:
         """Other arguments or addresses for commands of the graph, by their position, from its next launch on."""
         ...
 

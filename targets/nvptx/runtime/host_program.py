@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefT
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import cpu
+from ....dialects.gpu_library import Matmul, MatmulOp
 from ....dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ....hlo_dialect.types import constant_array, numpy_dtype
@@ -48,6 +49,19 @@ class LaunchStep:
     block: Dims
     shared_bytes: int
     arguments: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class LibraryStep:
+    """A matrix product by the vendor's library."""
+
+    problem: Matmul
+    kernel: str
+    """The kernel of the program that it is a part of."""
+    call: int
+    """As of a launch."""
+    arguments: tuple[Place, ...]
+    """The factors, the bias where there is one, and the result."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +112,7 @@ class SwitchStep:
     default: Steps
 
 
-Step = LaunchStep | CopyStep | ReadStep | HostCallStep | WhileStep | SwitchStep
+Step = LaunchStep | LibraryStep | CopyStep | ReadStep | HostCallStep | WhileStep | SwitchStep
 Steps = tuple[Step, ...]
 
 
@@ -300,6 +314,10 @@ class _Reader:
         arguments = tuple(self.place(op, value) for value in op.arguments)
         return (LaunchStep(name, self.kernel_of(op), self.calls, grid, block, shared_bytes(function), arguments),)
 
+    def matmul(self, op: MatmulOp) -> Steps:
+        arguments = tuple(self.place(op, value) for value in op.operands)
+        return (LibraryStep(op.problem, self.kernel_of(op), self.calls, arguments),)
+
     def host_call(self, op: cpu.HostCallOp) -> Steps:
         buffers = tuple(self.place(op, value) for value in op.buffers)
         return (HostCallStep(self.kernel_of(op), self.calls, self.call_numbers[op], buffers),)
@@ -356,6 +374,7 @@ _READERS: dict[str, Any] = {
     "func.call": _Reader.call,
     "func.return": _Reader.nothing,
     "gpu.launch_func": _Reader.launch,
+    "gpu_library.matmul": _Reader.matmul,
     "memref.cast": _Reader.cast,
     "memref.copy": _Reader.copy,
     "memref.get_global": _Reader.get_global,

@@ -14,6 +14,7 @@ from .host_program import (
     CopyStep,
     HostCallStep,
     LaunchStep,
+    LibraryStep,
     Place,
     ReadStep,
     Steps,
@@ -29,7 +30,9 @@ class EventMark:
     number: int
 
 
-Item = LaunchStep | CopyStep | ReadStep | EventMark
+Straight = LaunchStep | LibraryStep | CopyStep | ReadStep
+
+Item = Straight | EventMark
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Segment:
         """Whose addresses it uses."""
         self.users = {slot: tuple(positions) for slot, positions in users.items()}
         """The positions of the items that use a slot."""
-        kernels = {item.kernel: None for item in self.items if isinstance(item, LaunchStep)}
+        kernels = {item.kernel: None for item in self.items if isinstance(item, LaunchStep | LibraryStep)}
         self.kernels = tuple(kernels)
 
 
@@ -80,7 +83,7 @@ Part = tuple[Segment | HostCallStep | Loop | Branch, ...]
 def places(item: Item) -> Iterator[Place]:
     """The places of device memory that an item names."""
     match item:
-        case LaunchStep():
+        case LaunchStep() | LibraryStep():
             yield from item.arguments
         case CopyStep():
             yield item.target
@@ -94,7 +97,7 @@ def places(item: Item) -> Iterator[Place]:
 def plan(steps: Steps, timed: bool) -> Part:
     """Cut steps into segments; `timed` puts events around each call of a kernel."""
     parts: list[Segment | HostCallStep | Loop | Branch] = []
-    straight: list[LaunchStep | CopyStep | ReadStep] = []
+    straight: list[Straight] = []
 
     def close() -> None:
         if straight:
@@ -103,7 +106,7 @@ def plan(steps: Steps, timed: bool) -> Part:
 
     for step in steps:
         match step:
-            case LaunchStep() | CopyStep() | ReadStep():
+            case LaunchStep() | LibraryStep() | CopyStep() | ReadStep():
                 straight.append(step)
                 continue
             case HostCallStep():
@@ -119,13 +122,13 @@ def plan(steps: Steps, timed: bool) -> Part:
     return tuple(parts)
 
 
-def _timed_segment(steps: Sequence[LaunchStep | CopyStep | ReadStep]) -> Segment:
+def _timed_segment(steps: Sequence[Straight]) -> Segment:
     """With an event before the first launch of each call, and one after its last."""
     items: list[Item] = []
     timed: list[Timed] = []
     current: tuple[str, int] | None = None
     for step in [*steps, None]:
-        call = (step.kernel, step.call) if isinstance(step, LaunchStep) else None
+        call = (step.kernel, step.call) if isinstance(step, LaunchStep | LibraryStep) else None
         if call != current:
             if current is not None:
                 items.append(EventMark(timed[-1].end))

@@ -24,8 +24,8 @@ import numpy as np
 
 from ..runtime.plan import Branch, EventMark, Item, Loop, Part, Segment
 from .device import CHECK, Device, StreamState
-from .driver import Command, CopyOnDevice, CopyToHost, CudaError, Launch, RecordEvent
-from .host_program import CopyStep, HostCallStep, LaunchStep, ReadStep
+from .driver import Changeable, Command, CopyOnDevice, CopyToHost, CudaError, Launch, LibraryCall, RecordEvent
+from .host_program import CopyStep, HostCallStep, LaunchStep, LibraryStep, ReadStep
 
 GRAPHS = "XHLO_GPU_GRAPHS"
 """The environment variable that, set to 0, makes every run go command by command."""
@@ -146,6 +146,7 @@ class Runner:
             self._driver.synchronize(self._stream)
         except CudaError as error:
             name = item.function if isinstance(item, LaunchStep) else None
+            name = item.kernel if isinstance(item, LibraryStep) else name
             raise CudaError(error.name, error.what, name) from error
 
     def _graph(self, segment: Segment, replays: _Replays, addresses: Sequence[int]) -> Any:
@@ -175,7 +176,7 @@ class Runner:
     ) -> None:
         """Tell a graph other addresses."""
         graph, commands = found
-        changed: dict[int, Launch | CopyOnDevice | CopyToHost] = {}
+        changed: dict[int, Changeable] = {}
         for slot, before, after in zip(segment.slots, old, new, strict=True):
             if before == after:
                 continue
@@ -196,6 +197,9 @@ class Runner:
                     item.shared_bytes,
                     tuple([addresses[place.slot] + place.offset for place in item.arguments]),
                 )
+            case LibraryStep():
+                places = tuple([addresses[place.slot] + place.offset for place in item.arguments])
+                return LibraryCall(item.problem, item.kernel, places, self._state.workspace())
             case CopyStep(target, source, nbytes):
                 to, start = addresses[target.slot] + target.offset, addresses[source.slot] + source.offset
                 return CopyOnDevice(to, start, nbytes)
