@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     LocationAttr,
+    MemRefType,
+    NoneAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -178,6 +180,9 @@ class LoopBuilder:
         offset = known(offset)
         static = isinstance(offset, int)
         type_ = memref_type(sizes, buffer_of(source).element_type, strides, offset if static else None)
+        space = buffer_of(source).memory_space
+        if not isinstance(space, NoneAttr):
+            type_ = MemRefType(type_.element_type, type_.shape, type_.layout, space)
         if type_ == source.type:
             return source
         return self.insert(

@@ -9,7 +9,7 @@ neighbouring threads meet different banks in both directions. Inputs that lie as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import arith
@@ -154,17 +154,23 @@ def _plan_rows(nest: Nest, staged: Sequence[int]) -> VectorPlan:
 
 
 class TileEmitter:
-    """Emits the work of a thread on its block's tile."""
+    """
+    Emits the work of a thread on its block's tile.
+
+    On a whole tile each operand gets a view that begins at the thread's first element, so that the others are at known
+    distances from it. A tile at the edge, or a body that asks for indices, takes the indices of all loops.
+    """
 
     def __init__(self, builder: GpuBuilder, plan: TilePlan):
         self.builder = builder
         self.plan = plan
         self.nest = plan.nest
-        self.emitter = NestEmitter(builder, plan.nest)
         self.outer: list[Index] = []
         """Indices of the loops that no tile extends along."""
         self.starts: dict[int, Index] = {}
         """By loop: where the tile begins."""
+        self.buffers: dict[int, SSAValue] = {}
+        """The tile of each staged input, as [line along `inner`][place along `other`]."""
 
     def emit(self) -> None:
         builder, plan = self.builder, self.plan
@@ -174,12 +180,153 @@ class TileEmitter:
         *self.outer, groups, column, row = delinearized(builder, builder.block_id(), box)
         row = builder.add(builder.mul(groups, group), row)
         self.starts = {plan.other: builder.mul(row, plan.side), plan.inner: builder.mul(column, plan.side)}
-        self.emitter.make_views()
-        buffers = {k: self._load_tile(k) for k in plan.staged}
-        builder.barrier()
-        at = [(plan.inner, self.starts[plan.inner]), (plan.other, self.starts[plan.other])]
-        self.emitter.staged = {k: (buffer, at) for k, buffer in buffers.items()}
-        self._run_body()
+        for k in plan.staged:
+            access = cast(Access, self.nest.inputs[k])
+            shape = (plan.side, plan.side + _bank_width(access))
+            self.buffers[k] = builder.shared(shape, buffer_of(access.root).element_type)
+        whole = [
+            builder.compare("ult", at, self.nest.sizes[loop] // plan.side)
+            for loop, at in ((plan.other, row), (plan.inner, column))
+            if plan.is_ragged(loop)
+        ]
+        if not self._has_known_distances():
+            self._emit_anywhere()
+        elif not whole:
+            self._emit_whole()
+        else:
+            builder.choose(_all(builder, whole), self._emit_whole, self._emit_anywhere)
+
+    def _has_known_distances(self) -> bool:
+        other = self.plan.other
+        forwards = all(x.strides[other] >= 0 and x.strides[self.plan.inner] >= 0 for x in self.nest.accesses)
+        return forwards and not self.nest.dims
+
+    def _tile_width(self, k: int) -> int:
+        """Elements of a staged input that a thread loads at once: a bank's width where it is aligned to it."""
+        order = self._along_other()
+        nest = self.nest.permuted(order)
+        access = cast(Access, nest.inputs[k])
+        width = _bank_width(access)
+        return width if nest.sizes[-1] % width == 0 and kind_of(nest, access, width) is Kind.VECTOR else 1
+
+    def _along_other(self) -> list[int]:
+        return [*(l for l in range(len(self.nest.sizes)) if l != self.plan.other), self.plan.other]
+
+    def _spread(self, width: int, cost: int, body: Callable[[SSAValue], None]) -> None:
+        """
+        The lines of a tile that a thread works on: `body(line)`, from its first one on; `width` elements of each.
+
+        `cost`: operations of one element's work.
+        """
+        side = self.plan.side
+        lines = THREADS // (side // width)
+        count = side // lines
+        times = count
+        while times > 1 and times * width * cost > MOST_WRITTEN_OUT:
+            times //= 2
+
+        def line(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            body(index)
+            return ()
+
+        attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None
+        self.builder.loop(0, side, line, step=lines, attributes=attributes)
+
+    def _own(self, width: int) -> tuple[Index, Index]:
+        """The first line of the tile that the thread works on, and its place in all of them."""
+        lanes = self.plan.side // width
+        thread = self.builder.thread_id()
+        return self.builder.div(thread, lanes), self.builder.mul(self.builder.rem(thread, lanes), width)
+
+    @property
+    def _cost(self) -> int:
+        return 1 if self.nest.body is None else len(list(self.nest.body.ops))
+
+    # A whole tile.
+
+    def _emit_whole(self) -> Sequence[SSAValue]:
+        for k in self.plan.staged:
+            self._load_whole(k)
+        self.builder.barrier()
+        self._run_whole()
+        return ()
+
+    def _moved(self, access: Access, row: Index, column: Index, strides: tuple[int, int]) -> Access:
+        """The access from an element of the tile on, with two loops only."""
+        places = [*zip(self.outer, self.plan.outer, strict=True)]
+        places += [
+            (self.builder.add(self.starts[loop], at), loop)
+            for loop, at in ((self.plan.other, row), (self.plan.inner, column))
+        ]
+        offset: Index = access.offset_at(self.builder)
+        for index, loop in places:
+            offset = self.builder.add(offset, self.builder.mul(index, access.strides[loop]))
+        if isinstance(offset, int):
+            return Access(access.root, offset, (), strides)
+        return Access(access.root, 0, ((offset, 1),), strides)
+
+    def _tile_access(self, k: int, line: Index, place: Index, strides: tuple[int, int]) -> Access:
+        """The tile of a staged input from an element on."""
+        buffer = self.buffers[k]
+        pitch = buffer_of(buffer).get_shape()[1]
+        offset = self.builder.add(self.builder.mul(line, pitch), place)
+        return Access(buffer, 0, ((self.builder.index(offset), 1),), strides)
+
+    def _load_whole(self, k: int) -> None:
+        """A tile of an input, line by line."""
+        builder, plan, width = self.builder, self.plan, self._tile_width(k)
+        line, place = self._own(width)
+        access = cast(Access, self.nest.inputs[k])
+        pitch = buffer_of(self.buffers[k]).get_shape()[1]
+        source = self._moved(access, place, line, (access.strides[plan.inner], 1))
+        target = self._tile_access(k, line, place, (pitch, 1))
+        views = [
+            builder.strided_view(x.root, x.offset_at(builder), (plan.side, width), x.strides) for x in (source, target)
+        ]
+        self._spread(width, 1, lambda index: self._copy(views[0], views[1], ([index, 0], [index, 0]), width))
+
+    def _copy(
+        self, source: SSAValue, target: SSAValue, at: tuple[Sequence[Index], Sequence[Index]], width: int
+    ) -> None:
+        builder = self.builder
+        if width == 1:
+            builder.store(builder.load(source, at[0]), target, at[1])
+        else:
+            vector_store(builder, vector_load(builder, source, at[0], width), target, at[1], width)
+
+    def _run_whole(self) -> None:
+        """The body along the output's lines, as a nest of two loops: the thread's lines, and its elements of a line."""
+        plan, width = self.plan, self.plan.rows.width
+        line, place = self._own(width)
+
+        def moved(access: Access) -> Access:
+            return self._moved(access, line, place, (access.strides[plan.other], access.strides[plan.inner]))
+
+        inputs = tuple(
+            self._tile_access(k, place, line, (1, buffer_of(self.buffers[k]).get_shape()[1]))
+            if k in self.buffers
+            else moved(x)
+            if isinstance(x, Access)
+            else x
+            for k, x in enumerate(self.nest.inputs)
+        )
+        outputs = tuple(moved(x) for x in self.nest.outputs)
+        sizes = (plan.side, width)
+        nest = Nest(self.nest.op, sizes, (False, False), inputs, outputs, self.nest.body)
+        rows = replace(plan.rows, nest=nest)
+        emitter = NestEmitter(self.builder, nest)
+        emitter.make_views()
+        parts = split_body(rows)
+        self._spread(width, self._cost, lambda index: run_items([ItemEmitter(emitter, rows, parts)], [[index, 0]]))
+
+    # Any tile.
+
+    def _emit_anywhere(self) -> Sequence[SSAValue]:
+        for k in self.plan.staged:
+            self._load_anywhere(k)
+        self.builder.barrier()
+        self._run_anywhere()
+        return ()
 
     def _indices(self, row: Index, column: Index) -> list[Index]:
         """The indices of all loops. `row`, `column`: of `other` and `inner`."""
@@ -187,76 +334,47 @@ class TileEmitter:
         indices.insert(self.plan.other, row)
         return [*indices, column]
 
-    def _spread(self, width: int, body: Callable[[Index, Index], None], cost: int) -> None:
-        """
-        All lines of a tile, by all threads, `body(line, place in it)` for `width` elements each.
-
-        `cost`: operations of one element's work.
-        """
-        builder, side = self.builder, self.plan.side
-        lanes = side // width
-        lines = THREADS // lanes
-        place = builder.mul(builder.rem(builder.thread_id(), lanes), width)
-        first = builder.div(builder.thread_id(), lanes)
-        count = side // lines
-        times = count
-        while times > 1 and times * width * cost > MOST_WRITTEN_OUT:
-            times //= 2
-
-        def lines_from(line: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            body(builder.add(first, line), place)
-            return ()
-
-        attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None
-        builder.loop(0, side, lines_from, step=lines, attributes=attributes)
-
-    # The first part: along the input's lines.
-
-    def _load_tile(self, k: int) -> SSAValue:
-        """A tile of an input, as [line along `inner`][place along `other`]; beyond the edge, elements at the edge."""
-        builder, plan = self.builder, self.plan
-        order = [l for l in range(len(self.nest.sizes)) if l != plan.other] + [plan.other]
-        nest = self.nest.permuted(order)
-        access = cast(Access, nest.inputs[k])
-        width = _bank_width(access)
-        if nest.sizes[-1] % width or kind_of(nest, access, width) is not Kind.VECTOR:
-            width = 1
-        buffer = builder.shared((plan.side, plan.side + _bank_width(access)), buffer_of(access.root).element_type)
-        view, loops = NestEmitter(builder, nest).view(k, access)
-
-        def line(column: Index, row: Index) -> None:
-            indices = self._indices(self._inside(plan.other, row, width), self._inside(plan.inner, column, 1))
-            at = indices_in_view(builder, nest, access, loops, [indices[l] for l in order])
-            if width == 1:
-                builder.store(builder.load(view, at), buffer, [column, row])
-            else:
-                vector_store(builder, vector_load(builder, view, at, width), buffer, [column, row], width)
-
-        self._spread(width, line, 1)
-        return buffer
-
     def _inside(self, loop: int, place: Index, width: int) -> Index:
+        """The index of a place of the tile; beyond the edge, that of the last elements."""
         index = self.builder.add(self.starts[loop], place)
         if not self.plan.is_ragged(loop):
             return index
         return self.builder.min(index, self.nest.sizes[loop] - width)
 
-    # The second part: along the output's lines.
+    def _load_anywhere(self, k: int) -> None:
+        builder, plan, width = self.builder, self.plan, self._tile_width(k)
+        first, row = self._own(width)
+        order = self._along_other()
+        nest = self.nest.permuted(order)
+        access = cast(Access, nest.inputs[k])
+        view, loops = NestEmitter(builder, nest).view(k, access)
 
-    def _run_body(self) -> None:
+        def line(index: SSAValue) -> None:
+            column = builder.add(first, index)
+            indices = self._indices(self._inside(plan.other, row, width), self._inside(plan.inner, column, 1))
+            at = indices_in_view(builder, nest, access, loops, [indices[l] for l in order])
+            self._copy(view, self.buffers[k], (at, [column, row]), width)
+
+        self._spread(width, 1, line)
+
+    def _run_anywhere(self) -> None:
         builder, plan = self.builder, self.plan
+        first, column = self._own(plan.rows.width)
+        emitter = NestEmitter(builder, self.nest)
+        emitter.make_views()
+        at_tile = [(loop, self.starts[loop]) for loop in (plan.inner, plan.other)]
+        emitter.staged = {k: (buffer, at_tile) for k, buffer in self.buffers.items()}
         parts = split_body(plan.rows)
-        cost = 1 if self.nest.body is None else len(list(self.nest.body.ops))
+        ragged = [loop for loop in (plan.other, plan.inner) if plan.is_ragged(loop)]
 
-        def line(row: Index, column: Index) -> None:
+        def line(index: SSAValue) -> None:
+            row = builder.add(first, index)
             at = self._indices(builder.add(self.starts[plan.other], row), builder.add(self.starts[plan.inner], column))
-            ragged = [loop for loop in (plan.other, plan.inner) if plan.is_ragged(loop)]
-            item = ItemEmitter(self.emitter, plan.rows, parts)
+            item = ItemEmitter(emitter, plan.rows, parts)
             if not ragged:
                 run_items([item], [at])
                 return
-            inside = [builder.compare("ult", at[loop], self.nest.sizes[loop]) for loop in ragged]
-            condition = inside[0] if len(inside) == 1 else builder.insert(arith.AndIOp(inside[0], inside[1])).result
+            condition = _all(builder, [builder.compare("ult", at[loop], self.nest.sizes[loop]) for loop in ragged])
             if not self._reads_only_inputs():
                 builder.when(condition, lambda: run_items([item], [at]))
                 return
@@ -268,7 +386,7 @@ class TileEmitter:
             item.indices = at
             builder.when(condition, item.store)
 
-        self._spread(plan.rows.width, line, cost)
+        self._spread(plan.rows.width, self._cost, line)
 
     def _reads_only_inputs(self) -> bool:
         """Whether nothing that the nest reads is written by it."""
@@ -276,6 +394,11 @@ class TileEmitter:
         accumulates = body is not None and any(x.first_use is not None for x in body.args[count:])
         written = {access.root for access in self.nest.outputs}
         return not accumulates and not any(isinstance(x, Access) and x.root in written for x in self.nest.inputs)
+
+
+def _all(builder: GpuBuilder, conditions: Sequence[SSAValue]) -> SSAValue:
+    """The conjunction of one condition or two."""
+    return conditions[0] if len(conditions) == 1 else builder.insert(arith.AndIOp(conditions[0], conditions[1])).result
 
 
 def map_transpose(mapper: KernelMapper, phase: Phase) -> bool:
