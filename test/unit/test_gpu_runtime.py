@@ -458,6 +458,16 @@ def test_code_of_another_chip() -> None:
             compile_simulated(CHAIN, simulated_device(capability=capability), chip=chip)(x, y)
 
 
+def test_a_driver_that_is_older_than_the_assembler_compiles_the_ptx() -> None:
+    device = simulated_device()
+    executable = compile_simulated(CHAIN, device)
+    # What the simulated driver loads as "PTX" is what it can run.
+    executable.image.cubin = b"machine code"
+    device.driver.refuse["load"] = "CUDA_ERROR_INVALID_IMAGE"
+    np.testing.assert_allclose(executable(*chain_inputs())[0], chain(*chain_inputs())[0], rtol=1e-5)
+    assert device.driver.counts["load"] == 2
+
+
 def test_what_the_host_cannot_do_is_refused_at_its_place() -> None:
     from xdsl.dialects import test as test_dialect
 

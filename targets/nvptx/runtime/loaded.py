@@ -18,7 +18,7 @@ from ....lowering.gpu_chips import get_chip
 from ...cpu.image import HostCall
 from ..image import GpuImage
 from .device import Device
-from .driver import CudaError, DeviceInfo, GpuUnavailableError
+from .driver import CudaError, DeviceInfo, Driver, GpuUnavailableError
 from .plan import plan
 from .runner import HostFunction, Runner, Spent
 
@@ -43,7 +43,7 @@ class LoadedProgram:
         driver = device.driver
         functions = image.host.functions
         with driver.entered():
-            self._module = driver.load(code_for(image, device.info)) if functions else None
+            self._module = _load(driver, image) if functions else None
             self._functions = {name: driver.function(self._module, name, size) for name, size in functions.items()}
         content = np.frombuffer(image.host.constants, np.uint8)
         self._constants = device.allocate(content.nbytes, device.stream) if content.nbytes else None
@@ -91,9 +91,24 @@ class LoadedProgram:
                 device.driver.unload(module)
 
 
-def code_for(image: GpuImage, device: DeviceInfo) -> bytes:
+def _load(driver: Driver, image: GpuImage) -> Any:
+    codes = codes_for(image, driver.device)
+    for code in codes[:-1]:
+        try:
+            return driver.load(code)
+        except CudaError as error:
+            if error.name not in NOT_UNDERSTOOD:
+                raise
+    return driver.load(codes[-1])
+
+
+NOT_UNDERSTOOD = ("CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_SOURCE")
+"""What a driver says to machine code of an assembler that is newer than itself."""
+
+
+def codes_for(image: GpuImage, device: DeviceInfo) -> tuple[bytes, ...]:
     """
-    What the driver loads: machine code where it is of this device, else PTX, which the driver compiles.
+    What to have the driver load, the best first: machine code where it is of this device, then PTX, which it compiles.
 
     Machine code runs on later devices of the same major version, PTX on all later ones; that of an `a` chip on that
     chip alone. Raises GpuUnavailableError.
@@ -103,9 +118,8 @@ def code_for(image: GpuImage, device: DeviceInfo) -> bytes:
     own = (major, minor) == device.capability
     if not own and (chip.accelerated or (major, minor) > device.capability):
         raise GpuUnavailableError(f"the program was compiled for {chip.name}; the {device.name} is {device.chip}")
-    if image.cubin and (own or major == device.capability[0]):
-        return image.cubin
-    return image.ptx.encode()
+    ptx = (image.ptx.encode(),)
+    return (image.cubin, *ptx) if image.cubin and major == device.capability[0] else ptx
 
 
 def host_function(stated: HostCall, device: Device) -> HostFunction:
