@@ -55,8 +55,19 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
             dims_map(rank, tuple(range(batch + m + n))),
         ),
         iterators(batch + m + n, k),
-        {"xhlo.contraction": UnitAttr()} if k else {},
+        _marks(op) if k else {},
     )
+
+
+def _marks(op: hlo.DotGeneralOp) -> dict[str, Attribute]:
+    """`xhlo.contraction`, and `xhlo.tf32` where the program asks for products of tf32: chips that have them may."""
+    marks: dict[str, Attribute] = {"xhlo.contraction": UnitAttr()}
+    algorithm = op.algorithm
+    if algorithm is not None and algorithm.num_primitive_operations.value.data == 1:
+        types = (algorithm.lhs_precision_type, algorithm.rhs_precision_type)
+        if all(str(type_) == "tf32" for type_ in types):
+            marks["xhlo.tf32"] = UnitAttr()
+    return marks
 
 
 def sum_of_products(

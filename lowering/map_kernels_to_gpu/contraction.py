@@ -13,8 +13,8 @@ from .contraction_block import bytes_of, scratch_of
 from .contraction_epilogue import Chain, ResultWriter, chain_of, local_chain, private_buffers
 from .contraction_form import split
 from .contraction_registers import register_kernel
-from .contraction_tensor import takes_tensor_cores, tensor_kernel
-from .contraction_tiles import REGISTER_TILES, TENSOR_TILES, WIDE_REGISTER_TILES, Tiling, choose, fits
+from .contraction_tensor import takes_tensor_cores, tensor_kernel, tensor_tilings
+from .contraction_tiles import REGISTER_TILES, WIDE_REGISTER_TILES, Tiling, choose
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS, over_threads
 
@@ -51,7 +51,7 @@ def _tiling(mapper: KernelMapper, chain: Chain) -> Tiling:
     product = chain.product
     shape = (product.batches, product.rows, product.columns, product.depth)
     if takes_tensor_cores(product, mapper.chip):
-        table = [tiling for tiling in TENSOR_TILES if fits(tiling, mapper.chip)]
+        table = tensor_tilings(product, mapper.chip)
     else:
         table = WIDE_REGISTER_TILES if bytes_of(product.total) > 4 else REGISTER_TILES
     return choose(table, shape, mapper.chip)

@@ -1,10 +1,10 @@
 """
-Contractions on tensor cores: tiles of A and B in shared memory, products of 16 x 8 x 16 by each warp.
+Contractions on tensor cores: tiles of A and B in shared memory, products of 16 x 8 sums by each warp.
 
     begin to copy the first tiles                                   (cp.async: no registers, no waiting)
     for each tile along k:
         begin to copy the tile that comes `stages - 1` later
-        for 16 products of each sum: fragments <- ldmatrix; sums += mma.sync
+        for 32 bytes along k: fragments <- ldmatrix; sums += mma.sync
         wait for the next tile; barrier
 
 Tiles lie in shared memory as their factors do in global memory, so that copies move 16 bytes; ldmatrix transposes the
@@ -16,16 +16,17 @@ aligned), tiles go by way of registers, the next one being read during the produ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import vector
-from xdsl.dialects.arith import ExtFOp
+from xdsl.dialects.arith import ExtFOp, ExtSIOp
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
     VectorType,
-    f32,
+    i8,
+    i32,
 )
 from xdsl.ir import SSAValue
 
@@ -37,11 +38,14 @@ from .contraction_block import ProductBlock, SharedArena, Strip, SumWriter, byte
 from .contraction_epilogue import Chain
 from .contraction_form import Product
 from .contraction_loader import TileShape, extract, zero
-from .contraction_tiles import Tiling
+from .contraction_tiles import TENSOR_TILES, Tiling, fits
 from .launch import Launch
 
-ROWS, COLUMNS, DEPTH = 16, 8, 16
+ROWS, COLUMNS = 16, 8
 """Of one multiplication."""
+
+HALF_BYTES = 16
+"""Of one row of A in half a multiplication: a row of what ldmatrix reads."""
 
 LEAST_CLAMPED = 16
 """
@@ -54,16 +58,32 @@ SHARED_PAD = 8
 
 
 def takes_tensor_cores(product: Product, chip: Chip) -> bool:
-    """Whether the chip multiplies these elements as the program asks: f16 or bf16, summed in f32."""
-    elements = [factor.element for factor in product.factors()]
-    widened = all(
-        len(factor.conversions) == 1 and isinstance(factor.conversions[0], ExtFOp) for factor in product.factors()
-    )
-    if elements[0] != elements[1] or not widened or not isinstance(product.total, Float32Type):
+    """
+    Whether the chip multiplies these elements as the program asks: f16 and bf16 summed in f32, i8 in i32, f32 as tf32
+    where the program says so.
+    """
+    lhs, rhs = product.factors()
+    if lhs.element != rhs.element:
         return False
-    if isinstance(elements[0], Float16Type):
+    if isinstance(lhs.element, Float32Type):
+        plain = not lhs.conversions and not rhs.conversions and isinstance(product.total, Float32Type)
+        return plain and product.tf32 and chip.has_bf16_tensor_cores
+    widened = ExtSIOp if lhs.element == i8 else ExtFOp
+    if any(len(factor.conversions) != 1 or not isinstance(factor.conversions[0], widened) for factor in (lhs, rhs)):
+        return False
+    if lhs.element == i8:
+        return product.total == i32 and chip.capability >= 80
+    if not isinstance(product.total, Float32Type):
+        return False
+    if isinstance(lhs.element, Float16Type):
         return True
-    return isinstance(elements[0], BFloat16Type) and chip.has_bf16_tensor_cores
+    return isinstance(lhs.element, BFloat16Type) and chip.has_bf16_tensor_cores
+
+
+def tensor_tilings(product: Product, chip: Chip) -> list[Tiling]:
+    """The tilings for the size of the factors' elements."""
+    size = bytes_of(product.factors()[0].element)
+    return [replace(tiling, k=tiling.k * 2 // size) for tiling in TENSOR_TILES if fits(tiling, chip)]
 
 
 @dataclass(frozen=True)
@@ -89,9 +109,13 @@ class TensorKernel:
         self.block = ProductBlock(launch, chain, tiling, self.threads)
         lhs, rhs = self.product.factors()
         self.element = lhs.element
+        self.half = HALF_BYTES // bytes_of(self.element)
+        """Columns of A in half a multiplication."""
+        # ldmatrix transposes elements of 2 bytes only: others are stored by rows of A and columns of B.
+        transposes = bytes_of(self.element) == 2
         self.shapes = (
-            TileShape(tiling.m, tiling.k, self.threads, not lhs.along_depth, self.element),
-            TileShape(tiling.n, tiling.k, self.threads, not rhs.along_depth, self.element),
+            TileShape(tiling.m, tiling.k, self.threads, transposes and not lhs.along_depth, self.element),
+            TileShape(tiling.n, tiling.k, self.threads, transposes and not rhs.along_depth, self.element),
         )
         self.place = self._place()
         self.loaders = self.block.loaders(self.shapes, converted=False)
@@ -214,13 +238,14 @@ class TensorKernel:
         return self.tiling.thread_n // COLUMNS
 
     def _zeros(self) -> list[SSAValue]:
-        made = vector.BroadcastOp.create(operands=[zero(self.builder, f32)], result_types=[VectorType(f32, (2, 2))])
+        total = self.product.total
+        made = vector.BroadcastOp.create(operands=[zero(self.builder, total)], result_types=[VectorType(total, (2, 2))])
         nothing = self.builder.insert(made).vector
         return [nothing] * (self.tiling.thread_m // ROWS * self.columns)
 
     def _products(self, stage: Index, sums: list[SSAValue], begin: Callable[[], None] = lambda: None) -> list[SSAValue]:
         """Add the products of one tile; `begin` emits what may run beside the first of them."""
-        for depth in range(0, self.tiling.k, DEPTH):
+        for depth in range(0, self.tiling.k, 2 * self.half):
             rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.thread_m, ROWS)]
             columns = [
                 part
@@ -237,18 +262,18 @@ class TensorKernel:
         return sums
 
     def _rows(self, stage: Index, first: int, depth: int) -> SSAValue:
-        """A's fragment of 16 rows: tiles of (rows 0-7, k 0-7), (8-15, 0-7), (0-7, 8-15), (8-15, 8-15)."""
+        """A's fragment of 16 rows: the upper and lower 8 rows of the first half of the columns, then of the second."""
         builder, lane = self.builder, self.place.lane
         m = builder.add(builder.mul(self.place.row, self.tiling.thread_m), first)
         if self.shapes[0].by_depth:
             row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
             column = builder.mul(builder.rem(builder.div(lane, 8), 2), 8)
             return self._load(0, stage, builder.add(row, depth), builder.add(column, m))
-        row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), 8)
+        row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), self.half)
         return self._load(0, stage, builder.add(row, m), builder.add(column, depth))
 
     def _columns(self, stage: Index, first: int, depth: int) -> list[SSAValue]:
-        """B's fragments of twice 8 columns: tiles of (k 0-7, columns 0-7), (8-15, 0-7), (0-7, 8-15), (8-15, 8-15)."""
+        """B's fragments of twice 8 columns: the first and the second half of the rows of each."""
         builder, lane = self.builder, self.place.lane
         n = builder.add(builder.mul(self.place.column, self.tiling.thread_n), first)
         if self.shapes[1].by_depth:
@@ -256,7 +281,7 @@ class TensorKernel:
             both = self._load(1, stage, builder.add(row, depth), builder.add(column, n))
         else:
             row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
-            column = builder.mul(builder.rem(builder.div(lane, 8), 2), 8)
+            column = builder.mul(builder.rem(builder.div(lane, 8), 2), self.half)
             both = self._load(1, stage, builder.add(row, n), builder.add(column, depth))
         return [self._pick(both, (0, 1)), self._pick(both, (2, 3))]
 
@@ -270,7 +295,7 @@ class TensorKernel:
 
     def _pick(self, fragment: SSAValue, rows: tuple[int, ...]) -> SSAValue:
         """Some rows of a fragment."""
-        type_ = VectorType(self.element, (len(rows), 2))
+        type_ = VectorType(self.element, (len(rows), 4 // bytes_of(self.element)))
         made = vector.ShuffleOp.create(
             operands=[fragment, fragment], result_types=[type_], properties={"mask": i64_array(rows)}
         )
@@ -278,10 +303,10 @@ class TensorKernel:
 
     def _multiply(self, row: SSAValue, column: SSAValue, total: SSAValue) -> SSAValue:
         if self.chip.capability >= 80:
-            return self.builder.insert(MmaSyncOp(row, column, total, (ROWS, COLUMNS, DEPTH))).res
+            return self.builder.insert(MmaSyncOp(row, column, total, (ROWS, COLUMNS, 2 * self.half))).res
         for half in range(2):  # Chips before that take 8 products at a time.
             a, b = self._pick(row, (2 * half, 2 * half + 1)), self._pick(column, (half,))
-            total = self.builder.insert(MmaSyncOp(a, b, total, (ROWS, COLUMNS, DEPTH // 2))).res
+            total = self.builder.insert(MmaSyncOp(a, b, total, (ROWS, COLUMNS, self.half))).res
         return total
 
     # Writing.

@@ -14,7 +14,7 @@ import pytest
 
 from xhlo.dialects.gpu_ops import GpuFuncOp
 from xhlo.lowering.gpu_chips import CHIPS, get_chip
-from xhlo.lowering.map_kernels_to_gpu import contraction, contraction_tiles
+from xhlo.lowering.map_kernels_to_gpu import contraction, contraction_tensor, contraction_tiles
 from xhlo.lowering.map_kernels_to_gpu.contraction_tiles import (
     REGISTER_TILES,
     TENSOR_TILES,
@@ -54,6 +54,11 @@ def tensor(shape: tuple[int, ...], element: str) -> str:
     return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
 
 
+TF32 = """, algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32,
+    lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1,
+    allow_imprecise_accumulation = false>"""
+
+
 @dataclass(frozen=True)
 class Dot:
     """A product of m x k and k x n, each stored as it is or transposed."""
@@ -66,6 +71,7 @@ class Dot:
     transposed: tuple[bool, bool] = (False, False)
     batch: int = 0
     rhs: str = ""
+    tf32: bool = False
 
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         outer = (self.batch,) if self.batch else ()
@@ -88,21 +94,27 @@ class Dot:
         )
         return f"""
         func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{
-          %0 = stablehlo.dot_general %a, %b, {batching}contracting_dims = {contracting} : ({types[0]}, {types[1]}) -> {types[2]}
+          %0 = stablehlo.dot_general %a, %b, {batching}contracting_dims = {contracting}{TF32 if self.tf32 else ""} : ({types[0]}, {types[1]}) -> {types[2]}
           return %0 : {types[2]}
         }}"""
 
-    def check(self, chip: str = "sm_90") -> None:
+    def check(self, chip: str = "sm_90", rtol: float | None = None) -> None:
         lhs, rhs, _ = self.shapes()
-        check_on_simt(self.text(), [array(lhs, self.element), array(rhs, self.rhs or self.element, 1)], chip=chip)
+        check_on_simt(
+            self.text(), [array(lhs, self.element), array(rhs, self.rhs or self.element, 1)], chip=chip, rtol=rtol
+        )
 
 
 @contextmanager
 def only(tiling: Tiling, may_split: bool = True) -> Iterator[None]:
     """All contractions get this tiling."""
     with pytest.MonkeyPatch.context() as patch:
-        for table in ("REGISTER_TILES", "WIDE_REGISTER_TILES", "TENSOR_TILES"):
-            patch.setattr(contraction, table, (tiling,))
+        for module, table in (
+            (contraction, "REGISTER_TILES"),
+            (contraction, "WIDE_REGISTER_TILES"),
+            (contraction_tensor, "TENSOR_TILES"),
+        ):
+            patch.setattr(module, table, (tiling,))
         patch.setattr(contraction, "choose", lambda *given: choose(*given, may_split=may_split))
         yield
 
@@ -197,6 +209,27 @@ def test_bf16_has_no_tensor_cores_on_old_chips() -> None:
 def test_element_types(element: str, result: str) -> None:
     Dot(33, 37, 65, element, result).check()
     Dot(32, 48, 64, element, result, transposed=(True, False)).check()
+
+
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
+def test_tf32_where_the_program_asks_for_it(transposed: tuple[bool, bool]) -> None:
+    def multiplies(dot: Dot, chip: str = "sm_90") -> bool:
+        return any(
+            op.name == "nvgpu.mma.sync" for function in device_functions(dot.text(), chip) for op in function.walk()
+        )
+
+    for dot in (Dot(48, 40, 64, tf32=True, transposed=transposed), Dot(33, 37, 65, tf32=True, transposed=transposed)):
+        dot.check(rtol=2e-3)
+        assert multiplies(dot)
+        assert not multiplies(dot, "sm_75")
+
+
+@pytest.mark.parametrize("tiling", [TENSOR_TILES[0], TENSOR_TILES[-1]], ids=name_of)
+def test_tensor_core_tilings_of_other_widths(tiling: Tiling) -> None:
+    with only(tiling):
+        Dot(tiling.m, tiling.n, tiling.k * 4, "i8", "i32", transposed=(False, True)).check()
+        Dot(tiling.m + 3, tiling.n, 70, "i8", "i32").check()
+        Dot(tiling.m + 4, tiling.n, tiling.k * 2, tf32=True, transposed=(False, True)).check(rtol=2e-3)
 
 
 def test_factors_of_two_types() -> None:
