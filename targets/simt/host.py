@@ -21,6 +21,7 @@ from ...hlo_dialect.types import Array, ArrayType, constant_array
 from .evaluator import Evaluator, Maker, Step, call
 from .kernel import Kernel
 from .lanes import Dims, Frame, Lanes
+from .library import MAKERS as LIBRARY_MAKERS
 from .memory import Memory, View, scalar
 from .memref_ops import MAKERS, layout_of
 
@@ -83,6 +84,7 @@ class HostProgram:
             "memref.get_global": self._get_global,
             "gpu.launch_func": self._launch,
             "cpu.host_call": _host_call,
+            **LIBRARY_MAKERS,
             "func.call": self._call,
         }
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.memref import GlobalOp
@@ -32,17 +33,21 @@ from xhlo.targets.nvptx.build import build_image
 from xhlo.targets.nvptx.executable import GpuExecutable
 from xhlo.targets.nvptx.runtime.device import Device
 from xhlo.targets.nvptx.runtime.driver import (
+    WORKSPACE_BYTES,
+    Changeable,
     Command,
     CopyOnDevice,
     CopyToHost,
     CudaError,
     DeviceInfo,
     Launch,
+    LibraryCall,
     RecordEvent,
 )
 from xhlo.targets.nvptx.runtime.host_program import HostProgram
 from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.kernel import Kernel
+from xhlo.targets.simt.library import run_matmul
 from xhlo.targets.simt.memory import Memory, View
 from xhlo.targets.simt.memref_ops import layout_of
 
@@ -281,6 +286,8 @@ class SimulatedDriver:
         match command:
             case Launch():
                 self._launch(command)
+            case LibraryCall():
+                self._multiply(command)
             case CopyOnDevice(target, source, nbytes):
                 self._write(target, self.bytes_at(source, nbytes).tobytes())
             case CopyToHost(target, source, nbytes):
@@ -304,12 +311,26 @@ class SimulatedDriver:
             views.append(View(memory, dtype, 0, shape, strides))
         kernel.launch(kernel.function, launch.grid, launch.block, views)
 
+    def _multiply(self, call: LibraryCall) -> None:
+        self.ran.append(call.name)
+        self.bytes_at(call.workspace, WORKSPACE_BYTES)[:] = 0xCB
+        one = call.problem
+        types = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+        types |= {"i8": np.int8, "i32": np.int32}
+        sizes = [(one.lhs.end(one.batch), one.element), (one.rhs.end(one.batch), one.element)]
+        sizes += [(one.out.columns, one.result)] * one.bias + [(one.out.end(one.batch), one.result)]
+        buffers = [
+            self.bytes_at(address, size * np.dtype(types[element]).itemsize).view(types[element])
+            for address, (size, element) in zip(call.arguments, sizes, strict=True)
+        ]
+        run_matmul(one, buffers)
+
     def make_graph(self, commands: Sequence[Command]) -> Graph:
         self._called("make_graph")
         self.log.append(f"graph of {len(commands)}")
         return Graph(list(commands))
 
-    def update_graph(self, graph: Graph, changed: Mapping[int, Launch | CopyOnDevice | CopyToHost]) -> None:
+    def update_graph(self, graph: Graph, changed: Mapping[int, Changeable]) -> None:
         self._called("update_graph")
         self.log.append(f"update of {sorted(changed)}")
         for position, command in changed.items():
@@ -332,6 +353,8 @@ def _described(command: Command) -> str:
     match command:
         case Launch():
             return f"launch {command.name}"
+        case LibraryCall():
+            return f"library {command.name}"
         case CopyOnDevice():
             return f"copy {command.nbytes}"
         case CopyToHost():
