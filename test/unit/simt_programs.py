@@ -15,7 +15,7 @@ from xhlo.hlo_dialect.reference import evaluate
 from xhlo.passes import pipelines
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
-from xhlo.targets.registry import SIMT
+from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.kernel import run_kernel
 from xhlo.targets.simt.memory import undefined
@@ -27,10 +27,9 @@ def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any
     module = parse_module(text, "test.mlir", ctx)
     run_passes(ctx, module, pipelines.FRONT, verify=True)
     types = entry_types(module)
-    fusing = tuple(map(SIMT.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE))
-    run_passes(ctx, module, fusing, verify=True)
-    specs = (*pipelines.LOWER_LINALG, "bufferize")
-    run_passes(ctx, module, (*specs, f"map-kernels-to-gpu{{chip={chip}}}", "plan-buffers"), verify=True)
+    target = nvptx(chip)
+    run_passes(ctx, module, tuple(map(target.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE)), verify=True)
+    run_passes(ctx, module, target.passes_between(None, "loops"), verify=True)
     return module, types
 
 
