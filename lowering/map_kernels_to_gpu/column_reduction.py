@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import Index
-from ..gpu_chips import WARP, Chip
+from ..convert_to_llvm.layout import byte_width
+from ..gpu_chips import STATIC_SHARED_BYTES, WARP, Chip
 from .block_reduction import combine_lanes, power_of_two_from, tree
 from .chain import Chain, elements_of
 from .chain_emission import ChainEmitter
 from .gpu_builder import GpuBuilder
 from .items import WRITTEN_OUT, delinearized
 from .launch import Dims
-from .row_plan import SPLIT_BYTES, ceil_div, vector_width
+from .row_plan import SPLIT_BYTES, ceil_div, partial_vectors, unrolled, vector_width
 from .sweep import Sweep
 from .vectors import element_bytes
 
@@ -56,6 +57,8 @@ class ColumnPlan:
     groups: int
     unroll: int
     """Places that a thread reads before it goes on to combine them."""
+    partials: int
+    """Vectors of partial results that a thread has of each reduction; those that it reads together share them."""
     parts: int = 1
     part: int = 0
 
@@ -73,12 +76,17 @@ def with_column_last(chain: Chain, loop: int) -> Chain:
 def plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> ColumnPlan:
     """A plan for a chain of one pass, its last row loop the columns."""
     width = vector_width(chain, len(chain.rows) - 1, False)
-    vectors, places = chain.rows[-1] // width, math.prod(chain.space)
+    places = math.prod(chain.space)
     outer = math.prod(chain.rows[:-1])
     accesses = chain.wide_accesses()
     bytes_ = sum(elements_of(chain, x) * element_bytes(x) for x in accesses)
     item = max((element_bytes(x) for x in accesses), default=4)
-    unroll = max(2, min(8, 64 // (width * sum(element_bytes(x) for x in accesses) or 1)))
+    state = sum(byte_width(type_) for part in chain.joint.parts for type_ in part.states)
+    while width > 1 and SPLIT_BLOCK * width * state > STATIC_SHARED_BYTES:
+        width //= 2
+    unroll = unrolled(chain, width)
+
+    vectors = chain.rows[-1] // width
 
     def blocks(lanes: int) -> int:
         return ceil_div(vectors, lanes) * outer
@@ -91,11 +99,14 @@ def plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> ColumnPlan
     if parts > 1:
         part = ceil_div(places, parts)
         groups = SPLIT_BLOCK // lanes
-        return ColumnPlan(width, lanes, groups, min(unroll, ceil_div(part, groups)), ceil_div(places, part), part)
+        unroll = min(unroll, ceil_div(part, groups))
+        partials = partial_vectors(chain, width, unroll)
+        return ColumnPlan(width, lanes, groups, unroll, partials, ceil_div(places, part), part)
     while lanes < BLOCK and lanes < vectors and places < LEAST_PLACES * (BLOCK // lanes):
         lanes *= 2
     groups = BLOCK // lanes
-    return ColumnPlan(width, lanes, groups, min(unroll, ceil_div(places, groups)))
+    unroll = min(unroll, ceil_div(places, groups))
+    return ColumnPlan(width, lanes, groups, unroll, partial_vectors(chain, width, unroll))
 
 
 def _parts(chip: Chip, blocks: int, bytes_: int, places: int, least: int) -> int:
@@ -131,7 +142,7 @@ class ColumnEmitter:
 
     def emit(self) -> Dims:
         """Emit the function; the grid that it takes."""
-        self.emitter.start_pass(0, self.plan.unroll * self.plan.width)
+        self.emitter.start_pass(0, self.plan.partials * self.plan.width)
         self._sweep()
         if self.plan.groups == 1:
             self._columns_of_thread()
@@ -151,7 +162,7 @@ class ColumnEmitter:
 
         def visit(place: Index, copy: Index) -> None:
             inside = delinearized(builder, place, self.chain.space)
-            copies = builder.mul(copy, plan.width)
+            copies = builder.mul(builder.rem(copy, plan.partials), plan.width)
 
             def where(number: Index) -> tuple[list[Index], list[Index]]:
                 return [*self.outer, builder.add(first, number)], inside
@@ -169,7 +180,7 @@ class ColumnEmitter:
     def _partial_results(self, number: Index) -> list[SSAValue]:
         """The thread's results of one column of its vector."""
         builder, plan = self.builder, self.plan
-        places = [builder.add(number, u * plan.width) for u in range(plan.unroll)]
+        places = [builder.add(number, u * plan.width) for u in range(plan.partials)]
         partial = [[builder.load(sums, [at]) for sums in self.emitter.sums.values()] for at in places]
         return tree(builder, self.joint, partial)
 

@@ -12,9 +12,12 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
+from ...dialects.nvvm import I32, MIN_BLOCKS
 from ..convert_linalg_to_scf.conversion import initial_values
+from ..convert_linalg_to_scf.fills import is_reduction
 from ..convert_linalg_to_scf.loop_builder import Index
 from ..convert_linalg_to_scf.nest import Nest
 from ..convert_linalg_to_scf.reduction import emit_reduction
@@ -27,10 +30,13 @@ from .row_plan import SPLIT_BYTES, plan_rows, row_bytes
 from .threads import THREADS, over_threads
 from .two_stage import partial_types, second_stage
 
+RESIDENT = 1024
+"""Threads for which a multiprocessor is to have registers, 64 for each."""
+
 
 def map_chain(mapper: KernelMapper, phase: Phase) -> bool:
     """Map one or several phases that are a chain; whether they are one that is better not cut."""
-    if not phase.is_structured or not phase.structured:
+    if not phase.is_structured or not any(is_reduction(op) for op in phase.structured):
         return False
     temporaries = temporaries_of(phase.ops, phase.nests())
     chain = _chain_of(phase, temporaries)
@@ -89,6 +95,9 @@ def _emit(
     else:
         by_rows = plan_rows(chain, chip, may_split)
         grid, block = RowEmitter(launch.builder, chain, by_rows, partial).emit(), by_rows.block
+    # Left to itself, the assembler spills registers for more blocks than it takes to keep memory busy.
+    resident = 1 if any(part.positioned for part in chain.joint.parts) else max(1, RESIDENT // block)
+    launch.function.attributes[MIN_BLOCKS] = IntegerAttr(resident, I32)
     launch.finish(grid, (block, 1, 1))
 
 

@@ -76,7 +76,7 @@ class RowEmitter:
 
     def _emit_pass(self, at: int, row: Index, is_row: SSAValue | None) -> None:
         plan, emitter = self.plan, self.emitter
-        copies = plan.width * plan.unroll
+        copies = plan.width * plan.partials
         emitter.start_pass(at, copies)
         stores = any(self.chain.steps[s].level == at for s in self.chain.wide_outputs)
         if is_row is not None and stores:
@@ -116,7 +116,11 @@ class RowEmitter:
             self._keep_in_step(at, plan.vectors)
         else:
             sweep = Sweep(builder, self.lane, plan.threads, plan.unroll)
-            sweep.emit(start, count, lambda vector, u: self._vector(at, vector, 0, builder.mul(u, plan.width)))
+
+            def visit(vector: Index, number: Index) -> None:
+                self._vector(at, vector, 0, builder.mul(builder.rem(number, plan.partials), plan.width))
+
+            sweep.emit(start, count, visit)
         if plan.tail:
             self._tail(at)
 

@@ -30,6 +30,12 @@ FILLING = 1024
 SPLIT_BYTES = 1 << 18
 """Bytes of a row from which several blocks share it, where there are few rows: 3 us of one multiprocessor."""
 
+FLIGHT_BYTES = 64
+"""What a thread should have on its way from memory at a time: 2048 of them, more than enough for a multiprocessor."""
+
+PARTIAL_WORDS = 32
+"""Registers of a thread for partial results."""
+
 WIDEST = 8
 """Elements of a vector at most."""
 
@@ -64,6 +70,8 @@ class RowPlan:
     """Vectors that a thread reads before it goes on to combine them; with `kept` values, all."""
     parts: int = 1
     part: int = 0
+    partials: int = 1
+    """Vectors of partial results that a thread has of each reduction; those that it reads together share them."""
 
     @property
     def block(self) -> int:
@@ -88,6 +96,8 @@ def vector_width(chain: Chain, loop: int, may_end_early: bool) -> int:
     if not main:
         return 1
     width = min(WIDEST, VECTOR_BYTES // max(element_bytes(x) for x in main))
+    while width > 1 and width * partial_words(chain) > PARTIAL_WORDS:
+        width //= 2
     while width > 1:
         fits = size >= width if may_end_early else size % width == 0
         if fits and all(is_aligned(x, loop, width) for x in main):
@@ -149,11 +159,13 @@ def plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> RowPlan:
         parts = _parts(chain, chip, rows, vectors)
         if parts > 1:
             part = ceil_div(ceil_div(vectors, parts), SPLIT_BLOCK) * SPLIT_BLOCK
-            unroll = min(_unroll(chain, width), part // SPLIT_BLOCK)
-            return RowPlan(width, vectors, tail, SPLIT_BLOCK, 1, (), unroll, ceil_div(vectors, part), part)
+            unroll = min(unrolled(chain, width), part // SPLIT_BLOCK)
+            partials = partial_vectors(chain, width, unroll)
+            return RowPlan(width, vectors, tail, SPLIT_BLOCK, 1, (), unroll, ceil_div(vectors, part), part, partials)
     threads = _threads(vectors, rows, STREAMED, fill)
-    unroll = min(_unroll(chain, width), ceil_div(vectors, threads))
-    return RowPlan(width, vectors, tail, threads, _rows_per_block(threads, rows), (), unroll)
+    unroll = min(unrolled(chain, width), ceil_div(vectors, threads))
+    partials = partial_vectors(chain, width, unroll)
+    return RowPlan(width, vectors, tail, threads, _rows_per_block(threads, rows), (), unroll, partials=partials)
 
 
 def _rows_per_block(threads: int, rows: int) -> int:
@@ -164,10 +176,20 @@ def _rows_per_block(threads: int, rows: int) -> int:
     return min(BLOCK // threads, ceil_div(rows, in_warp) * in_warp)
 
 
-def _unroll(chain: Chain, width: int) -> int:
-    """How many vectors are on their way at a time: 64 bytes of all operands together, or so."""
+def unrolled(chain: Chain, width: int) -> int:
+    """How many vectors a thread has on their way at a time: 64 bytes of all operands together, or so."""
     bytes_ = width * sum(element_bytes(x) for x in chain.wide_accesses())
-    return max(2, min(8, 64 // max(1, bytes_)))
+    return max(2, min(8, FLIGHT_BYTES // max(1, bytes_)))
+
+
+def partial_vectors(chain: Chain, width: int, unroll: int) -> int:
+    """How many vectors of partial results the thread has registers for."""
+    return max(1, min(unroll, PARTIAL_WORDS // (width * max(1, partial_words(chain)))))
+
+
+def partial_words(chain: Chain) -> int:
+    """Registers for one partial result of all reductions."""
+    return sum(ceil_div(byte_width(type_), 4) for part in chain.joint.parts for type_ in part.states)
 
 
 def row_bytes(chain: Chain) -> int:
