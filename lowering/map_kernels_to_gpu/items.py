@@ -193,12 +193,20 @@ class ItemEmitter:
         with self.emitter.scope():
             if not self.plan.crosses:
                 *outer, inner = self.indices
-                self.emitter.indices = [*outer, inner if k is None else self.builder.add(inner, k)]
-            elif k is not None:
+                if k is not None and self._asks_for_places:
+                    inner = self.builder.add(inner, k)
+                self.emitter.indices = [*outer, inner]
+            elif k is not None and self._asks_for_places:
                 number = self.builder.add(self.indices[0], k)
                 self.emitter.indices = list(delinearized(self.builder, number, self.nest.sizes))
             self.emitter.loaded = {k: value for k, value in self.scalars.items() if k < len(self.nest.inputs)}
             yield
+
+    @property
+    def _asks_for_places(self) -> bool:
+        """Whether it matters where in the loops one element of the vector is."""
+        kinds = (*self.plan.inputs, *self.plan.outputs)
+        return Kind.SCALAR in kinds or any(loop is not None for loop in self.nest.dims.values())
 
     # The body.
 
