@@ -53,6 +53,9 @@ LOWER_LOOPS = (
 LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
+LIBRARIES = ("never", "auto", "always")
+"""Of map-kernels-to-gpu: which contractions are calls of a library."""
+
 MATH_MODES = ("strict", "default", "fast")
 """Of expand-math: fast alone takes a GPU's approximations."""
 

@@ -147,11 +147,12 @@ CPU = Target(
 )
 
 
-def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default") -> Target:
+def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default", libraries: str = "never") -> Target:
     """
     NVIDIA GPUs: a chip of `lowering/gpu_chips.py`, and the version of PTX to write, "8.0" (by default the chip's).
 
-    `mode`: strict, default or fast, which takes the chip's approximations of elementary functions.
+    `mode`: strict, default or fast, which takes the chip's approximations of elementary functions. `libraries`: which
+    contractions are calls of cuBLASLt: never, auto (large ones) or always (all that it can express).
 
     Raises UnknownChipError, and PtxVersionError for a version that does not know the chip.
     """
@@ -174,14 +175,13 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default
         from .nvptx.build import build_image
         from .nvptx.executable import GpuExecutable
 
-        return GpuExecutable(
-            build_image(ctx, module, timing, profile, nvptx(chip, ptx, mode), machine, version), text_at
-        )
+        target = nvptx(chip, ptx, mode, libraries)
+        return GpuExecutable(build_image(ctx, module, timing, profile, target, machine, version), text_at)
 
     def environment() -> dict[str, str]:
         from .nvptx.serialization import environment
 
-        return {**environment(), "chip": chip, "PTX": str(version), "math": mode}
+        return {**environment(), "chip": chip, "PTX": str(version), "math": mode, "libraries": libraries}
 
     def resources(module: ModuleOp) -> str:
         from .nvptx.emission import emit_cubin
@@ -197,11 +197,11 @@ def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default
         build=build,
         load=_load_gpu,
         environment=environment,
-        machine=chip if mode == "default" else f"{chip} {mode}",
-        in_mode=partial(nvptx, chip, ptx),
+        machine=" ".join([chip, *[mode] * (mode != "default"), *[f"libraries={libraries}"] * (libraries != "never")]),
+        in_mode=partial(nvptx, chip, ptx, libraries=libraries),
         present=_present_gpu,
         require=_require_gpu,
-        tune=partial(_gpu_tuned, chip, mode),
+        tune=partial(_gpu_tuned, chip, mode, libraries=libraries),
         resources=resources,
     )
 
@@ -212,13 +212,16 @@ def _device_llvm_text(module: ModuleOp) -> str:
     return emit_llvm(module)
 
 
-def _gpu_tuned(chip: str, mode: str, spec: str) -> str:
+def _gpu_tuned(chip: str, mode: str, spec: str, libraries: str = "never") -> str:
     """Kernels are mapped to the chip's blocks and threads, matrix products with what follows them elementwise."""
     if spec == "expand-math" and mode != "default":
         return f"{spec}{{mode={mode}}}"
     if spec in FUSE:
         return f"{spec}{{epilogues=true}}"
-    return spec if spec != "map-kernels-to-gpu" or chip == DEFAULT_CHIP else f"{spec}{{chip={chip}}}"
+    if spec != "map-kernels-to-gpu":
+        return spec
+    options = [f"chip={chip}"] * (chip != DEFAULT_CHIP) + [f"libraries={libraries}"] * (libraries != "never")
+    return f"{spec}{{{' '.join(options)}}}" if options else spec
 
 
 def _load_gpu(serialized: Serialized) -> Executable:
@@ -228,9 +231,10 @@ def _load_gpu(serialized: Serialized) -> Executable:
 
 
 def _present_gpu() -> Target:
+    from .nvptx.runtime.cublaslt import present_libraries
     from .nvptx.runtime.device import present_chip
 
-    return nvptx(present_chip())
+    return nvptx(present_chip(), libraries=present_libraries())
 
 
 def _require_gpu() -> object:

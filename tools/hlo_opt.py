@@ -14,7 +14,7 @@ from typing import Literal
 
 from ..hlo_dialect.collection import stop_gc
 from ..lowering.gpu_chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
-from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, MATH_MODES, PipelineError
+from ..passes.pipelines import FRONT, FUSE, FUSE_NONE, LIBRARIES, MATH_MODES, PipelineError
 from ..passes.registry import DuplicatePassError, list_passes
 from ..targets.registry import TARGETS, Target, UnknownTargetError, get_target, nvptx
 from .command_line import Arguments, CommandLine, Option, UsageError
@@ -55,6 +55,8 @@ OPTIONS = (
            PIPELINES, "required", "sm_NN[a]"),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
            "|".join(MATH_MODES), choices=MATH_MODES),
+    Option("libraries", "Matrix products as calls of a GPU's library: those worth it (auto), or all", PIPELINES,
+           "required", "|".join(LIBRARIES), choices=LIBRARIES),
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
     Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
     Option(
@@ -214,12 +216,13 @@ def target_of(arguments: Arguments) -> Target:
     try:
         target = get_target(arguments.value("target") or "cpu")
         chip, version, mode = (arguments.value(flag) for flag in ("chip", "ptx-version", "math"))
-        if chip is None and version is None:
+        libraries = arguments.value("libraries")
+        if chip is None and version is None and libraries is None:
             return target if target.in_mode is None or mode is None else target.in_mode(mode)
         if target.name != "nvptx":
-            flag = "chip" if chip is not None else "ptx-version"
+            flag = next(flag for flag in ("chip", "ptx-version", "libraries") if arguments.has(flag))
             raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
-        return nvptx(chip or DEFAULT_CHIP, version, mode or "default")
+        return nvptx(chip or DEFAULT_CHIP, version, mode or "default", libraries or "never")
     except (UnknownTargetError, UnknownChipError, PtxVersionError) as error:
         raise UsageError(str(error)) from None
 

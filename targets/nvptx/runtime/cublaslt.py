@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import re
 import sys
 import threading
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from ....dialects.gpu_library import Matmul, Matrix
+from ....passes.pipelines import LIBRARIES
 from .driver import WORKSPACE_BYTES, CudaError, GpuUnavailableError
 
 DISTRIBUTIONS = ("nvidia-cublas", "nvidia-cublas-cu12")
@@ -87,6 +89,21 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cublasLtMatmul": (*[c_void_p] * 14, c_size_t, c_void_p),
 }
 """Their parameters; each returns a cublasStatus_t."""
+
+
+VARIABLE = "XHLO_GPU_LIBRARIES"
+"""
+The environment variable that says which contractions of a program that is compiled to run are calls of cuBLASLt: never,
+auto or always. Where it is not set: auto where the library is installed.
+"""
+
+
+def present_libraries() -> str:
+    """The choice for programs that are to run here. Raises GpuUnavailableError for one that is none."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen and chosen not in LIBRARIES:
+        raise GpuUnavailableError(f"{VARIABLE} is one of {', '.join(LIBRARIES)}, not '{chosen}'")
+    return chosen or ("never" if find_library() is None else "auto")
 
 
 def find_library() -> str | None:
