@@ -18,7 +18,7 @@ OVERVIEW = (
     "for a small program that fails in the same way. Exit status: 0, 1 when a check fails, 2 for a wrong command line."
 )
 
-CHECKS = ("fuse", "none", "sharded", "simt", "text", "xla")
+CHECKS = ("fuse", "none", "ptx", "sharded", "simt", "text", "xla")
 PROFILES = ("small", "shared", "large", "dots", "reductions", "types", "sharded")
 
 GENERAL, PROGRAMS = "General", "Programs"
@@ -26,8 +26,8 @@ GENERAL, PROGRAMS = "General", "Programs"
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
     Option("check", "fuse (default), none: the CPU agrees with the reference; sharded: so do devices that split "
-           "the arrays at random; simt: so do kernels for GPUs, interpreted; text: it reads back as itself; xla: the "
-           "reference agrees with XLA:CPU (needs jax)",
+           "the arrays at random; simt: so do kernels for GPUs, interpreted; ptx: ptxas takes these; text: it reads "
+           "back as itself; xla: the reference agrees with XLA:CPU (needs jax)",
            GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
     Option("shrink", "Make failing programs small, and print what is left of them", GENERAL),
     Option("print", "Print the programs, check nothing", GENERAL),

@@ -16,12 +16,19 @@ from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
+from ...lowering.gpu_chips import get_chip
+from ...passes.pipelines import FRONT, FUSE
 from ...passes.timing import Timing
+from ...targets.compile import run_passes
 from ...targets.cpu.build import build
+from ...targets.nvptx.emission import emit_cubin
+from ...targets.registry import nvptx
 from ...targets.simt import executable as simt
 from .arrays import float_info
 from .programs import Program, wrong_elements
 from .sharded import sharded_results
+
+PTX_CHIPS = ("sm_75", "sm_90", "sm_100")
 
 
 class Disagreement(Exception):
@@ -89,6 +96,18 @@ def check_simt(program: Program) -> None:
     compare(program, got, reference_results(program.text, program.inputs))
 
 
+def check_ptx(program: Program) -> None:
+    """ptxas takes the kernels for GPUs, on the oldest chip, the usual one and the newest, and spills no registers."""
+    for name in PTX_CHIPS:
+        chip, target, ctx = get_chip(name), nvptx(name), make_context()
+        module = parse_module(program.text, "random.mlir", ctx)
+        fuse, lower = map(target.tune, FUSE), target.passes_between(None, target.last_stage)
+        run_passes(ctx, module, (*FRONT, *fuse, *lower), verify=True)
+        spilling = [kernel.name for kernel in emit_cubin(module, chip, chip.ptx).kernels if kernel.spills]
+        if spilling:
+            raise Disagreement(f"registers are spilled in {', '.join(spilling)} on {name}")
+
+
 def _flushed(arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The arrays with zeros for denormal numbers."""
     kept = (np.abs(a) >= float_info(a.dtype).tiny if is_float_dtype(a.dtype) else None for a in arrays)
@@ -139,6 +158,7 @@ def check_text(program: Program) -> None:
 CHECKS: Mapping[str, Callable[[Program], None]] = {
     "fuse": lambda program: check_compiled(program, True),
     "none": lambda program: check_compiled(program, False),
+    "ptx": check_ptx,
     "sharded": check_sharded,
     "simt": check_simt,
     "text": check_text,
