@@ -40,9 +40,9 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
 
 
 def _is_worth_tiles(chain: Chain) -> bool:
-    """Products with one row or column read each element of a factor once: they are reductions."""
+    """Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory."""
     product = chain.product
-    if product.rows == 1 or product.columns == 1 or product.depth == 1:
+    if product.rows == product.columns == 1 or product.depth == 1:
         return False
     return product.batches * product.rows * product.columns * product.depth >= LEAST_PRODUCTS
 

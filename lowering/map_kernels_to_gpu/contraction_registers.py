@@ -37,7 +37,7 @@ class RegisterKernel:
         self.builder = launch.builder
         self.product = chain.product
         self.tiling = tiling
-        self.threads = tiling.units
+        self.threads = tiling.threads
         element = self.product.total
         self.width = min(max(1, VECTOR_BYTES // bytes_of(element)), 4)
         """Neighbouring rows, and columns, of a thread."""

@@ -105,7 +105,7 @@ class TensorKernel:
         self.product = chain.product
         self.tiling = tiling
         self.chip = launch.mapper.chip
-        self.threads = tiling.units * WARP
+        self.threads = tiling.threads
         self.block = ProductBlock(launch, chain, tiling, self.threads)
         lhs, rhs = self.product.factors()
         self.element = lhs.element

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..gpu_chips import Chip
+from ..gpu_chips import WARP, Chip
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Tiling:
     """Multiplications for each clock of a multiprocessor, as a guide."""
     stages: int = 2
     """Tiles of A and B in shared memory at a time."""
+    unit: int = 1
+    """Threads that hold `thread_m x thread_n` sums together: 32 for tensor cores."""
     splits: int = 1
     """Blocks that share the k of a tile."""
 
@@ -40,6 +42,11 @@ class Tiling:
     def units(self) -> int:
         """Threads, or warps for tensor cores."""
         return self.m // self.thread_m * (self.n // self.thread_n)
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return self.units * self.unit
 
 
 REGISTER_TILES = (
@@ -53,33 +60,43 @@ REGISTER_TILES = (
     Tiling(16, 128, 32, 4, 4, 28.0),
     Tiling(32, 16, 32, 4, 4, 12.0),
     Tiling(16, 32, 32, 4, 4, 12.0),
+    Tiling(4, 256, 16, 4, 4, 20.0),
+    Tiling(256, 4, 16, 4, 4, 20.0),
 )
-"""For elements of up to 4 bytes; threads in both directions."""
+"""
+For elements of up to 4 bytes; threads in both directions. The last are for products with a vector: they keep much of
+the matrix in flight, for memory limits them.
+"""
 
 WIDE_REGISTER_TILES = (
     Tiling(64, 64, 16, 4, 4, 32.0),
     Tiling(32, 32, 16, 4, 4, 20.0),
     Tiling(16, 16, 16, 2, 2, 8.0),
+    Tiling(2, 128, 16, 2, 2, 5.0),
+    Tiling(128, 2, 16, 2, 2, 5.0),
 )
 """For elements of 8 bytes."""
 
-TENSOR_TILES = (
-    # m   n    k  per warp rate  stages
-    Tiling(128, 256, 64, 64, 64, 1000.0, 3),
-    Tiling(256, 128, 64, 64, 64, 1000.0, 3),
-    Tiling(128, 256, 32, 64, 64, 900.0, 4),
-    Tiling(256, 128, 32, 64, 64, 900.0, 4),
-    Tiling(128, 128, 64, 64, 32, 750.0, 3),
-    Tiling(128, 128, 32, 64, 32, 700.0, 4),
-    Tiling(128, 64, 64, 32, 32, 550.0, 4),
-    Tiling(64, 128, 64, 32, 32, 550.0, 4),
-    Tiling(64, 64, 64, 32, 32, 350.0, 4),
-    Tiling(64, 64, 32, 32, 32, 320.0, 4),
-    Tiling(32, 64, 64, 16, 32, 200.0, 4),
-    Tiling(64, 32, 64, 32, 16, 200.0, 4),
-    Tiling(16, 64, 64, 16, 16, 120.0, 4),
-    Tiling(64, 16, 64, 16, 16, 120.0, 4),
-    Tiling(32, 32, 64, 16, 16, 120.0, 4),
+TENSOR_TILES = tuple(
+    replace(tiling, unit=WARP)
+    for tiling in (
+        # m   n    k  per warp rate  stages
+        Tiling(128, 256, 64, 64, 64, 1000.0, 3),
+        Tiling(256, 128, 64, 64, 64, 1000.0, 3),
+        Tiling(128, 256, 32, 64, 64, 900.0, 4),
+        Tiling(256, 128, 32, 64, 64, 900.0, 4),
+        Tiling(128, 128, 64, 64, 32, 750.0, 3),
+        Tiling(128, 128, 32, 64, 32, 700.0, 4),
+        Tiling(128, 64, 64, 32, 32, 550.0, 4),
+        Tiling(64, 128, 64, 32, 32, 550.0, 4),
+        Tiling(64, 64, 64, 32, 32, 350.0, 4),
+        Tiling(64, 64, 32, 32, 32, 320.0, 4),
+        Tiling(32, 64, 64, 16, 32, 200.0, 4),
+        Tiling(64, 32, 64, 32, 16, 200.0, 4),
+        Tiling(16, 64, 64, 16, 16, 120.0, 4),
+        Tiling(64, 16, 64, 16, 16, 120.0, 4),
+        Tiling(32, 32, 64, 16, 16, 120.0, 4),
+    )
 )
 """For elements of 2 bytes and tensor cores; warps in both directions."""
 
@@ -89,6 +106,9 @@ LEAST_DEPTH = 128
 
 PROLOGUE = 64
 """Products in whose time a block fills its pipeline and writes its sums."""
+
+FULL_THREADS = 256
+"""Threads of a multiprocessor from which on it reaches a tiling's rate: fewer leave it waiting."""
 
 BYTES_PER_CLOCK = 16.0
 """Of one multiprocessor, from and to memory."""
@@ -117,9 +137,10 @@ def blocks_of(tiling: Tiling, shape: tuple[int, int, int, int]) -> int:
 def estimate(tiling: Tiling, shape: tuple[int, int, int, int], chip: Chip) -> float:
     """Clocks for a product of (batches, m, n, k), as a guide."""
     batches, m, n, k = shape
-    blocks = blocks_of(tiling, shape)
     depth = tiles_of(tiles_of(k, tiling.splits), tiling.k) * tiling.k + PROLOGUE
-    clocks = math.ceil(blocks / chip.multiprocessors) * tiling.m * tiling.n * depth / tiling.rate
+    rounds = tiles_of(blocks_of(tiling, shape), chip.multiprocessors)
+    busy = min(1.0, rounds * tiling.threads / FULL_THREADS)
+    clocks = rounds * tiling.m * tiling.n * depth / (tiling.rate * busy)
     if tiling.splits > 1:
         moved = batches * m * n * 4 * 2 * tiling.splits
         clocks += SECOND_LAUNCH + moved / (BYTES_PER_CLOCK * chip.multiprocessors)
@@ -137,7 +158,7 @@ def choose(tilings: Sequence[Tiling], shape: tuple[int, int, int, int], chip: Ch
             if clocks < least:
                 best, least = candidate, clocks
             splits *= 2
-            few = blocks_of(tiling, shape) < chip.multiprocessors
+            few = blocks_of(tiling, shape) * tiling.threads < chip.multiprocessors * FULL_THREADS
             if not may_split or not few or shape[3] < splits * LEAST_DEPTH:
                 break
     # No split without work: the last one would begin beyond the end.
