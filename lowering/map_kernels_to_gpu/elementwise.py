@@ -21,7 +21,7 @@ from .gpu_builder import GpuBuilder
 from .items import ItemEmitter, delinearized, run_items
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS
-from .vectors import VectorPlan, plan_vectors, split_body
+from .vectors import VectorPlan, plan_vectors, reads_elements, split_body
 
 IN_FLIGHT = 64
 """
@@ -34,6 +34,12 @@ MOST_ITEMS = 4
 
 MOST_SCALARS = 8
 """The same where vectors have one element."""
+
+MOST_GATHERED = 8
+"""
+Elements of a vector where some are read one by one: neighbouring threads read so far apart, and each of these accesses
+takes several passes through the first-level cache.
+"""
 
 MOST_OPERATIONS = 96
 """Operations of the bodies of all items of a thread: beyond it, arithmetic hides the loads, and code only grows."""
@@ -94,6 +100,8 @@ def share_out(nest: Nest, chip: Chip) -> Share:
     while most < 16 and total >= 2 * most * enough:
         most *= 2
     plan = plan_vectors(nest, most)
+    if plan.width > MOST_GATHERED and reads_elements(plan):
+        plan = plan_vectors(nest, MOST_GATHERED)
     operations = 1 if nest.body is None else max(1, sum(1 for _ in nest.body.ops))
     wanted = min(
         MOST_SCALARS if plan.width == 1 else MOST_ITEMS,

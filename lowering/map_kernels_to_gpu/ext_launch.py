@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.buffers import INDEX, row_major
 from ...dialects.linalg_ext import DestinationOp
 from ..convert_linalg_ext_to_scf import arithmetic
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
 from .gpu_builder import GpuBuilder
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS, over_threads
@@ -52,17 +52,17 @@ def erase_now(op: Operation) -> None:
     op.erase()
 
 
-def shift_left(builder: GpuBuilder, value: Index, count: Index) -> SSAValue:
+def shift_left(builder: LoopBuilder, value: Index, count: Index) -> SSAValue:
     return arithmetic.emit(builder, arith.ShLIOp, [builder.index(value), builder.index(count)], INDEX)
 
 
-def shift_right(builder: GpuBuilder, value: Index, count: Index) -> SSAValue:
+def shift_right(builder: LoopBuilder, value: Index, count: Index) -> SSAValue:
     return arithmetic.emit(builder, arith.ShRUIOp, [builder.index(value), builder.index(count)], INDEX)
 
 
-def at_least_zero(builder: GpuBuilder, value: Index) -> SSAValue:
+def at_least_zero(builder: LoopBuilder, value: Index) -> SSAValue:
     return arithmetic.binary(builder, arith.MaxSIOp, builder.index(value), builder.index(0))
 
 
-def select(builder: GpuBuilder, condition: SSAValue, first: Index, second: Index) -> SSAValue:
+def select(builder: LoopBuilder, condition: SSAValue, first: Index, second: Index) -> SSAValue:
     return arithmetic.choose(builder, condition, builder.index(first), builder.index(second))

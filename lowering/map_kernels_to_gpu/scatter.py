@@ -24,11 +24,15 @@ from ...dialects.linalg_ext_sort import SortByKeyOp
 from ..convert_linalg_ext_to_scf import arithmetic
 from ..convert_linalg_ext_to_scf.scatter import ScatterLoops, scatter_loops
 from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
-from .ext_launch import ExtLaunch, erase_now
+from ..loop_unrolling import UNROLL
+from .ext_launch import ExtLaunch, erase_now, select
 from .gpu_builder import GpuBuilder
-from .items import delinearized
+from .items import I64, delinearized
 from .launch import KernelMapper
 from .sort import map_sort
+
+SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
+"""On the loop over the updates of a place: loads of several are under way while one is combined."""
 
 
 def map_scatter(mapper: KernelMapper, op: ScatterOp) -> None:
@@ -188,19 +192,32 @@ class ScatterMapper:
                 where[dim] = free[cast(int, place.offset)]
         present = [builder.load(output, where) for output in loops.op.outputs]
 
-        def goes_on(state: list[SSAValue]) -> SSAValue:
-            here = builder.load(found, [builder.min(state[0], count - 1)])
-            inside = arithmetic.compare(builder, "ult", state[0], builder.index(count))
-            return arithmetic.both(builder, inside, arithmetic.compare(builder, "eq", here, key))
-
-        def step(state: list[SSAValue]) -> Sequence[SSAValue]:
-            number = arithmetic.to_index(builder, builder.load(order, [state[0]]), unsigned=True)
+        def step(at_key: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
+            number = arithmetic.to_index(builder, builder.load(order, [at_key]), unsigned=True)
             at = {**dict(zip(self.sorted_dims, delinearized(builder, number, self.entries), strict=True)), **free}
-            return [builder.index(builder.add(state[0], 1)), *loops.combine(state[1:], at)]
+            return loops.combine(state, at)
 
-        _, *values = builder.loop_while([builder.index(first), *present], goes_on, step)
+        end = _end_of_run(builder, found, (key, first, count))
+        values = builder.loop(first, end, step, inits=present, attributes=SEVERAL_AT_ONCE)
         for value, output in zip(values, loops.op.outputs, strict=True):
             builder.store(value, output, where)
+
+
+def _end_of_run(builder: LoopBuilder, keys: SSAValue, run: tuple[SSAValue, Index, int]) -> SSAValue:
+    """Behind the last of the sorted keys that is `key`, as the one at `first` is. Most are the only one."""
+    key, first, count = run
+    following = builder.index(builder.add(first, 1))
+    goes_on = arithmetic.compare(builder, "eq", builder.load(keys, [builder.min(following, count - 1)]), key)
+
+    def is_open(state: list[SSAValue]) -> SSAValue:
+        return arithmetic.compare(builder, "ult", state[0], state[1])
+
+    def halve(state: list[SSAValue]) -> Sequence[SSAValue]:
+        middle = builder.div(builder.add(state[0], state[1]), 2)
+        same = arithmetic.compare(builder, "eq", builder.load(keys, [middle]), key)
+        return [select(builder, same, builder.add(middle, 1), state[0]), select(builder, same, state[1], middle)]
+
+    return builder.loop_while([following, select(builder, goes_on, count, following)], is_open, halve)[0]
 
 
 def _as_integer(builder: GpuBuilder, value: Index, buffer: SSAValue) -> SSAValue:

@@ -209,6 +209,11 @@ def split_body(plan: VectorPlan) -> BodyParts:
     return BodyParts(tuple(once), tuple(loads), tuple(each))
 
 
+def reads_elements(plan: VectorPlan) -> bool:
+    """Whether something is read element by element."""
+    return Kind.SCALAR in plan.inputs or any(isinstance(op, memref.LoadOp) for op in split_body(plan).varying)
+
+
 def _is_uniform(plan: VectorPlan, op: Operation, varying: set[SSAValue], written: set[SSAValue]) -> bool:
     if op.regions or any(x in varying for x in op.operands):
         return False

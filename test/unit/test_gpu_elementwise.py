@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import check_on_simt
 
-from xhlo.lowering.map_kernels_to_gpu import elementwise
+from xhlo.lowering.map_kernels_to_gpu import elementwise, together
 
 TYPES = {
     "f64": np.float64,
@@ -30,8 +30,10 @@ TYPES = {
 
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wide vectors, and several in a thread, for small arrays too."""
+    """Wide vectors, several in a thread, and whole shares for small arrays too."""
     monkeypatch.setattr(elementwise, "WAVES", 0)
+    for module in (elementwise, together):
+        monkeypatch.setattr(module, "THREADS", 4)
 
 
 def array(shape: tuple[int, ...], type_: str = "f32", seed: int = 0) -> np.ndarray:
@@ -146,7 +148,10 @@ MOVEMENT = {
         "(%x: tensor<9x64xf32>) -> tensor<9x64xf32>",
         "stablehlo.reverse %x, dims = [0, 1] : tensor<9x64xf32>",
     ),
-    "reverse_odd": ("(%x: tensor<4097xi16>) -> tensor<4097xi16>", "stablehlo.reverse %x, dims = [0] : tensor<4097xi16>"),
+    "reverse_odd": (
+        "(%x: tensor<4097xi16>) -> tensor<4097xi16>",
+        "stablehlo.reverse %x, dims = [0] : tensor<4097xi16>",
+    ),
     "gather": (
         "(%x: tensor<11x32xbf16>, %i: tensor<37x1xi32>) -> tensor<37x32xbf16>",
         '"stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims=[1], '
