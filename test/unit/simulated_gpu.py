@@ -363,7 +363,8 @@ def _described(command: Command) -> str:
             return "event"
 
 
-def _as_text(module: ModuleOp, host: HostProgram) -> tuple[str, bytes]:
+def as_text(module: ModuleOp, host: HostProgram) -> tuple[str, bytes]:
+    """The "machine code" of a module of the stage "loops"."""
     for op in list(module.body.block.ops):
         if not isinstance(op, (GpuModuleOp, GlobalOp)):
             op.detach()
@@ -371,13 +372,20 @@ def _as_text(module: ModuleOp, host: HostProgram) -> tuple[str, bytes]:
 
 
 def compile_simulated(
-    text: str, device: Device | None = None, *, profile: bool = False, fuse: bool = True, chip: str = "sm_90"
+    text: str,
+    device: Device | None = None,
+    *,
+    profile: bool = False,
+    fuse: bool = True,
+    chip: str = "sm_90",
+    libraries: str = "never",
 ) -> GpuExecutable:
     """A program for the simulated GPU, by all of the target's passes up to the gpu-level IR."""
     ctx = make_context()
     module = parse_module(text, "<text>", ctx)
     machine = get_chip(chip)
-    image = build_image(ctx, module, Timing(), profile, nvptx(chip), machine, machine.ptx, fuse=fuse, emission=_as_text)
+    target = nvptx(chip, libraries=libraries)
+    image = build_image(ctx, module, Timing(), profile, target, machine, machine.ptx, fuse=fuse, emission=as_text)
     return GpuExecutable(image, lambda stage: "", device or simulated_device())
 
 
