@@ -17,7 +17,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
-from ...dialects.gpu_library import SUMS, Matmul, MatmulOp, Matrix, major
+from ...dialects.gpu_library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
 from ..convert_linalg_to_scf.conversion import initial_values
 from ..convert_linalg_to_scf.loop_builder import buffer_of
 from .contraction_epilogue import Chain, chain_of, is_zero, private_buffers
@@ -93,6 +93,8 @@ def problems_of(chain: Chain, epilogue: Epilogue, result: str) -> list[Matmul]:
     product = chain.product
     element = _element(product)
     if element is None or (element, result) not in SUMS or SUMS[element, result] != str(product.total):
+        return []
+    if (epilogue.bias is not None or epilogue.activation) and result not in WITH_EPILOGUE:
         return []
     batches = _batches(product)
     matrices = _matrices(product)
