@@ -8,7 +8,7 @@ with a mask of the threads that take it; operations without effects compute for 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
 from .lanes import Frame
-from .memory import scalar
+from .memory import View, scalar
 from .narrow import narrowed
 from .scalars import DIVISIONS, PLAIN, SEVERAL, TYPED, constant
 
@@ -44,12 +44,20 @@ class Code:
         return [env[value] for value in self.ends]
 
 
+@dataclass
+class Symbols:
+    """What the operations of a module refer to by name."""
+
+    functions: dict[str, func.FuncOp] = field(default_factory=dict[str, func.FuncOp])
+    constants: dict[str, View] = field(default_factory=dict[str, View])
+
+
 class Evaluator:
     """Makes code of blocks. `makers` know the operations beyond arithmetic and control flow, by name."""
 
-    def __init__(self, makers: dict[str, Maker], functions: dict[str, func.FuncOp] | None = None):
+    def __init__(self, makers: dict[str, Maker], symbols: Symbols):
         self.makers = {**CONTROL, **makers}
-        self.functions = functions or {}
+        self.symbols = symbols
         self._codes: dict[Block, Code] = {}
 
     def code(self, block: Block) -> Code:
@@ -274,12 +282,12 @@ def _switch(evaluator: Evaluator, op: scf.IndexSwitchOp) -> Step:
 
 
 def call(evaluator: Evaluator, op: func.CallOp) -> Step:
-    """A call of one of the evaluator's functions."""
+    """A call of one of the module's functions."""
     name = op.callee.string_value()
     arguments, results = tuple(op.arguments), tuple(op.results)
 
     def step(frame: Frame) -> None:
-        function = evaluator.functions.get(name)
+        function = evaluator.symbols.functions.get(name)
         if function is None or function.is_declaration:
             fail(op, f"calls @{name}, which has no body")
         inner = Frame(frame.lanes, {}, frame.mask)

@@ -116,7 +116,7 @@ def build(
     def run(*specs: str) -> None:
         run_passes(ctx, module, specs, timing, verify_each)
 
-    run(*pipelines.FRONT)
+    run(*map(SIMT.tune, pipelines.FRONT))
     inputs, outputs = entry_types(module)
     checks, count = checks_of(module), result_count(module, len(outputs))
     outline, *linalg = SIMT.passes_between(None, "linalg")

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.buffers import row_major
 from ...dialects.cpu import HostCallOp
@@ -17,13 +16,13 @@ from ...dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ...hlo_dialect.custom_calls.call import call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import Array, ArrayType, constant_array
+from ...hlo_dialect.types import Array, ArrayType
 from .evaluator import Evaluator, Maker, Step, call
 from .kernel import Kernel
 from .lanes import Dims, Frame, Lanes
 from .library import MAKERS as LIBRARY_MAKERS
 from .memory import Memory, View, scalar
-from .memref_ops import MAKERS, layout_of
+from .memref_ops import MAKERS, layout_of, symbols_of
 
 
 class HostProgram:
@@ -34,26 +33,21 @@ class HostProgram:
     """
 
     def __init__(self, module: ModuleOp, entry: str = "main"):
-        self.functions: dict[str, FuncOp] = {}
+        symbols = symbols_of(module.body.block.ops)
         self.kernels: dict[tuple[str, str], Kernel] = {}
-        self.constants: dict[str, View] = {}
         self.profile: dict[str, tuple[int, int]] = {}
         """Of each kernel of the host level that ran: its calls and the nanoseconds that they took."""
         for op in module.body.block.ops:
-            if isinstance(op, FuncOp):
-                self.functions[op.sym_name.data] = op
-            elif isinstance(op, memref.GlobalOp):
-                self.constants[op.sym_name.data] = _constant(op)
-            elif isinstance(op, GpuModuleOp):
+            if isinstance(op, GpuModuleOp):
                 self._add_kernels(op)
-        self.entry = self.functions[entry]
-        self._evaluator = Evaluator({**MAKERS, **self._makers()}, self.functions)
+        self.entry = symbols.functions[entry]
+        self._evaluator = Evaluator({**MAKERS, **self._makers()}, symbols)
 
     def _add_kernels(self, module: GpuModuleOp) -> None:
-        functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
+        symbols = symbols_of(module.body.block.ops)
         for op in module.body.block.ops:
             if isinstance(op, GpuFuncOp) and op.kernel is not None:
-                self.kernels[module.sym_name.data, op.sym_name.data] = Kernel(op, functions)
+                self.kernels[module.sym_name.data, op.sym_name.data] = Kernel(op, symbols)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """
@@ -81,7 +75,6 @@ class HostProgram:
             "memref.alloc": _alloc,
             "memref.dealloc": _nothing,
             "memref.copy": _copy,
-            "memref.get_global": self._get_global,
             "gpu.launch_func": self._launch,
             "cpu.host_call": _host_call,
             **LIBRARY_MAKERS,
@@ -96,14 +89,6 @@ class HostProgram:
             plain(frame)
             calls, nanoseconds = self.profile.get(name, (0, 0))
             self.profile[name] = calls + 1, nanoseconds + time.perf_counter_ns() - start
-
-        return step
-
-    def _get_global(self, evaluator: Evaluator, op: memref.GetGlobalOp) -> Step:
-        name = op.name_.string_value()
-
-        def step(frame: Frame) -> None:
-            frame.env[op.memref] = self.constants[name]
 
         return step
 
@@ -123,16 +108,6 @@ class HostProgram:
 def _dims(values: Sequence[int]) -> Dims:
     x, y, z = values
     return x, y, z
-
-
-def _constant(op: memref.GlobalOp) -> View:
-    type_ = op.type
-    assert isinstance(type_, MemRefType)
-    shape, strides, dtype = layout_of(op, type_)
-    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
-        return View(Memory.fresh(int(np.prod(shape)) * dtype.itemsize), dtype, 0, shape, strides)
-    array = np.ascontiguousarray(np.broadcast_to(constant_array(op.initial_value), shape))
-    return View(Memory.of(array, constant=True), dtype, 0, shape, strides)
 
 
 def _alloc(evaluator: Evaluator, op: memref.AllocOp) -> Step:

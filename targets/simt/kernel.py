@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue, Use
 
 from ...dialects.gpu_ops import GpuFuncOp
@@ -17,10 +16,10 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
 from ...lowering.gpu_chips import MAX_BLOCK_THREADS, MAX_GRID
 from . import nvgpu_ops, warps
-from .evaluator import Evaluator, Maker, Step
+from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Dims, Frame, Lanes
 from .memory import Memory, View, scalar
-from .memref_ops import MAKERS, layout_of
+from .memref_ops import MAKERS, layout_of, symbols_of
 from .races import Shadow
 from .scalars import INT64, element_dtype
 
@@ -106,10 +105,10 @@ def _unit(buffer: SSAValue) -> int:
 class Kernel:
     """A gpu.func, ready to be launched."""
 
-    def __init__(self, function: GpuFuncOp, functions: dict[str, FuncOp] | None = None):
+    def __init__(self, function: GpuFuncOp, symbols: Symbols):
         self.function = function
         self.name = function.sym_name.data
-        self._evaluator = Evaluator(DEVICE, functions)
+        self._evaluator = Evaluator(DEVICE, symbols)
         self._code = self._evaluator.code(function.body.block)
         self._parameters = function.body.block.args[: len(function.function_type.inputs)]
         self._accesses = [_accesses(parameter) for parameter in self._parameters]
@@ -210,7 +209,8 @@ def run_kernel(
         if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
             fail(function, f"takes {parameter}, not {array.dtype}{list(array.shape)}")
         arguments.append(View(Memory.of(array), dtype, 0, shape, strides))
-    Kernel(function).launch(function, grid, block, arguments)
+    module = function.parent
+    Kernel(function, Symbols() if module is None else symbols_of(module.ops)).launch(function, grid, block, arguments)
 
 
 def _dims(stated: DenseArrayBase[Any]) -> Dims:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects import func, memref, vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import Array
-from .evaluator import Evaluator, Maker, Step
+from ...hlo_dialect.types import Array, constant_array
+from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Frame
 from .memory import Memory, View, load, load_run, scalar, store, store_run
 from .narrow import narrow_width, with_sign, without_sign
@@ -46,6 +46,36 @@ def layout_of(op: Operation, type_: Attribute) -> tuple[tuple[int, ...], tuple[i
     if any(size < 0 for size in shape):
         fail(op, "has a memref of unknown size; the SIMT interpreter needs static shapes")
     return shape, row_major(shape), element_dtype(op, cast(Attribute, type_))
+
+
+def symbols_of(ops: Iterable[Operation]) -> Symbols:
+    """The functions and constants among the operations of a module."""
+    found = Symbols()
+    for op in ops:
+        if isinstance(op, func.FuncOp):
+            found.functions[op.sym_name.data] = op
+        elif isinstance(op, memref.GlobalOp):
+            found.constants[op.sym_name.data] = _constant(op)
+    return found
+
+
+def _constant(op: memref.GlobalOp) -> View:
+    type_ = op.type
+    assert isinstance(type_, MemRefType)
+    shape, strides, dtype = layout_of(op, type_)
+    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        return View(Memory.fresh(int(np.prod(shape)) * dtype.itemsize), dtype, 0, shape, strides)
+    array = np.ascontiguousarray(np.broadcast_to(constant_array(op.initial_value), shape))
+    return View(Memory.of(array, constant=True), dtype, 0, shape, strides)
+
+
+def _get_global(evaluator: Evaluator, op: memref.GetGlobalOp) -> Step:
+    name = op.name_.string_value()
+
+    def step(frame: Frame) -> None:
+        frame.env[op.memref] = evaluator.symbols.constants[name]
+
+    return step
 
 
 def _load(evaluator: Evaluator, op: memref.LoadOp) -> Step:
@@ -317,6 +347,7 @@ def _bitcast(evaluator: Evaluator, op: vector.BitcastOp) -> Step:
 
 
 MAKERS: dict[str, Maker] = {
+    "memref.get_global": _get_global,
     "memref.load": _load,
     "memref.store": _store,
     "memref.reinterpret_cast": _reinterpret_cast,

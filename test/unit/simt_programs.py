@@ -25,9 +25,9 @@ def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any
     """The module of the gpu-level IR, and the arrays at its entry: arguments, results."""
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
-    run_passes(ctx, module, pipelines.FRONT, verify=True)
-    types = entry_types(module)
     target = nvptx(chip)
+    run_passes(ctx, module, tuple(map(target.tune, pipelines.FRONT)), verify=True)
+    types = entry_types(module)
     run_passes(ctx, module, tuple(map(target.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE)), verify=True)
     run_passes(ctx, module, target.passes_between(None, "loops"), verify=True)
     return module, types

@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+from xhlo.targets.compile import run_passes
+from xhlo.targets.simt.host import HostProgram
+from xhlo.targets.simt.memory import undefined
 from xhlo.tools import hlo_fuzz, hlo_run
 
 sys.path.insert(0, str(Path(__file__).parent))
 import conformance
-from simt_programs import check_on_simt
+from simt_programs import check_on_simt, gpu_level
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -139,3 +145,19 @@ STATIC = [program.name for program in conformance.stablehlo_programs() if progra
 def test_stablehlo_program(name: str):
     """The program checks itself: a wrong result raises CheckFailure."""
     xhlo.compile(conformance.stablehlo_text(name), target="simt")()
+
+
+def test_functions_that_expand_math_makes():
+    """The arithmetic that takes the place of elementary functions, in the device's module, tables of constants too."""
+    ops = ("exponential", "log", "log_plus_one", "exponential_minus_one", "sine", "cosine", "tanh", "cbrt", "rsqrt")
+    lines = "\n".join(f"%r{i} = stablehlo.{op} %x : tensor<257xf32>" for i, op in enumerate(ops))
+    results, types = ", ".join(f"%r{i}" for i in range(len(ops))), ", ".join(["tensor<257xf32>"] * len(ops))
+    text = f"func.func @main(%x: tensor<257xf32>) -> ({types}) {{\n{lines}\nreturn {results} : {types}\n}}"
+    x = np.geomspace(1e-30, 80, 257, dtype=np.float32)
+    module, (_, outputs) = gpu_level(text)
+    run_passes(make_context(), module, ("expand-math",), verify=True)
+    assert any(op.name == "func.call" for device in module.walk() if device.name == "gpu.func" for op in device.walk())
+    got = [undefined(type_.shape, type_.dtype) for type_ in outputs]
+    HostProgram(module).run([x], got)
+    for op, actual, want in zip(ops, got, evaluate(parse_module(text), [x]), strict=True):
+        np.testing.assert_allclose(actual, want, rtol=1e-6, err_msg=op)
