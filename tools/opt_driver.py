@@ -161,7 +161,7 @@ class _Session:
         wanted = settings.emit != "mlir" or settings.resources
         if wanted and not settings.lowered and not _is_llvm(module):
             if not any(spec.startswith("fuse-hlo") for spec in specs):
-                specs += [*FRONT, *FUSE_NONE]
+                specs += map(settings.target.tune, (*FRONT, *FUSE_NONE))
             specs += settings.target.passes_between(None, settings.target.last_stage)
         return build_passes(specs)
 

@@ -101,8 +101,8 @@ def check_ptx(program: Program) -> None:
     for name in PTX_CHIPS:
         chip, target, ctx = get_chip(name), nvptx(name), make_context()
         module = parse_module(program.text, "random.mlir", ctx)
-        fuse, lower = map(target.tune, FUSE), target.passes_between(None, target.last_stage)
-        run_passes(ctx, module, (*FRONT, *fuse, *lower), verify=True)
+        specs = (*map(target.tune, (*FRONT, *FUSE)), *target.passes_between(None, target.last_stage))
+        run_passes(ctx, module, specs, verify=True)
         spilling = [kernel.name for kernel in emit_cubin(module, chip, chip.ptx).kernels if kernel.spills]
         if spilling:
             raise Disagreement(f"registers are spilled in {', '.join(spilling)} on {name}")
