@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..hlo_dialect.convolution import ConvolutionOp
 from ..hlo_dialect.expressions import Decomposition
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
@@ -30,12 +31,20 @@ class DecomposeHloPass(HloPass):
     Before: `%0 = hlo.dot %a, %b : ..`     After: `%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ..`
     Assumes: no chlo. The new operations are decomposed in their turn.
     Leaves: no operation that has a decomposition, unless that leaves it as it is.
+
+    With short-floats=true, for targets that multiply f16 and bf16 as they are, convolutions of these stay so.
     """
 
     name = "decompose-hlo"
 
+    short_floats: bool = False
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         table = decompositions()
+        if self.short_floats:
+            from .decompositions.convolution import decompose_short_convolution
+
+            table = {**table, ConvolutionOp: decompose_short_convolution}
         waiting = [op for op in operations_in(module) if type(op) in table]
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:

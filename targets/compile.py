@@ -65,7 +65,7 @@ def text_at(source: Source, target: Target, stage: str) -> str:
     from ..hlo_dialect.printing import print_module
 
     emitters = {name: emit for name, emit in target.emitters.items() if name not in BINARY}
-    fused = (*FRONT, *map(target.tune, FUSE))
+    fused = tuple(map(target.tune, (*FRONT, *FUSE)))
     stages = {"hlo": (), "fused": fused}
     stages |= {name: (*fused, *target.passes_between(None, name)) for name in target.lowering}
     stages |= dict.fromkeys(emitters, stages[target.last_stage])

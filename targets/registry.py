@@ -218,6 +218,8 @@ def _gpu_tuned(chip: str, mode: str, spec: str, libraries: str = "never") -> str
         return f"{spec}{{mode={mode}}}"
     if spec in FUSE:
         return f"{spec}{{epilogues=true}}"
+    if spec == "decompose-hlo":
+        return f"{spec}{{short-floats=true}}"
     if spec != "map-kernels-to-gpu":
         return spec
     options = [f"chip={chip}"] * (chip != DEFAULT_CHIP) + [f"libraries={libraries}"] * (libraries != "never")

@@ -253,13 +253,13 @@ def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[str, ...], 
         if flag == "fuse":
             if stage is not None:
                 raise UsageError("--fuse stands before --lower: there is nothing left to fuse after it")
-            specs += [*FRONT, *map(target.tune, FUSE)]
+            specs += map(target.tune, (*FRONT, *FUSE))
         elif flag == "lower":
             wanted = value or target.last_stage
             if wanted not in target.lowering:
                 raise UsageError(f"--lower is one of {', '.join(target.lowering)}, not '{wanted}'")
             if stage is None and not any(spec.startswith("fuse-hlo") for spec in specs):
-                specs += [*FRONT, *FUSE_NONE]
+                specs += map(target.tune, (*FRONT, *FUSE_NONE))
             specs += target.passes_between(stage, wanted)
             stage = wanted
         elif flag == "pass-pipeline":

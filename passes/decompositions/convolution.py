@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -42,12 +43,13 @@ LEAST_FEATURES = 8
 """Output features, of each group, from which they are worth being neighbours in memory."""
 
 
-def _convolution(op: ConvolutionOp) -> Sequence[Operation]:
+def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     """
     Before: `convolution(%x, %w) .. window = {stride = [2], pad = [[1, 1]], reverse = [true]}`
     After:  `%0 = pad %x, %zero, low = [0, 1, 0], ..`, `%1 = reverse %w, dims = [0]`, `convolution(%0, %1) ..`
 
-    One without elements becomes zeros. What else a large one becomes: see `_with_neighbouring_features`, `_by_phases`.
+    One without elements becomes zeros. A large one of short floats becomes one of f32, unless the target multiplies
+    them as they are (`widens`). What else a large one becomes: see `_with_neighbouring_features`, `_by_phases`.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
@@ -59,7 +61,7 @@ def _convolution(op: ConvolutionOp) -> Sequence[Operation]:
         dims = [dim for dim, reverse in zip(op.dimension_numbers.kernel.spatial, op.reversal, strict=True) if reverse]
         reverse = builder.add(ReverseOp.infer([rhs.value], {"dimensions": int_array(dims)}))
         result = _changed(op, lhs, reverse, window_reversal=None)
-    elif _multiplications(op) >= LARGE and _is_short(op.lhs):
+    elif widens and _multiplications(op) >= LARGE and _is_short(op.lhs):
         wide = _changed(op, lhs.convert(f32), rhs.convert(f32), make_tensor(shape_of(op.result), _wide_result(op)))
         result = wide.convert(element_of(op.result))
     elif _multiplications(op) >= LARGE and (moved := _with_neighbouring_features(op, lhs, rhs)) is not None:
@@ -305,6 +307,11 @@ def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
     new.verify_()
     replace_op(op, [new], new.results)
     return [new]
+
+
+def decompose_short_convolution(op: Any) -> Sequence[Operation]:
+    """For targets that multiply f16 and bf16 as they are."""
+    return _convolution(op, widens=False)
 
 
 DECOMPOSITIONS = ((ConvolutionOp, _convolution), (DynamicConvOp, _dynamic_conv))

@@ -60,7 +60,7 @@ def build_image(
         with timing.stage("assemble"):
             return ptx, machine_code(ptx, chip)
 
-    run(*pipelines.FRONT)
+    run(*map(target.tune, pipelines.FRONT))
     inputs, outputs = entry_types(module)
     checks, count = checks_of(module), result_count(module, len(outputs))
     outline, *linalg = target.passes_between(None, "linalg")

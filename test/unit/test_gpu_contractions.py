@@ -334,3 +334,13 @@ def test_epilogues(m: int, n: int, k: int, batch: tuple[int, ...], element: str)
         rtol=0.02 if element == "bf16" else None,
     )
     assert len(device_functions(text)) == (2 if k > 3000 else 1), "the epilogue has no launch of its own"
+
+
+def test_convolutions_of_short_floats_stay_on_tensor_cores() -> None:
+    shapes = (2, 10, 10, 16), (3, 3, 16, 64), (2, 10, 10, 64)
+    text = convolution(*shapes, "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "pad = [[1, 1], [1, 1]]").replace(
+        "f32", "bf16"
+    )
+    check_on_simt(text, [array(shapes[0], "bf16"), array(shapes[1], "bf16", 1)])
+    names = {op.name for function in device_functions(text) for op in function.walk()}
+    assert {"nvgpu.mma.sync", "nvgpu.device_async_copy"} <= names

@@ -76,7 +76,7 @@ def ptx_of(program: Program, chip: str) -> str:
     ctx = make_context()
     with paused_gc():
         module = parse_source(Source(program.path.read_text(), program.path.name), ctx)
-        run_passes(ctx, module, (*FRONT, *map(target.tune, FUSE), *target.passes_between(None, target.last_stage)))
+        run_passes(ctx, module, (*map(target.tune, (*FRONT, *FUSE)), *target.passes_between(None, target.last_stage)))
         return emit_ptx(module, machine, machine.ptx)
 
 
