@@ -17,13 +17,16 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
+from ...dialects.buffers import memref_type
 from ...dialects.gpu_library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
 from ..convert_linalg_to_scf.conversion import initial_values
 from ..convert_linalg_to_scf.loop_builder import buffer_of
+from ..gpu_chips import Chip
 from .contraction_epilogue import Chain, chain_of, is_zero, private_buffers
 from .contraction_form import Digit, Product, is_fused
 from .launch import KernelMapper, Phase
 from .library_epilogue import Epilogue, epilogue_of
+from .library_narrowing import narrowing_of
 
 Libraries = Literal["never", "auto", "always"]
 """Whether contractions become calls of libraries: those that are worth it, or all that can."""
@@ -37,7 +40,14 @@ faster than ours by more than a call costs, and a launch of what follows.
 LEAST_SIZE = 16
 """Of m, n and k each: products with few rows or columns are bound by memory, and ours fuse what is around them."""
 
+LEAST_DEPTH_OF_FOLLOWED = 512
+"""
+Of k, where what follows is no epilogue of the library's: writing and reading a result once more takes a few bytes of
+memory traffic for each of its elements, as long as a library gains over our kernels in some hundred products.
+"""
+
 MOST_CALLS = 16
+"""Of one contraction."""
 
 INTEGER_MULTIPLE = 4
 """Sizes and distances of matrices of i8 that the library multiplies are multiples of this."""
@@ -65,9 +75,15 @@ def map_library(mapper: KernelMapper, phase: Phase, libraries: Libraries) -> boo
         return False
     if bias is not None and buffer_of(bias).element_type != buffer_of(out).element_type:
         return False
-    problems = problems_of(chain, epilogue, str(buffer_of(out).element_type))
-    if not problems or not (libraries == "always" or _is_worth_a_call(problems)):
+    narrowing = None if chain.steps else narrowing_of(out, phase.structured[0])
+    result = buffer_of(out).element_type if narrowing is None else narrowing.element
+    problems = problems_of(chain, epilogue, str(result), mapper.chip)
+    followed = isinstance(out.owner, memref.AllocOp)
+    if not problems or not (libraries == "always" or _is_worth_a_call(problems, followed)):
         return False
+    if narrowing is not None:
+        out = mapper.scratch(memref_type(buffer_of(out).get_shape(), narrowing.element))
+        narrowing.apply(out)
     for problem in problems:
         call = MatmulOp(problem, product.a.root, product.b.root, bias, out)
         call.location = phase.structured[0].location
@@ -75,9 +91,12 @@ def map_library(mapper: KernelMapper, phase: Phase, libraries: Libraries) -> boo
     return True
 
 
-def _is_worth_a_call(problems: Sequence[Matmul]) -> bool:
+def _is_worth_a_call(problems: Sequence[Matmul], followed: bool) -> bool:
+    """`followed`: by a launch, which reads what a call wrote; our own kernels do that as they write."""
     one = problems[0]
     sizes = (one.out.rows, one.out.columns, one.lhs.columns)
+    if followed and one.lhs.columns < LEAST_DEPTH_OF_FOLLOWED:
+        return False
     return min(sizes) >= LEAST_SIZE and one.products >= LEAST_PRODUCTS
 
 
@@ -88,11 +107,13 @@ def _is_plain(root: SSAValue) -> bool:
     return not isinstance(root.owner, memref.ViewOp)
 
 
-def problems_of(chain: Chain, epilogue: Epilogue, result: str) -> list[Matmul]:
+def problems_of(chain: Chain, epilogue: Epilogue, result: str, chip: Chip) -> list[Matmul]:
     """The calls that compute a contraction with what follows it; none where a library cannot."""
     product = chain.product
     element = _element(product)
     if element is None or (element, result) not in SUMS or SUMS[element, result] != str(product.total):
+        return []
+    if (element == "bf16" or product.tf32) and not chip.has_bf16_tensor_cores:
         return []
     if (epilogue.bias is not None or epilogue.activation) and result not in WITH_EPILOGUE:
         return []

@@ -4,7 +4,7 @@ What a library does to sums before it stores them: a bias along the rows, an act
 The elementwise operations over a product are followed symbolically. They are the library's epilogue where they are the
 same function of the unrounded sum: `round(relu(sum + bias))`. A sum that is rounded to 16 bits before the bias is added
 is another function, which the library does not have; that a rounded sum goes through relu is the same as one that is
-rounded after it.
+rounded after it. The library's gelu is none of ours: it approximates the tangent.
 """
 
 from __future__ import annotations

@@ -1,21 +1,14 @@
-"""Matrix products as calls of cuBLASLt: which programs get them, what the library is asked for, how the runtime calls it."""
+"""Matrix products as calls of cuBLASLt: which programs get them, and that they compute the same."""
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
-import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
-import xhlo
 from xhlo.dialects.gpu_library import SUMS, Matmul, MatmulOp, Matrix
 from xhlo.dialects.gpu_ops import GpuLaunchFuncOp
 from xhlo.hlo_dialect.dialect import make_context
@@ -24,39 +17,17 @@ from xhlo.hlo_dialect.reference import evaluate
 from xhlo.passes import pipelines
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
-from xhlo.targets.nvptx.runtime import cublaslt, cuda_driver
-from xhlo.targets.nvptx.runtime.cublaslt import Algorithm, CublasLt, HeuristicResult, find_library, present_libraries
-from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
-from xhlo.targets.nvptx.runtime.device import Device
-from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
-from xhlo.targets.nvptx.runtime.host_program import LibraryStep
-from xhlo.targets.nvptx.serialization import serialize
 from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.host import HostProgram
-from xhlo.targets.simt.library import run_matmul
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conformance import difference
-from fake_cublaslt import NOT_INITIALIZED, NOT_SUPPORTED, FakeCublasLt
-from simulated_gpu import SimulatedDriver, compile_simulated
 from test_gpu_contractions import Dot, array, tensor
 
-TYPES = {
-    "f32": np.float32,
-    "f64": np.float64,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "i8": np.int8,
-    "i32": np.int32,
-}
 
-
-# Programs. ------------------------------------------------------------------------------------------------------------
-
-
-def mapped(text: str, libraries: str = "always") -> tuple[Any, Any]:
+def mapped(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[Any, Any]:
     """The module of the gpu-level IR, and the arrays at its entry."""
-    ctx, target = make_context(), nvptx(libraries=libraries)
+    ctx, target = make_context(), nvptx(chip, libraries=libraries)
     module = parse_module(text, "test.mlir", ctx)
     run_passes(ctx, module, pipelines.FRONT)
     types = entry_types(module)
@@ -65,9 +36,9 @@ def mapped(text: str, libraries: str = "always") -> tuple[Any, Any]:
     return module, types
 
 
-def calls(text: str, libraries: str = "always") -> tuple[list[Matmul], int]:
+def calls(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[list[Matmul], int]:
     """The products that a library gets, and the number of launches beside them."""
-    ops = list(mapped(text, libraries)[0].walk())
+    ops = list(mapped(text, libraries, chip)[0].walk())
     return [op.problem for op in ops if isinstance(op, MatmulOp)], sum(isinstance(op, GpuLaunchFuncOp) for op in ops)
 
 
@@ -168,16 +139,23 @@ def test_convolutions_of_single_elements_are_products() -> None:
     assert calls(CONVOLUTION.format(size=3, out=4))[0] == []
 
 
-def dense(element: str, after: str, *, result: str = "", bias: str = "", rows: bool = False) -> str:
-    """A product of 24 x 40 and 40 x 16, and `after` on %0 and %bias, which end in %r."""
+def dense(
+    element: str,
+    after: str,
+    *,
+    result: str = "",
+    rows: bool = False,
+    sizes: tuple[int, int, int] = (24, 16, 40),
+) -> str:
+    """A product of m x k and k x n, and `after` on %0, %bias and %zero, which ends in %r."""
+    m, n, k = sizes
     result = result or element
-    lhs, rhs = tensor((24, 40), element), tensor((40, 16), element)
-    out = tensor((24, 16), result)
-    vector = tensor((24 if rows else 16,), bias or result)
+    lhs, rhs, out = tensor((m, k), element), tensor((k, n), element), tensor((m, n), result)
+    vector = tensor((m if rows else n,), result)
     return f"""
     func.func @main(%a: {lhs}, %b: {rhs}, %c: {vector}) -> {out} {{
       %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({lhs}, {rhs}) -> {out}
-      %bias = stablehlo.broadcast_in_dim %c, dims = [{0 if rows else 1}] : ({vector}) -> {tensor((24, 16), bias or result)}
+      %bias = stablehlo.broadcast_in_dim %c, dims = [{0 if rows else 1}] : ({vector}) -> {out}
       %zero = stablehlo.constant dense<0.0> : {out}
       {after.replace("TYPE", out)}
       return %r : {out}
@@ -213,18 +191,47 @@ def test_relu_of_a_rounded_sum_is_rounded_relu() -> None:
 @pytest.mark.parametrize(
     ("text", "element", "rows"),
     [
-        (dense("bf16", ADD + RELU), "bf16", False),  # The sum is rounded before the bias is added.
         (dense("f32", SIGMOID), "f32", False),
         (dense("f32", ONLY_ADD, rows=True), "f32", True),
         (dense("f64", ONLY_ADD), "f64", False),
         (dense("f32", "%1 = stablehlo.add %0, %0 : TYPE\n" + RELU), "f32", False),
         (dense("f32", "%1 = stablehlo.maximum %0, %zero : TYPE\n%r = stablehlo.add %1, %bias : TYPE"), "f32", False),
     ],
-    ids=["rounded", "sigmoid", "rows", "f64", "sum", "order"],
+    ids=["sigmoid", "rows", "f64", "sum", "order"],
 )
 def test_what_is_no_epilogue_of_the_librarys_is_a_launch(text: str, element: str, rows: bool) -> None:
     (problem,) = check(text, *dense_inputs(element, rows=rows), launches=1)
     assert (problem.bias, problem.activation) == (False, "")
+
+
+def test_a_sum_that_is_rounded_before_the_bias_is_added_is_stored_rounded() -> None:
+    (problem,) = check(dense("bf16", ADD + RELU), *dense_inputs("bf16"), launches=1)
+    assert (problem.result, problem.bias, problem.activation) == ("bf16", False, "")
+
+
+def test_products_that_a_launch_follows_are_calls_where_they_are_deep() -> None:
+    for depth, taken in ((256, False), (512, True)):
+        text = dense("f32", SIGMOID, sizes=(256, 256, depth))
+        assert len(calls(text, "auto")[0]) == taken and len(calls(text)[0]) == 1
+        assert len(calls(dense("f32", ADD + RELU, sizes=(256, 256, depth)), "auto")[0]) == 1
+
+
+def test_chips_that_lack_a_type_keep_their_own_kernels() -> None:
+    text = Dot(64, 64, 64, "bf16").text()
+    assert len(calls(text, chip="sm_80")[0]) == 1 and calls(text, chip="sm_75")[0] == []
+    assert len(calls(Dot(64, 64, 64, "f16").text(), chip="sm_75")[0]) == 1
+
+
+def test_tf32_where_the_program_asks_for_it() -> None:
+    algorithm = (
+        "algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, "
+        "lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, "
+        "allow_imprecise_accumulation = false>"
+    )
+    text = Dot(33, 17, 31).text().replace("[1] x [0] :", f"[1] x [0], {algorithm} :")
+    (problem,) = check(text, array((33, 31), "f32"), array((31, 17), "f32", 1), rtol=2e-3)
+    assert problem.tf32
+    assert calls(text, chip="sm_75")[0] == []
 
 
 def test_only_large_products_are_calls_where_the_choice_is_automatic() -> None:
@@ -252,301 +259,3 @@ def test_another_start_than_zero_is_no_call() -> None:
     module = parse_module(text, "test.mlir", ctx)
     run_passes(ctx, module, ("map-kernels-to-gpu{libraries=always}",), verify=True)
     assert not any(isinstance(op, MatmulOp) for op in module.walk())
-
-
-# The library. ---------------------------------------------------------------------------------------------------------
-
-
-def matrix(rows: int, columns: int, row_major: bool, batch: int, pad: int = 0) -> Matrix:
-    leading = (columns if row_major else rows) + pad
-    strides = (leading, 1) if row_major else (1, leading)
-    size = (rows if row_major else columns) * leading
-    return Matrix(rows, columns, *strides, batch_stride=size if batch > 1 else 0, offset=pad)
-
-
-def problem(
-    element: str = "f32", result: str = "", batch: int = 1, layouts: str = "rr", pad: int = 0, **more: Any
-) -> Matmul:
-    lhs = matrix(12, 20, layouts[0] == "r", batch, pad)
-    rhs = matrix(20, 8, layouts[1] == "r", batch, pad)
-    return Matmul(lhs, rhs, matrix(12, 8, True, batch, pad), batch, element, result or element, **more)
-
-
-def buffers_of(one: Matmul) -> list[np.ndarray]:
-    ends = [(one.lhs, one.element), (one.rhs, one.element), (one.out, one.result)]
-    lhs, rhs, out = (array((each.end(one.batch),), element, seed) for seed, (each, element) in enumerate(ends))
-    return [lhs, rhs, *[array((one.out.columns,), one.result, 9)] * one.bias, np.full_like(out, 77)]
-
-
-def address(buffer: np.ndarray) -> int:
-    return buffer.ctypes.data
-
-
-@pytest.mark.parametrize("layouts", ["rr", "rc", "cr", "cc"])
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("pad", [0, 4])
-def test_the_library_is_asked_for_what_is_meant(layouts: str, batch: int, pad: int) -> None:
-    library = CublasLt(FakeCublasLt())
-    for element, result in SUMS:
-        for bias, activation in ((False, ""), (True, ""), (False, "relu"), (True, "relu")):
-            if (element == "i8" and layouts != "rc") or (result not in ("f32", "f16", "bf16") and (bias or activation)):
-                continue
-            one = problem(element, result, batch, layouts, pad, bias=bias, activation=activation)
-            actual = buffers_of(one)
-            wanted = [each.copy() for each in actual]
-            run_matmul(one, wanted)
-            library.matmul(one, tuple(map(address, actual)), 1, 0, "k")
-            message = difference(actual[-1], wanted[-1], None, False)
-            assert not message, (one, message)
-
-
-def test_a_problem_is_planned_once_and_its_bias_is_that_of_the_call() -> None:
-    fake = FakeCublasLt()
-    library = CublasLt(fake)
-    one = problem(bias=True)
-    for seed in range(3):
-        lhs, rhs, _, out = buffers_of(one)
-        bias = array((8,), "f32", seed)
-        library.matmul(one, tuple(map(address, (lhs, rhs, bias, out))), 1, 0, "k")
-        np.testing.assert_allclose(out.reshape(12, 8), lhs.reshape(12, 20) @ rhs.reshape(20, 8) + bias, rtol=1e-4)
-    assert fake.calls.count("cublasLtMatmulAlgoGetHeuristic") == 1 and fake.calls.count("cublasLtCreate") == 1
-    assert fake.calls.count("cublasLtMatmul") == 3
-
-
-def test_the_choice_of_an_algorithm_depends_on_the_problem_alone() -> None:
-    fake = FakeCublasLt()
-    one = problem("bf16", pad=3)
-    CublasLt(fake).matmul(one, tuple(map(address, buffers_of(one))), 1, 0, "k")
-    # 32 MiB; partial sums in f32, added by a pass of their own; 3 elements of 2 bytes from an aligned address.
-    assert fake.preference == {"kind": "preference", 1: 32 << 20, 3: 2, 5: 2, 6: 2, 7: 2, 8: 2}
-
-
-def test_what_the_library_refuses_names_the_kernel() -> None:
-    fake = FakeCublasLt()
-    library = CublasLt(fake)
-    one = problem()
-    given = (one, tuple(map(address, buffers_of(one))), 1, 0, "dot_3")
-    for function in ("cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul"):
-        fake.refuse[function] = NOT_SUPPORTED
-        with pytest.raises(CudaError, match=f"CUBLAS_STATUS_NOT_SUPPORTED: kernel @dot_3: {function}"):
-            library.matmul(*given)
-    library.matmul(*given)
-    other = FakeCublasLt()
-    other.refuse["cublasLtCreate"] = NOT_INITIALIZED
-    with pytest.raises(GpuUnavailableError, match="cuBLASLt does not start .CUBLAS_STATUS_NOT_INITIALIZED"):
-        CublasLt(other).matmul(*given)
-
-
-# Where the library is. ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No library is installed."""
-    monkeypatch.setattr(cublaslt, "DISTRIBUTIONS", ())
-    monkeypatch.setattr(cublaslt, "_of_loader", lambda: None)
-    monkeypatch.setattr(sys, "path", [])
-    monkeypatch.delenv(cublaslt.VARIABLE, raising=False)
-
-
-def test_the_library_of_a_wheel_is_found(nowhere: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_library() is None and present_libraries() == "never"
-    with pytest.raises(
-        GpuUnavailableError, match=r"cuBLASLt, which is not installed: `pip install xhlo\[gpu-libraries\]`"
-    ):
-        CublasLt()
-    folder = tmp_path / "nvidia" / "cu13" / "lib"
-    folder.mkdir(parents=True)
-    (folder / "libcublasLt.so.13").write_bytes(b"")
-    information = tmp_path / "nvidia_cublas-13.1.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: nvidia-cublas\nVersion: 13.1\n")
-    (information / "RECORD").write_text("nvidia/cu13/lib/libcublasLt.so.13,,\nnvidia/cu13/include/cublasLt.h,,\n")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert find_library() == str(folder / "libcublasLt.so.13")
-    monkeypatch.setattr(cublaslt, "DISTRIBUTIONS", ("nvidia-cublas",))
-    assert find_library() == str(folder / "libcublasLt.so.13") and present_libraries() == "auto"
-    with pytest.raises(GpuUnavailableError, match="cuBLASLt cannot be loaded from"):
-        CublasLt()
-
-
-def test_the_choice_of_the_user_counts(nowhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cublaslt.VARIABLE, "always")
-    assert present_libraries() == "always"
-    executable: Any = xhlo.compile(dense("f32", ADD + RELU), target="gpu")
-    assert [type(step) for step in executable.image.host.steps] == [LibraryStep]
-    monkeypatch.setenv(cublaslt.VARIABLE, "sometimes")
-    with pytest.raises(GpuUnavailableError, match="XHLO_GPU_LIBRARIES is one of never, auto, always, not 'sometimes'"):
-        present_libraries()
-
-
-REAL = os.environ.get("XHLO_TEST_CUBLASLT") or find_library()
-
-
-@pytest.mark.skipif(REAL is None, reason="cuBLASLt is not installed")
-def test_the_real_library_takes_our_numbers() -> None:
-    """Descriptors need no device: what is set is read back, sizes of attributes are the library's."""
-    real: Any = ctypes.CDLL(str(REAL))
-    library = CublasLt(real)
-    for element, result in SUMS:
-        plan = library.describe(problem(element, result, batch=3, layouts="cr", pad=4))
-        sizes = {number: ctypes.c_size_t() for number in (*range(9), 10)}
-        for number, size in sizes.items():
-            status = real.cublasLtMatmulDescGetAttribute(
-                plan.description, number, None, ctypes.c_size_t(0), ctypes.byref(size)
-            )
-            assert status == 0
-        assert [sizes[number].value for number in (3, 4, 7, 8)] == [4, 4, 4, 8]
-        read = [_read(real.cublasLtMatmulDescGetAttribute, plan.description, number, 4) for number in (0, 1, 3, 4, 7)]
-        total = SUMS[element, result]
-        assert read == [cublaslt.COMPUTE_TYPES[total], cublaslt.DATA_TYPES[total], 0, 1, 1]
-        rhs = [_read(real.cublasLtMatrixLayoutGetAttribute, plan.layouts[0], number, size) for number, size in LAYOUT]
-        assert rhs == [cublaslt.DATA_TYPES[element], 0, 8, 20, 12, 3, 240]
-        lhs = [_read(real.cublasLtMatrixLayoutGetAttribute, plan.layouts[1], number, size) for number, size in LAYOUT]
-        assert lhs == [cublaslt.DATA_TYPES[element], 0, 12, 20, 16, 3, 320]
-    assert (ctypes.sizeof(Algorithm), ctypes.sizeof(HeuristicResult)) == (64, 96)
-
-
-LAYOUT = ((0, 4), (1, 4), (2, 8), (3, 8), (4, 8), (5, 4), (6, 8))
-
-
-def _read(function: Any, descriptor: Any, number: int, size: int) -> int:
-    value, written = ctypes.c_uint64(), ctypes.c_size_t()
-    status = function(descriptor, number, ctypes.byref(value), ctypes.c_size_t(size), ctypes.byref(written))
-    assert (status, written.value) == (0, size)
-    return value.value
-
-
-# The runtime. ---------------------------------------------------------------------------------------------------------
-
-MLP = """
-func.func @main(%x: tensor<24x40xf32>, %w: tensor<40x16xf32>, %b: tensor<16xf32>) -> (tensor<24x16xf32>, tensor<24x16xf32>) {
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<24x40xf32>, tensor<40x16xf32>) -> tensor<24x16xf32>
-  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<24x16xf32>
-  %2 = stablehlo.add %0, %1 : tensor<24x16xf32>
-  %3 = stablehlo.tanh %2 : tensor<24x16xf32>
-  %4 = stablehlo.negate %3 : tensor<24x16xf32>
-  return %2, %4 : tensor<24x16xf32>, tensor<24x16xf32>
-}
-"""
-
-
-def mlp(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    sums = x @ w + b
-    return sums, -np.tanh(sums)
-
-
-def mlp_inputs(seed: int) -> list[np.ndarray]:
-    return [array((24, 40), "f32", seed), array((40, 16), "f32", seed + 1), array((16,), "f32", seed + 2)]
-
-
-def check_runs(executable: Any) -> None:
-    """With other addresses in each run, so that graphs are told new ones."""
-    kept = []
-    for seed in range(8):
-        inputs = mlp_inputs(seed)
-        placed = executable.place(inputs)
-        kept.append((inputs, placed, executable(*placed)))
-    for inputs, _, results in kept:
-        for actual, wanted in zip(results, mlp(*inputs), strict=True):
-            np.testing.assert_allclose(actual.numpy(), wanted, rtol=1e-4, atol=1e-5)
-
-
-def test_programs_with_calls_run_singly_and_in_graphs() -> None:
-    driver = SimulatedDriver()
-    executable = compile_simulated(MLP, Device(driver), libraries="always")
-    check_runs(executable)
-    assert any(line.startswith("library dot_0") for line in driver.log) and "graph" in driver.log
-
-
-def test_calls_are_timed_as_their_kernel() -> None:
-    executable = compile_simulated(MLP, libraries="always", profile=True)
-    executable(*mlp_inputs(0))
-    times = {kernel.name: kernel.calls for kernel in executable.kernels}
-    assert times["dot_0"] == 1 and all(times.values())
-
-
-def test_executables_with_calls_are_bytes_and_back() -> None:
-    executable = compile_simulated(ATTENTION, libraries="always")
-    loaded: Any = xhlo.deserialize(serialize(executable.image, None))
-    assert loaded.image.host == executable.image.host and len(loaded.image.host.steps) == 2
-    assert replace(loaded.image.host.steps[1].problem, batch=1) != loaded.image.host.steps[1].problem
-
-
-class RecordingDriver(SimulatedDriver):
-    """Graphs may hold what was recorded of a stream: a list of things to do."""
-
-    def _perform(self, command: Any) -> None:
-        if isinstance(command, list):
-            for work in command:
-                work()
-        else:
-            super()._perform(command)
-
-
-@pytest.fixture
-def through_the_bindings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], tuple[Any, FakeCublasLt]]]:
-    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bindings") is None:
-        pytest.skip("the package cuda-bindings is not installed")
-    import cuda.bindings.driver as real
-    from fake_cuda import RESULTS, FakeCuda
-
-    recording: dict[int, list[Callable[[], None]]] = {}
-
-    class RecordingCuda(FakeCuda):
-        def _cuStreamBeginCapture(self, stream: Any, mode: Any) -> None:
-            assert mode == real.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-            recording[int(stream)] = []
-
-        def _cuStreamEndCapture(self, stream: Any) -> Any:
-            return recording.pop(int(stream))
-
-        def _cuGraphAddChildGraphNode(self, graph: list[Any], after: Any, count: int, child: Any) -> int:
-            return self._add(graph, after, count, list(child))
-
-        def _cuGraphExecChildGraphNodeSetParams(self, executable: Any, node: int, child: Any) -> None:
-            self.gpu.update_graph(executable, {node - 1: list(child)})
-
-    for name in ("cuStreamEndCapture", "cuGraphAddChildGraphNode"):
-        monkeypatch.setitem(RESULTS, name, 1)
-
-    def make() -> tuple[Any, FakeCublasLt]:
-        gpu = RecordingDriver()
-        fake, library = RecordingCuda(gpu), FakeCublasLt(gpu.bytes_at)
-        monkeypatch.setitem(sys.modules, cuda_driver.MODULE, fake)
-        monkeypatch.setattr(cuda_driver, "CublasLt", lambda: CublasLt(library))
-
-        def later(stream: int, work: Callable[[], None]) -> None:
-            if stream in recording:
-                recording[stream].append(work)
-            else:
-                gpu._put(stream, work)
-
-        library.later = later
-        return fake, library
-
-    yield make
-
-
-def test_calls_in_streams_and_in_graphs_of_cuda(through_the_bindings: Callable[[], tuple[Any, FakeCublasLt]]) -> None:
-    fake, library = through_the_bindings()
-    check_runs(compile_simulated(MLP, Device(CudaDriver()), libraries="always"))
-    wanted = {
-        "cuStreamBeginCapture",
-        "cuGraphAddChildGraphNode",
-        "cuGraphExecChildGraphNodeSetParams",
-        "cuGraphDestroy",
-    }
-    assert wanted <= set(fake.calls)
-    assert library.calls.count("cublasLtCreate") == 1
-    assert fake.calls.count("cuStreamBeginCapture") == fake.calls.count("cuStreamEndCapture")
-
-
-def test_a_refused_call_names_its_kernel(through_the_bindings: Callable[[], tuple[Any, FakeCublasLt]]) -> None:
-    _, library = through_the_bindings()
-    executable = compile_simulated(MLP, Device(CudaDriver()), libraries="always")
-    library.refuse["cublasLtMatmul"] = NOT_SUPPORTED
-    with pytest.raises(CudaError, match="CUBLAS_STATUS_NOT_SUPPORTED: kernel @dot_0: "):
-        executable(*mlp_inputs(0))
-    results = executable(*mlp_inputs(1))
-    np.testing.assert_allclose(results[0], mlp(*mlp_inputs(1))[0], rtol=1e-4, atol=1e-5)

@@ -170,6 +170,11 @@ class CublasLt:
         self._plans: dict[Matmul, Plan] = {}
         self._lock = threading.Lock()
 
+    def prepare(self, problem: Matmul, kernel: str) -> None:
+        """Start the library and choose an algorithm, so that the next call only enqueues work."""
+        with self._lock:
+            self._plan(problem, kernel)
+
     def matmul(self, problem: Matmul, addresses: tuple[int, ...], workspace: int, stream: int, kernel: str) -> None:
         """
         Enqueue a product in a stream.

@@ -299,20 +299,23 @@ class CudaDriver:
 
     # Calls of libraries.
 
-    def _call_library(self, call: LibraryCall, stream: int) -> None:
+    def _library(self) -> CublasLt:
         with self._lock:
             if self._cublaslt is None:
                 self._cublaslt = CublasLt()
-        self._cublaslt.matmul(call.problem, call.arguments, call.workspace, stream, call.name)
+            return self._cublaslt
+
+    def _call_library(self, call: LibraryCall, stream: int) -> None:
+        self._library().matmul(call.problem, call.arguments, call.workspace, stream, call.name)
 
     def _captured(self, call: LibraryCall) -> Any:
         """What a call enqueues, as a graph of its own. For a call with other addresses it has the same nodes."""
         api = self._api
-        with self._lock:
+        self._library().prepare(call.problem, call.name)
+        with self._capture_lock:
             if self._capturing is None:
                 self._capturing = self._stream(self.new_stream())
             stream = self._capturing
-        with self._capture_lock:
             # Relaxed: the library may load its kernels meanwhile.
             mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
             self._call("record a library's call", api.cuStreamBeginCapture(stream, mode), call.name)
