@@ -21,7 +21,7 @@ from .gpu_builder import GpuBuilder
 from .items import ItemEmitter, delinearized, run_items
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS
-from .vectors import VectorPlan, plan_vectors, reads_elements, split_body
+from .vectors import Kind, VectorPlan, plan_vectors, reads_elements, split_body
 
 IN_FLIGHT = 64
 """
@@ -55,6 +55,8 @@ class Share:
     plan: VectorPlan
     items: int
     """Vectors of each operand in one thread."""
+    along: int | None = None
+    """The loop that the vectors of a thread lie along; None: they are THREADS vectors apart."""
 
     @property
     def total(self) -> int:
@@ -111,7 +113,26 @@ def share_out(nest: Nest, chip: Chip) -> Share:
     items = 1
     while 2 * items <= wanted and total >= 2 * items * plan.width * enough:
         items *= 2
-    return Share(plan, items)
+    share = Share(plan, items)
+    return share if items == 1 or share.rest else replace(share, along=_loop_of_rows(plan, items))
+
+
+def _still(plan: VectorPlan, loop: int) -> list[int]:
+    """The inputs that are vectors, and that a loop does not move."""
+    written = {access.root for access in plan.nest.outputs}
+    return [
+        k
+        for k, x in enumerate(plan.nest.inputs)
+        if isinstance(x, Access) and plan.inputs[k] is Kind.VECTOR and not x.strides[loop] and x.root not in written
+    ]
+
+
+def _loop_of_rows(plan: VectorPlan, items: int) -> int | None:
+    """A loop that does not move some row of an input, so that a thread needs the row's vector once."""
+    if plan.crosses:
+        return None
+    outer = reversed(range(plan.inner))
+    return next((l for l in outer if plan.nest.sizes[l] % items == 0 and _still(plan, l)), None)
 
 
 def map_elementwise(mapper: KernelMapper, phase: Phase) -> bool:
@@ -147,10 +168,14 @@ def _emit_vectors(builder: GpuBuilder, share: Share, block: Index) -> Sequence[S
     emitter = NestEmitter(builder, plan.nest)
     if not plan.crosses:
         emitter.make_views()
-    first = builder.add(builder.mul(block, THREADS * share.items), builder.thread_id())
     parts = split_body(plan)
     items = [ItemEmitter(emitter, plan, parts) for _ in range(share.items)]
-    run_items(items, [_indices(builder, plan, builder.add(first, n * THREADS)) for n in range(share.items)])
+    if share.along is None:
+        first = builder.add(builder.mul(block, THREADS * share.items), builder.thread_id())
+        run_items(items, [_indices(builder, plan, builder.add(first, n * THREADS)) for n in range(share.items)])
+    else:
+        first = builder.add(builder.mul(block, THREADS), builder.thread_id())
+        run_items(items, _indices_along(builder, share, share.along, first), _still(plan, share.along))
     return ()
 
 
@@ -161,6 +186,17 @@ def _indices(builder: GpuBuilder, plan: VectorPlan, item: Index) -> list[Index]:
     *outer, inner = plan.nest.sizes
     *indices, last = delinearized(builder, item, (*outer, inner // plan.width))
     return [*indices, builder.mul(last, plan.width)]
+
+
+def _indices_along(builder: GpuBuilder, share: Share, loop: int, number: Index) -> list[list[Index]]:
+    """The same for the items of the thread with this number, which follow each other along a loop."""
+    box = list(share.plan.nest.sizes)
+    box[loop] //= share.items
+    box[-1] //= share.plan.width
+    *indices, last = delinearized(builder, number, box)
+    indices.append(builder.mul(last, share.plan.width))
+    begin = builder.mul(indices[loop], share.items)
+    return [[*indices[:loop], builder.add(begin, n), *indices[loop + 1 :]] for n in range(share.items)]
 
 
 def _emit_rest(builder: GpuBuilder, share: Share, block: Index) -> Sequence[SSAValue]:

@@ -149,7 +149,7 @@ class ItemEmitter:
 
     def _load_operand(self, k: int, kind: Kind) -> None:
         count = len(self.nest.inputs)
-        if k in self.emitter.staged:
+        if k in self.emitter.staged or k in self.vectors:
             return
         if kind is Kind.UNIFORM or self.plan.width == 1:
             self.scalars[k] = self.emitter.load_input(k) if k < count else self.emitter.load_output(k - count)
@@ -339,9 +339,11 @@ def indices_in_view(
     return found
 
 
-def run_items(items: Sequence[ItemEmitter], at: Sequence[Sequence[Index]]) -> None:
-    """All loads, all bodies, all stores."""
-    for item, indices in zip(items, at, strict=True):
+def run_items(items: Sequence[ItemEmitter], at: Sequence[Sequence[Index]], same: Sequence[int] = ()) -> None:
+    """All loads, all bodies, all stores. `same`: inputs of which all items read one vector."""
+    for number, (item, indices) in enumerate(zip(items, at, strict=True)):
+        if number:
+            item.vectors.update({k: items[0].vectors[k] for k in same if k in items[0].vectors})
         item.load(indices)
     for item in items:
         item.compute()

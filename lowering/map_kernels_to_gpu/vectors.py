@@ -123,10 +123,8 @@ class VectorPlan:
         return len(self.nest.sizes) - 1
 
     def bytes_in_flight(self) -> int:
-        """What the loads of one vector of every operand ask of memory."""
-        pairs = zip(self.nest.inputs, self.inputs, strict=True)
-        moving = [x for x, kind in pairs if isinstance(x, Access) and kind is not Kind.UNIFORM]
-        return self.width * sum(element_bytes(x) for x in moving)
+        """What the loads of one vector of every operand ask of memory: rows and columns come from caches."""
+        return self.width * sum(element_bytes(x) for x in self.nest.inputs if isinstance(x, Access) and all(x.strides))
 
 
 def _plan(nest: Nest, width: int, crosses: bool) -> VectorPlan:

@@ -96,7 +96,7 @@ def test_convert(small_shares: None, source: str, target: str) -> None:
     check_on_simt(text, [array(shape, source)])
 
 
-@pytest.mark.parametrize("rows", [1, 3, 17])
+@pytest.mark.parametrize("rows", [1, 3, 16, 17])
 @pytest.mark.parametrize("columns", [4, 31, 33, 64, 255, 256, 257])
 def test_broadcasts(small_shares: None, rows: int, columns: int) -> None:
     """Of a row, a column and a scalar; rows that vectors fit into, and rows that they cross."""

@@ -85,6 +85,24 @@ func.func private @broadcasts(%a: memref<1024x16384xf16>, %r: memref<16384xf32>,
   func.return
 }
 
+// A row stays in registers: the vectors of a thread lie in neighbouring rows, below each other.
+// CHECK-LABEL: gpu.func @row
+// CHECK:         vector.load %a[%[[I:.*]], %[[J:.*]]] {alignment = 16 : i64} : memref<1024x16384xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.load %r[%[[J]]] {alignment = 16 : i64} : memref<16384xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.load %a[%{{.*}}, %[[J]]]
+// CHECK-NEXT:    vector.load %a[%{{.*}}, %[[J]]]
+// CHECK-NEXT:    vector.load %a[%{{.*}}, %[[J]]]
+// CHECK-NOT:     vector.load
+// CHECK:         gpu.return
+func.func private @row(%a: memref<1024x16384xf32>, %r: memref<16384xf32>, %o: memref<1024x16384xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ij, #row, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r : memref<1024x16384xf32>, memref<16384xf32>) outs(%o : memref<1024x16384xf32>) {
+  ^bb(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+
 // Rows of 777 elements: vectors go on in the next one, where the whole is one range in memory.
 // CHECK-LABEL: gpu.func @crossing
 // CHECK:         vector.load %{{.*}}[%[[AT:.*]]] {alignment = 16 : i64} : memref<15913737xf32>, vector<4xf32>
