@@ -44,6 +44,12 @@ takes several passes through the first-level cache.
 MOST_OPERATIONS = 96
 """Operations of the bodies of all items of a thread: beyond it, arithmetic hides the loads, and code only grows."""
 
+MOST_WRITTEN_OUT = 512
+"""
+Operations of the body over all elements of a vector, for each of which it is written out. Where it takes more, arithmetic
+keeps a multiprocessor busy with vectors of any width.
+"""
+
 WAVES = 2
 """Blocks that each multiprocessor should get at least, before threads get more than one element or vector."""
 
@@ -101,10 +107,12 @@ def share_out(nest: Nest, chip: Chip) -> Share:
     most = 1
     while most < 16 and total >= 2 * most * enough:
         most *= 2
+    operations = 1 if nest.body is None else sum(1 for _ in nest.body.walk())
+    while most > 1 and most * operations > MOST_WRITTEN_OUT:
+        most //= 2
     plan = plan_vectors(nest, most)
     if plan.width > MOST_GATHERED and reads_elements(plan):
         plan = plan_vectors(nest, MOST_GATHERED)
-    operations = 1 if nest.body is None else max(1, sum(1 for _ in nest.body.ops))
     wanted = min(
         MOST_SCALARS if plan.width == 1 else MOST_ITEMS,
         IN_FLIGHT // max(1, plan.bytes_in_flight()),
