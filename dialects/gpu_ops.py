@@ -131,7 +131,7 @@ class GpuModuleOp(IRDLOperation):
             printer.print_attribute(self.targets)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ", indent=0)
-        printer.print_region(self.body, print_block_terminators=False)
+        printer.print_region(self.body, print_empty_block=False, print_block_terminators=False)
 
 
 @irdl_op_definition

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import buffer_of
 from ..convert_linalg_to_scf.nest import Access
-from .contraction_epilogue import Chain, Step
+from .contraction_epilogue import Chain, Step, is_zero
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def _after(step: Step, state: Epilogue, root: SSAValue, columns: int) -> Epilogu
         if isinstance(op, YieldOp):
             result = symbols.get(op.operands[0])
             return result if isinstance(result, Epilogue) else None
-        symbol = _symbol(op, [symbols.get(operand) for operand in op.operands])
+        symbol = _symbol(op, [symbols.get(operand) or _constant(operand) for operand in op.operands])
         if symbol is not None:
             symbols[op.results[0]] = symbol
     return None
@@ -109,9 +108,6 @@ def _is_along_rows(access: Access, own: Access, columns: int) -> bool:
 def _symbol(op: Operation, operands: Sequence[Symbol | None]) -> Symbol | None:
     """The value of an operation; None for one that is none of the library's."""
     match op, operands:
-        case arith.ConstantOp(), _:
-            value = op.value
-            return _Zero() if isinstance(value, FloatAttr) and value.value.data == 0.0 else None
         case arith.ExtFOp(), [Epilogue() | _Bias() | _Zero() as value]:
             return value
         case arith.TruncFOp(), [Epilogue() as value]:
@@ -124,6 +120,10 @@ def _symbol(op: Operation, operands: Sequence[Symbol | None]) -> Symbol | None:
             return replace(value, activation="relu")
         case _:
             return None
+
+
+def _constant(value: SSAValue) -> _Zero | None:
+    return _Zero() if is_zero(value) else None
 
 
 def _rounded(value: Epilogue, type_: Attribute) -> Epilogue | None:
