@@ -42,7 +42,7 @@ Written by `make docs` from the classes, the lowerings and the tests; do not edi
   of its operands (i).
 * *reference*: whether `hlo-run --target=reference` runs it.
 * *cpu*: what becomes of it on the way to machine code.
-* *gpu*: there is no GPU target yet.
+* *gpu*: whether the GPU target takes it, on one device: by the same way up to linalg, and then by kernels of its own.
 * *tests*: files of test/lit/hlo_dialect/ with its text and its invalid forms; there are more elsewhere.
 """
 
@@ -142,14 +142,15 @@ def _row(cls: type[Operation]) -> str:
         name = f"[{name}](https://openxla.org/stablehlo/spec#{mnemonic})"
     defined = ("reference" in base.__dict__ or "reference_with_regions" in base.__dict__ for base in cls.__mro__)
     reference = any(d for d, base in zip(defined, cls.__mro__, strict=True) if base not in (HloOp, RegionOp))
+    on_cpu = _on_cpu(cls)
     columns = (
         name,
         _meaning(cls),
         _ranges(_constraints(cls)),
         _types(cls),
         "yes" if reference else "no",
-        _on_cpu(cls),
-        "no",
+        on_cpu,
+        "no" if on_cpu == "refused" else "yes",
         _tests(cls),
     )
     return f"| {' | '.join(columns)} |"
