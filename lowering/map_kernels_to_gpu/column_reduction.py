@@ -23,7 +23,7 @@ from .chain_emission import ChainEmitter
 from .gpu_builder import GpuBuilder
 from .items import WRITTEN_OUT, delinearized
 from .launch import Dims
-from .row_plan import SPLIT_BYTES, ceil_div, partial_vectors, unrolled, vector_width
+from .row_plan import LINE_BYTES, SPLIT_BYTES, ceil_div, partial_vectors, unrolled, vector_width
 from .sweep import Sweep
 from .vectors import element_bytes
 
@@ -32,9 +32,6 @@ BLOCK = 256
 
 SPLIT_BLOCK = 512
 """Threads of a block that has a part of its columns' places: four of them fill a multiprocessor."""
-
-LINE_BYTES = 128
-"""A tile of columns is at least so wide, where there are so many."""
 
 SMALL_BYTES = 1 << 23
 """Operands of fewer bytes are reduced in one launch where narrow tiles make enough blocks."""

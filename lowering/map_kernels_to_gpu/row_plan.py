@@ -36,6 +36,9 @@ FLIGHT_BYTES = 64
 PARTIAL_WORDS = 32
 """Registers of a thread for partial results."""
 
+LINE_BYTES = 128
+"""What the first-level cache looks up at once."""
+
 WIDEST = 8
 """Elements of a vector at most."""
 
@@ -124,9 +127,13 @@ def kept_words(chain: Chain) -> tuple[tuple[Key, ...], int]:
     return tuple(uses), most
 
 
-def _threads(vectors: int, rows: int, most: int, fill: int) -> int:
-    """Threads of a row: none has more than `most` vectors, and together the rows fill the chip, if they can."""
-    threads = 1
+def _threads(vectors: int, rows: int, most: int, fill: int, vector_bytes: int) -> int:
+    """
+    Threads of a row: none has more than `most` vectors, and together the rows fill the chip, if they can.
+
+    They read whole lines side by side, where the row has so much.
+    """
+    threads = min(WARP, max(1, LINE_BYTES // vector_bytes), 1 << (max(1, vectors).bit_length() - 1))
     while threads < MAX_BLOCK_THREADS and ceil_div(vectors, threads) > most:
         threads *= 2
     while threads < MAX_BLOCK_THREADS and vectors > threads and rows * threads < fill:
@@ -144,13 +151,14 @@ def plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> RowPlan:
     fill = chip.multiprocessors * FILLING
     rows, length = math.prod(chain.rows), math.prod(chain.space)
     kept, words = kept_words(chain)
+    item = max((element_bytes(x) for x in chain.wide_accesses()), default=4)
     loop = len(chain.rows) + len(chain.space) - 1
     flat = len(chain.space) == 1
     width = vector_width(chain, loop, flat and not kept) if chain.space else 1
     vectors, tail = length // width, length % width
     if kept:
         most = KEPT_WORDS // (words * width)
-        threads = _threads(vectors, rows, max(1, most), fill)
+        threads = _threads(vectors, rows, max(1, most), fill, width * item)
         if most and ceil_div(vectors, threads) <= most:
             return RowPlan(width, vectors, tail, threads, _rows_per_block(threads, rows), kept, 1)
         width = vector_width(chain, loop, flat)
@@ -162,7 +170,7 @@ def plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> RowPlan:
             unroll = min(unrolled(chain, width), part // SPLIT_BLOCK)
             partials = partial_vectors(chain, width, unroll)
             return RowPlan(width, vectors, tail, SPLIT_BLOCK, 1, (), unroll, ceil_div(vectors, part), part, partials)
-    threads = _threads(vectors, rows, STREAMED, fill)
+    threads = _threads(vectors, rows, STREAMED, fill, width * item)
     unroll = min(unrolled(chain, width), ceil_div(vectors, threads))
     partials = partial_vectors(chain, width, unroll)
     return RowPlan(width, vectors, tail, threads, _rows_per_block(threads, rows), (), unroll, partials=partials)
