@@ -99,6 +99,8 @@ class Settings:
     """Pass specs, in order."""
     lowered: bool
     """Whether they reach the target's last stage."""
+    stage: str | None
+    """The stage that `--lower` reaches."""
     target: Target
     emit: str
     resources: bool
@@ -184,6 +186,7 @@ def understand(arguments: Arguments) -> Settings:
         files=tuple(arguments.words) or ("-",),
         output=arguments.value("o"),
         pipeline=pipeline,
+        stage=stage,
         lowered=stage == target.last_stage or any(target.lowering[target.last_stage][-1] in spec for spec in pipeline),
         target=target,
         emit=emit,

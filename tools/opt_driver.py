@@ -160,9 +160,9 @@ class _Session:
         specs = list(settings.pipeline)
         wanted = settings.emit != "mlir" or settings.resources
         if wanted and not settings.lowered and not _is_llvm(module):
-            if not any(spec.startswith("fuse-hlo") for spec in specs):
+            if settings.stage is None and not any(spec.startswith("fuse-hlo") for spec in specs):
                 specs += map(settings.target.tune, (*FRONT, *FUSE_NONE))
-            specs += settings.target.passes_between(None, settings.target.last_stage)
+            specs += settings.target.passes_between(settings.stage, settings.target.last_stage)
         return build_passes(specs)
 
     # Output ----------------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
-// One program at every level between hlo and PTX, for a chip other than the default one; "gpu" is the same target.
+// One program at every level between hlo and PTX, for a chip other than the default one; "gpu" is the same target, and
+// what is emitted is lowered on from where it was left.
 // RUN: hlo-opt %s --fuse --lower=loops --target=nvptx --chip=sm_80 | filecheck %s --check-prefix=GPU
 // RUN: hlo-opt %s --fuse --lower=nvvm --target=nvptx --chip=sm_80 -o %t.nvvm.mlir
 // RUN: filecheck %s --check-prefix=NVVM < %t.nvvm.mlir
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --chip=sm_80 -o %t.llvm.mlir
 // RUN: filecheck %s --check-prefix=DIALECT < %t.llvm.mlir
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --chip=sm_80 --emit=llvm | filecheck %s --check-prefix=LLVM
-// RUN: hlo-opt %s --fuse --lower=linalg --lower --target=gpu --chip=sm_80 --emit=ptx -o %t.ptx
+// RUN: hlo-opt %s --fuse --lower=linalg --target=gpu --chip=sm_80 --emit=ptx -o %t.ptx
 // RUN: filecheck %s --check-prefix=PTX < %t.ptx
 
 // Each level's text is read again where it was left.
