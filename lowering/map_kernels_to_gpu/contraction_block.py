@@ -7,10 +7,11 @@ tile at a time, so that neighbouring threads write neighbouring elements, and th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
@@ -26,9 +27,6 @@ from .contraction_loader import TileLoader, TileShape, both
 from .contraction_tiles import Tiling, split_depth, tiles_of
 from .gpu_builder import GpuBuilder
 from .launch import Dims, Launch
-
-RASTER = 8
-"""Tiles below each other that neighbouring blocks take before the next column: they share B's tile in the cache."""
 
 UNROLL_WHOLLY: Mapping[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerType(64))}
 """The mark of a loop that is to be written out."""
@@ -94,9 +92,7 @@ class ProductBlock:
         tiles = self.tiles_m * self.tiles_n
         tile, rest = builder.rem(number, tiles), builder.div(number, tiles)
         part, batch = builder.rem(rest, self.tiling.splits), builder.div(rest, self.tiling.splits)
-        group = next(size for size in range(min(RASTER, self.tiles_m), 0, -1) if self.tiles_m % size == 0)
-        column = builder.rem(builder.div(tile, group), self.tiles_n)
-        row = builder.add(builder.mul(builder.div(tile, group * self.tiles_n), group), builder.rem(tile, group))
+        row, column = self._raster(tile)
         sizes = [digit.size for digit in self.product.batch]
         return Place(
             tuple(split(builder, batch if sizes else 0, sizes)),
@@ -105,6 +101,27 @@ class ProductBlock:
             builder.mul(column, self.tiling.n),
             builder.mul(part, self.depth),
         )
+
+    def _raster(self, tile: Index) -> tuple[Index, Index]:
+        """
+        Row and column of a tile: neighbouring blocks go down some rows before they go on to the next column.
+
+        The blocks that run at a time then cover about a square of C, which reads the least of A and B.
+        """
+        builder = self.builder
+        at_a_time = self.launch.mapper.chip.multiprocessors
+        wanted = round(math.sqrt(at_a_time * self.tiling.n / self.tiling.m))
+        group = min(max(1, wanted), self.tiles_m)
+        first = builder.mul(builder.div(tile, group * self.tiles_n), group)
+        within = builder.rem(tile, group * self.tiles_n)
+        if self.tiles_m % group == 0:
+            return builder.add(first, builder.rem(within, group)), builder.div(within, group)
+        # The last rows are fewer.
+        height = builder.index(builder.min(builder.sub(self.tiles_m, first), group))
+        place = builder.index(within)
+        row = builder.insert(arith.RemUIOp(place, height)).result
+        column = builder.insert(arith.DivUIOp(place, height)).result
+        return builder.add(first, row), column
 
     def finish(self, blocks: int) -> None:
         """Finish the launch; `blocks`: how many of them a multiprocessor is to run at a time, at least."""

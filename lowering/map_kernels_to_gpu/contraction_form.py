@@ -251,6 +251,8 @@ def _canonical(
 
     nest = nest.permuted(sorted(range(len(nest.sizes)), key=order)).collapsed()
     a, b, c = nest.accesses
+    if any(stride < 0 for access in nest.accesses for stride in access.strides):
+        return None  # Index arithmetic is of numbers that are not negative.
     found: dict[str, list[Digit]] = {"b": [], "m": [], "n": [], "k": []}
     for loop, size in enumerate(nest.sizes):
         found[_kind(nest, loop)].append(Digit(size, a.strides[loop], b.strides[loop], c.strides[loop]))
