@@ -62,6 +62,11 @@ class FakeCuda:
 
     def _cuInit(self, flags: int) -> None: ...
 
+    version = 13000
+
+    def _cuDriverGetVersion(self) -> int:
+        return self.version
+
     def _cuDeviceGetCount(self) -> int:
         return self.devices
 
@@ -247,7 +252,7 @@ class FakeCuda:
 
 
 RESULTS = dict.fromkeys(
-    "cuMemAlloc cuMemHostAlloc cuModuleLoadData cuModuleGetFunction cuStreamCreate cuEventCreate cuEventElapsedTime "
+    "cuDriverGetVersion cuMemAlloc cuMemHostAlloc cuModuleLoadData cuModuleGetFunction cuStreamCreate cuEventCreate cuEventElapsedTime "
     "cuGraphCreate cuGraphAddKernelNode cuGraphAddMemcpyNode cuGraphAddEventRecordNode cuGraphInstantiate".split(),
     1,
 )

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,24 @@ def test_the_library_of_a_wheel_is_found(nowhere: None, tmp_path: Path, monkeypa
     assert find_library() == str(folder / "libcublasLt.so.13") and present_libraries() == "auto"
     with pytest.raises(GpuUnavailableError, match="cuBLASLt cannot be loaded from"):
         CublasLt()
+
+
+def test_a_library_that_is_newer_than_the_driver_is_left_alone(nowhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = ["/a/libcublasLt.so.13", "/b/libcublasLt.so.12"]
+    monkeypatch.setattr(cublaslt, "_candidates", lambda: iter(both))
+    for version, found in ((13, both[0]), (14, both[0]), (12, both[1]), (None, both[0]), (11, None)):
+        monkeypatch.setattr(cublaslt, "driver_major", lambda version=version: version)
+        assert find_library() == found
+        assert present_libraries() == ("never" if found is None else "auto")
+
+
+def test_the_drivers_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, cuda_driver.MODULE, None)
+    assert cublaslt.driver_major() is None
+    for status, version, major in ((0, 12080, 12), (0, 13000, 13), (0, 0, None), (35, None, None)):
+        api = SimpleNamespace(cuDriverGetVersion=lambda found=(status, version): found)
+        monkeypatch.setattr(cuda_driver, "load_bindings", lambda api=api: api)
+        assert cublaslt.driver_major() == major
 
 
 def test_the_choice_of_the_user_counts(nowhere: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,8 +107,31 @@ def present_libraries() -> str:
 
 
 def find_library() -> str | None:
-    """The path, or the loader's name, of the library; None where it is not installed. Nothing is loaded."""
-    return next(_candidates(), None)
+    """
+    The path, or the loader's name, of a library that the driver can run; None where none is installed.
+
+    Nothing is loaded. Where there is no driver, any version will do: programs are compiled for machines that have one.
+    """
+    candidates = list(_candidates())
+    most = driver_major() if candidates else None
+    return next((path for path in candidates if most is None or _major(path) <= most), None)
+
+
+def driver_major() -> int | None:
+    """The version of CUDA that the driver knows, 13; None where there is no driver."""
+    from .cuda_driver import load_bindings
+
+    try:
+        status, version = load_bindings().cuDriverGetVersion()
+    except (GpuUnavailableError, RuntimeError):
+        return None
+    return version // 1000 if status == 0 and version else None
+
+
+def _major(path: str) -> int:
+    """The version of CUDA that a library is of, by its name; 0 where that does not say."""
+    found = re.search(r"(\d+)(?:\.dll)?$", path)
+    return 0 if found is None else int(found[1])
 
 
 def _candidates() -> Iterator[str]:
