@@ -46,8 +46,8 @@ MOST_OPERATIONS = 96
 
 MOST_WRITTEN_OUT = 512
 """
-Operations of the body over all elements of a vector, for each of which it is written out. Where it takes more, arithmetic
-keeps a multiprocessor busy with vectors of any width.
+Operations of the body over all elements of a vector, for each of which it is written out. Where it takes more,
+arithmetic keeps a multiprocessor busy with vectors of any width.
 """
 
 WAVES = 2
