@@ -21,31 +21,62 @@ from ..dialects.nvvm import SpecialRegisterOp
 Range: TypeAlias = "tuple[int, int]"
 """The least and the greatest value, as signed numbers."""
 
-LEAST, GREATEST = -(2**31), 2**31 - 1
+Facts: TypeAlias = "dict[SSAValue, Range]"
 
-_SIGNED_LESS = 2
+LEAST, GREATEST = -(2**31), 2**31 - 1
 
 
 class IndexRanges:
     """
     The ranges of the integers of a region whose control flow is blocks; None: nothing is known.
 
-    Values are taken in the order of the blocks: definitions before uses but for those along a loop's closing branch. Of
-    loops the form is known that convert-loops-to-cf makes: a header that compares its first argument with a bound.
+    Blocks are taken in reverse postorder, definitions before uses but for those along a loop's closing branch. Of loops
+    the form is known that convert-loops-to-cf makes: a header that compares an argument with a bound. What a
+    conditional branch compares is known better in the blocks that it leads to.
     """
 
     def __init__(self, region: Region):
         self.ranges: dict[SSAValue, Range | None] = {}
-        for block in region.blocks:
+        self._facts: dict[Block, Facts] = {}
+        """By block: ranges that hold there and are narrower than those of the values."""
+        for block in _reverse_postorder(region):
             for number, argument in enumerate(block.args):
                 self.ranges[argument] = self._argument(block, number)
+            self._facts[block] = facts = self._facts_at(block)
             for op in block.ops:
                 for result in op.results:
                     if _is_integer(result):
-                        self.ranges[result] = self._result(op, result)
+                        self.ranges[result] = self._result(op, result, facts)
 
     def of(self, value: SSAValue) -> Range | None:
         return self.ranges.get(value)
+
+    # What branches tell
+
+    def _facts_at(self, block: Block) -> Facts:
+        """What holds at the end of all blocks before; and the condition, where a branch on one is the only way in."""
+        before = [one for one in block.predecessors() if one in self._facts]
+        if not before:
+            return {}
+        first, *others = (self._facts[one] for one in before)
+        facts = {value: found for value, found in first.items() if all(one.get(value) == found for one in others)}
+        last = before[0].last_op
+        alone = len(before) == 1 and len(tuple(block.predecessors())) == 1
+        if alone and isinstance(last, cf.ConditionalBranchOp) and last.then_block is not last.else_block:
+            self._learn(last.cond, last.then_block is block, facts)
+        return facts
+
+    def _learn(self, condition: SSAValue, holds: bool, facts: Facts) -> None:
+        """Narrow the operands of a comparison that holds or not, and of several of which all hold."""
+        owner = condition.owner
+        if isinstance(owner, arith.AndIOp) and holds:
+            for part in owner.operands:
+                self._learn(part, holds, facts)
+        elif isinstance(owner, arith.CmpiOp):
+            a, b = (facts.get(value, self._known(value)) for value in owner.operands)
+            if a is not None and b is not None:
+                narrowed = _narrowed(owner.predicate.value.data, holds, a, b)
+                facts.update(zip(owner.operands, narrowed, strict=True))
 
     # Arguments of blocks
 
@@ -71,7 +102,7 @@ class IndexRanges:
         if not isinstance(last, cf.ConditionalBranchOp):
             return None
         test, step = last.cond.owner, cast(arith.AddiOp, next_.owner).rhs
-        bounded = isinstance(test, arith.CmpiOp) and test.predicate.value.data == _SIGNED_LESS and test.lhs is argument
+        bounded = isinstance(test, arith.CmpiOp) and test.predicate.value.data == _SLT and test.lhs is argument
         if not bounded:
             return None
         bound, by = self._known(cast(arith.CmpiOp, test).rhs), self._known(step)
@@ -90,7 +121,7 @@ class IndexRanges:
 
     # Results
 
-    def _result(self, op: Operation, result: SSAValue) -> Range | None:
+    def _result(self, op: Operation, result: SSAValue, facts: Facts) -> Range | None:
         found: Range | None = None
         if isinstance(op, arith.ConstantOp):
             found = _constant(op)
@@ -102,7 +133,7 @@ class IndexRanges:
         else:
             rule = _RULES.get(type(op))
             chosen = op.operands[1:] if isinstance(op, arith.SelectOp) else op.operands
-            ranges = [self.ranges.get(value) for value in chosen]
+            ranges = [facts.get(value, self.ranges.get(value)) for value in chosen]
             known = [one for one in ranges if one is not None]
             if rule is not None and len(known) == len(ranges):
                 found = rule(*known)
@@ -110,6 +141,54 @@ class IndexRanges:
         if whole is not None and (found is None or found[0] < whole[0] or found[1] > whole[1]):
             return whole
         return found
+
+
+def _reverse_postorder(region: Region) -> list[Block]:
+    """The blocks that the entry reaches, each after those before it but for the ends of loops."""
+    found: list[Block] = []
+    seen: set[Block] = set()
+    waiting: list[tuple[Block, bool]] = [(region.blocks[0], False)]
+    while waiting:
+        block, done = waiting.pop()
+        if done:
+            found.append(block)
+        elif block not in seen:
+            seen.add(block)
+            waiting.append((block, True))
+            last = block.last_op
+            waiting += [(next_, False) for next_ in (() if last is None else last.successors)]
+    return found[::-1]
+
+
+# Of arith.cmpi: the predicate that holds where another does not, and signed forms of the unsigned ones.
+_NEGATED = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2, 6: 9, 7: 8, 8: 7, 9: 6}
+_EQ, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = 0, 2, 3, 4, 5, 6, 7, 8, 9
+_SIGNED = {_ULT: _SLT, _ULE: _SLE, _UGT: _SGT, _UGE: _SGE}
+
+
+def _narrowed(predicate: int, holds: bool, a: Range, b: Range) -> tuple[Range, Range]:
+    """The ranges of both operands of a comparison; as they were where it tells nothing, or cannot be."""
+    if not holds:
+        predicate = _NEGATED[predicate]
+    if predicate in _SIGNED:
+        # Below a number that is never negative is none that is: as unsigned ones they are huge.
+        if predicate in (_ULT, _ULE) and b[0] >= 0:
+            a = max(a[0], 0), a[1]
+        if predicate in (_UGT, _UGE) and a[0] >= 0:
+            b = max(b[0], 0), b[1]
+        if a[0] < 0 or b[0] < 0:
+            return a, b
+        predicate = _SIGNED[predicate]
+    less = {_SLT: 1, _SLE: 0}.get(predicate)
+    greater = {_SGT: 1, _SGE: 0}.get(predicate)
+    new_a, new_b = a, b
+    if less is not None:
+        new_a, new_b = (a[0], min(a[1], b[1] - less)), (max(b[0], a[0] + less), b[1])
+    elif greater is not None:
+        new_a, new_b = (max(a[0], b[0] + greater), a[1]), (b[0], min(b[1], a[1] - greater))
+    elif predicate == _EQ:
+        new_a = new_b = (max(a[0], b[0]), min(a[1], b[1]))
+    return (new_a, new_b) if new_a[0] <= new_a[1] and new_b[0] <= new_b[1] else (a, b)
 
 
 def _is_integer(value: SSAValue) -> bool:
@@ -313,7 +392,7 @@ def narrow_indices(region: Region) -> bool:
             return False
     for block in region.blocks:
         for op in block.ops:
-            if isinstance(op, _ARITHMETIC) and isinstance(op.result.type, IndexType):
+            if isinstance(op, _ARITHMETIC) and isinstance(op.result.type, IndexType) and op.result in ranges:
                 operands = [cast(Range, ranges[value])[0] for value in op.operands]
                 result = cast(Range, ranges[op.result])[0]
                 op.properties["overflowFlags"] = _NSW_NUW if min(*operands, result) >= 0 else _NSW

@@ -95,6 +95,24 @@ IDS = "%t = gpu.thread_id x\n %b = gpu.block_id x\n"
             "%c = arith.constant 3 : index\n %x = arith.subi %t, %c : index\n %y = arith.floordivsi %x, %c : index",
             32,
         ),
+        # Where the comparison holds it is not negative.
+        (
+            "%c = arith.constant 3 : index\n %f = arith.cmpi ult, %t, %c : index\n"
+            " scf.if %f { } else { %x = arith.subi %t, %c : index\n %y = arith.divui %x, %c : index }",
+            32,
+        ),
+        (
+            "%c = arith.constant 3 : index\n %f = arith.cmpi ult, %t, %c : index\n"
+            " scf.if %f { %x = arith.subi %t, %c : index\n %y = arith.divui %x, %c : index }",
+            64,
+        ),
+        (
+            "%c = arith.constant 3 : index\n %n = arith.constant 4 : index\n %f = arith.cmpi sge, %t, %c : index\n"
+            " %g = arith.cmpi sgt, %b, %n : index\n %h = arith.andi %f, %g : i1\n"
+            " scf.if %h { %x = arith.subi %t, %c : index\n %z = arith.subi %b, %n : index\n"
+            " %p = arith.divui %x, %c : index\n %q = arith.divui %z, %c : index }",
+            32,
+        ),
         # Index in a condition's results.
         (
             "%c = arith.constant 3 : index\n %f = arith.cmpi ult, %t, %c : index\n"
@@ -188,6 +206,43 @@ def test_ranges_hold_all_results(op: str, function: Callable[[int, int], int], s
             assert found is not None, (op, left, right)
             for a, b in itertools.product(range(left[0], left[1] + 1), range(right[0], right[1] + 1)):
                 assert found[0] <= function(a, b) <= found[1], (op, a, b, found)
+
+
+@pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
+def test_what_branches_tell(predicate: str):
+    """In both branches of a comparison, every pair that gets there lies in what is told of it."""
+    compare: dict[str, Callable[[int, int], bool]] = {
+        "eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__
+    }  # fmt: skip
+    holds = compare[predicate if predicate in compare else predicate[1:]]
+    unsigned = predicate.startswith("u")
+    for left, right in itertools.product([(-5, 2), (0, 6), (3, 4)], repeat=2):
+        body = f"""
+          %a0 = arith.constant {left[0]} : index
+          %a1 = arith.constant {left[1]} : index
+          %b0 = arith.constant {right[0]} : index
+          %b1 = arith.constant {right[1]} : index
+          %f = arith.cmpi eq, %t, %t : index
+          %p = arith.select %f, %a0, %a1 : index
+          %q = arith.select %f, %b0, %b1 : index
+          %g = arith.cmpi {predicate}, %p, %q : index
+          %zero = arith.constant 0 : index
+          scf.if %g {{
+            %x = arith.addi %p, %zero {{then}} : index
+            %y = arith.addi %q, %zero {{then}} : index
+          }} else {{
+            %x = arith.addi %p, %zero : index
+            %y = arith.addi %q, %zero : index
+          }}"""
+        module = device_function(IDS + body)
+        function_op = next(one for one in operations_in(module) if one.name == "gpu.func")
+        ranges = IndexRanges(function_op.regions[0])
+        sums = [one for one in operations_in(module) if one.name == "arith.addi"]
+        for a, b in itertools.product(range(left[0], left[1] + 1), range(right[0], right[1] + 1)):
+            taken = holds(a % 2**64, b % 2**64) if unsigned else holds(a, b)
+            x, y = (ranges.of(one.results[0]) for one in sums if ("then" in one.attributes) == taken)
+            assert x is not None and y is not None
+            assert x[0] <= a <= x[1] and y[0] <= b <= y[1], (predicate, a, b, x, y)
 
 
 def test_marks_only_what_fits():
