@@ -156,8 +156,6 @@ def make_chain(
     """
     if any(0 in nest.sizes for nest in nests) or not any(any(nest.reduction) for nest in nests):
         return None
-    if any("xhlo.contraction" in nest.op.attributes for nest in nests):
-        return None
     parts = _by_row_dims(nests, row_dims) if row_dims else _by_first_reduction(nests)
     if parts is None:
         return None
