@@ -2,6 +2,7 @@
 # make test     everything that CI runs
 # make lint     the checks of the source alone; `make format` mends what it can
 # make conformance  the programs of ../shared/conformance alone, on the reference, on the CPU and as text
+# make gpu-test the conformance programs, the examples and the exchange of arrays on a GPU; skipped where there is none
 # make bench    the measurements of benchmarks/
 # make docs     docs/ops.md, the table of all operations
 # make clean    take away what the others made, .venv included
@@ -13,7 +14,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test conformance lint format bench docs clean
+.PHONY: demo test conformance gpu-test lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -24,6 +25,9 @@ test: .venv/.for-tests
 conformance: .venv/.for-tests
 	@$(BIN)/pytest -q -n 2 test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \
 		test/unit/test_conformance_text.py
+
+gpu-test: .venv/.for-tests
+	@$(BIN)/pytest -q -n 0 test/gpu
 
 lint: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py ruff format imports pyright

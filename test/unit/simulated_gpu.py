@@ -46,9 +46,8 @@ from xhlo.targets.nvptx.runtime.driver import (
 )
 from xhlo.targets.nvptx.runtime.host_program import HostProgram
 from xhlo.targets.registry import nvptx
-from xhlo.targets.simt.kernel import Kernel
+from xhlo.targets.simt.kernel import run_kernel
 from xhlo.targets.simt.library import run_matmul
-from xhlo.targets.simt.memory import Memory, View
 from xhlo.targets.simt.memref_ops import layout_of
 
 LEGACY, PER_THREAD = 1, 2
@@ -66,6 +65,12 @@ class Entry:
     stream: int
     run: Callable[[], None]
     done: bool = False
+
+
+@dataclass
+class Function:
+    name: str
+    function: GpuFuncOp
 
 
 @dataclass
@@ -189,7 +194,7 @@ class SimulatedDriver:
 
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
         self._called("function")
-        return Kernel(module[name])
+        return Function(name, module[name])
 
     # Streams and events.
 
@@ -302,14 +307,14 @@ class SimulatedDriver:
             self._sticky = self.faults[launch.name]
         if self._sticky is not None:
             return
-        kernel: Kernel = launch.function
-        views = []
-        for parameter, address in zip(kernel.function.function_type.inputs, launch.arguments, strict=True):
-            shape, strides, dtype = layout_of(kernel.function, parameter)
+        function = launch.function.function
+        buffers = []
+        for parameter, address in zip(function.function_type.inputs, launch.arguments, strict=True):
+            shape, _, dtype = layout_of(function, parameter)
             nbytes = int(np.prod(shape)) * dtype.itemsize
-            memory = Memory(self.bytes_at(address, nbytes)) if nbytes else Memory.fresh(0)
-            views.append(View(memory, dtype, 0, shape, strides))
-        kernel.launch(kernel.function, launch.grid, launch.block, views)
+            data = self.bytes_at(address, nbytes) if nbytes else np.empty(0, np.uint8)
+            buffers.append(data.view(dtype).reshape(shape))
+        run_kernel(function, buffers, grid=launch.grid, block=launch.block)
 
     def _multiply(self, call: LibraryCall) -> None:
         self.ran.append(call.name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -95,13 +96,11 @@ class Device:
         self._events: list[int] = []
         """Untimed ones, to be used again."""
         self.closed = False
+        atexit.register(_close, weakref.ref(self))
         """Whether the process is about to end, and the driver with it: nothing is freed any more."""
         self._streams: OrderedDict[int, StreamState] = OrderedDict()
         self._running: list[tuple[str, ...]] = []
         """The kernels of the runs since the GPU was last waited for."""
-
-    def close(self) -> None:
-        self.closed = self.pool.closed = True
 
     def allocate(self, nbytes: int, stream: int) -> Block:
         """Memory whose users work in the stream. Raises MemoryError."""
@@ -220,6 +219,12 @@ class Device:
         self.release_done()
 
 
+def _close(device: weakref.ref[Device]) -> None:
+    found = device()
+    if found is not None:
+        found.closed = found.pool.closed = True
+
+
 _devices: dict[int, Device] = {}
 _lock = threading.Lock()
 
@@ -246,7 +251,6 @@ def open_device(ordinal: int | None = None) -> Device:
 
             try:
                 found = _devices[number] = Device(CudaDriver(number))
-                atexit.register(found.close)
             except CudaError as error:
                 raise GpuUnavailableError(f"the GPU {number} cannot be used: {error}") from error
         return found
