@@ -238,8 +238,8 @@ class MatmulOp(IRDLOperation):
             raise VerifyException("the matrices of out's batch overlap")
         if self.bias is not None:
             type_ = _buffer(self.bias)
-            if type_.get_shape() != (out.columns,) or str(type_.element_type) != problem.result:
-                raise VerifyException(f"bias is not a memref<{out.columns}x{problem.result}>")
+            if math.prod(type_.get_shape()) != out.columns or str(type_.element_type) != problem.result:
+                raise VerifyException(f"bias has not {out.columns} elements of type {problem.result}")
 
 
 def _buffer(value: SSAValue) -> MemRefType[Any]:

@@ -9,6 +9,7 @@ rounded after it. The library's gelu is none of ours: it approximates the tangen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -96,7 +97,7 @@ def _after(step: Step, state: Epilogue, root: SSAValue, columns: int) -> Epilogu
 
 def _is_along_rows(access: Access, own: Access, columns: int) -> bool:
     """Whether the operand is a whole vector with an element for each column of the product."""
-    if access.dynamic or access.offset or buffer_of(access.root).get_shape() != (columns,):
+    if access.dynamic or access.offset or math.prod(buffer_of(access.root).get_shape()) != columns:
         return False
     # The columns are the sums' fastest dimension; all that move further than a row are others.
     return all(

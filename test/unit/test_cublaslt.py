@@ -118,11 +118,14 @@ def test_what_the_library_refuses_names_the_kernel() -> None:
 # Where the library is. ------------------------------------------------------------------------------------------------
 
 
+_folders_of_the_system = cublaslt._folders_of_the_system
+
+
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No library is installed."""
     monkeypatch.setattr(cublaslt, "DISTRIBUTIONS", ())
-    monkeypatch.setattr(cublaslt, "_of_loader", lambda: None)
+    monkeypatch.setattr(cublaslt, "_folders_of_the_system", lambda: ())
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delenv(cublaslt.VARIABLE, raising=False)
 
@@ -142,15 +145,25 @@ def test_the_library_of_a_wheel_is_found(nowhere: None, tmp_path: Path, monkeypa
     (information / "RECORD").write_text("nvidia/cu13/lib/libcublasLt.so.13,,\nnvidia/cu13/include/cublasLt.h,,\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     assert find_library() == str(folder / "libcublasLt.so.13")
+    older = tmp_path / "nvidia" / "cublas" / "lib" / "libcublasLt.so.12"
+    older.parent.mkdir(parents=True)
+    older.write_bytes(b"")
+    cublaslt._installed.cache_clear()
+    assert find_library() == str(folder / "libcublasLt.so.13")
     monkeypatch.setattr(cublaslt, "DISTRIBUTIONS", ("nvidia-cublas",))
     assert find_library() == str(folder / "libcublasLt.so.13") and present_libraries() == "auto"
     with pytest.raises(GpuUnavailableError, match="cuBLASLt cannot be loaded from"):
         CublasLt()
+    monkeypatch.setattr(sys, "path", [])
+    assert find_library() is None
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere{os.pathsep}{folder}")
+    monkeypatch.setattr(cublaslt, "_folders_of_the_system", _folders_of_the_system)
+    assert find_library() == str(folder / "libcublasLt.so.13")
 
 
 def test_a_library_that_is_newer_than_the_driver_is_left_alone(nowhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
     both = ["/a/libcublasLt.so.13", "/b/libcublasLt.so.12"]
-    monkeypatch.setattr(cublaslt, "_candidates", lambda: iter(both))
+    monkeypatch.setattr(cublaslt, "_installed", lambda *places: tuple(both))
     for version, found in ((13, both[0]), (14, both[0]), (12, both[1]), (None, both[0]), (11, None)):
         monkeypatch.setattr(cublaslt, "driver_major", lambda version=version: version)
         assert find_library() == found

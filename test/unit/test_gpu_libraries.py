@@ -183,6 +183,14 @@ def test_bias_and_relu_are_the_librarys(element: str, result: str, after: str, b
     assert (problem.bias, problem.activation) == (bias, activation)
 
 
+def test_a_bias_of_one_row() -> None:
+    text = dense("f32", ADD + RELU).replace("%c: tensor<16xf32>", "%c: tensor<1x16xf32>")
+    text = text.replace("%c, dims = [1] : (tensor<16xf32>)", "%c, dims = [0, 1] : (tensor<1x16xf32>)")
+    lhs, rhs, bias = dense_inputs("f32")
+    (problem,) = check(text, lhs, rhs, bias.reshape(1, 16))
+    assert problem.bias
+
+
 def test_relu_of_a_rounded_sum_is_rounded_relu() -> None:
     (problem,) = check(dense("bf16", ONLY_RELU), *dense_inputs("bf16"))
     assert (problem.result, problem.activation) == ("bf16", "relu")

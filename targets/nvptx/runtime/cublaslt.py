@@ -1,8 +1,8 @@
 """
 cuBLASLt through ctypes: matrix products of gpu_library.matmul.
 
-The library is the one of the wheel nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, else the one that the system's loader
-finds; it is loaded at the first call. Numbers are those of cublasLt.h, cublas_api.h and library_types.h, and have been
+The library is the one of the wheel nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, else one of the system's; it is
+loaded at the first call. Numbers are those of cublasLt.h, cublas_api.h and library_types.h, and have been
 the same from CUDA 11 to 13.
 
 BLAS sees matrices column by column. A row-major matrix is its transpose to it, so what is asked for is `C^T = B^T A^T`:
@@ -21,10 +21,10 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable
 from ctypes import byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ DISTRIBUTIONS = ("nvidia-cublas", "nvidia-cublas-cu12")
 
 ALIGNMENT = 16
 """Bytes: what addresses of buffers are multiples of, at least."""
+
+SYSTEM_FOLDERS = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
 
 _FILE = re.compile(r"libcublasLt\.so\.\d+|cublasLt64_\d+\.dll")
 
@@ -112,9 +114,13 @@ def find_library() -> str | None:
 
     Nothing is loaded. Where there is no driver, any version will do: programs are compiled for machines that have one.
     """
-    candidates = list(_candidates())
-    most = driver_major() if candidates else None
-    return next((path for path in candidates if most is None or _major(path) <= most), None)
+    most: int | None = None
+    for number, path in enumerate(_installed(DISTRIBUTIONS, tuple(sys.path), _folders_of_the_system())):
+        if number == 0:
+            most = driver_major()
+        if most is None or _major(path) <= most:
+            return path
+    return None
 
 
 def driver_major() -> int | None:
@@ -134,29 +140,35 @@ def _major(path: str) -> int:
     return 0 if found is None else int(found[1])
 
 
-def _candidates() -> Iterator[str]:
-    for distribution in DISTRIBUTIONS:
+@lru_cache(maxsize=8)
+def _installed(distributions: tuple[str, ...], path: tuple[str, ...], folders: tuple[str, ...]) -> tuple[str, ...]:
+    """The libraries of wheels, by their metadata or without it, then those of the folders; new versions first."""
+    found: list[Path] = []
+    for distribution in distributions:
         try:
             files = metadata.files(distribution) or ()
         except metadata.PackageNotFoundError:
             continue
-        for file in files:
-            if _FILE.fullmatch(file.name) and (path := Path(str(file.locate()))).exists():
-                yield str(path)
-    for folder in dict.fromkeys(sys.path):
-        # Of wheels that came without their metadata, as in a bundle.
-        for path in sorted(Path(folder or ".").glob("nvidia/*/lib/libcublasLt.so.*"), reverse=True):
-            yield str(path)
-    found = _of_loader()
-    if found is not None:
-        yield found
+        found += [Path(str(file.locate())) for file in files]
+    for folder in path:
+        found += _newest(Path(folder or ".").glob("nvidia/*/lib/libcublasLt.so.*"))
+    for folder in folders:
+        found += _newest(Path(folder).glob("libcublasLt.so.*"))
+    named = (each for each in found if _FILE.fullmatch(each.name) and each.exists())
+    return tuple(dict.fromkeys(map(str, named)))
 
 
-@cache
-def _of_loader() -> str | None:
-    from ctypes.util import find_library as find
+def _newest(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: _major(path.name), reverse=True)
 
-    return find("cublasLt")
+
+def _folders_of_the_system() -> tuple[str, ...]:
+    """Where the loader looks, and where toolkits are."""
+    variables = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
+    toolkits = [*filter(None, variables), "/usr/local/cuda"]
+    folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
+    folders += [os.path.join(toolkit, name) for toolkit in toolkits for name in ("lib64", "lib")]
+    return (*folders, *SYSTEM_FOLDERS)
 
 
 @dataclass

@@ -124,7 +124,7 @@ func.func @f(%a: memref<8x4xf32>, %b: memref<4x16xf32>, %d: memref<8x16xf32>) {
 // -----
 
 func.func @f(%a: memref<8x4xf32>, %b: memref<4x16xf32>, %d: memref<8x16xf32>, %c: memref<8xf32>) {
-  // expected-error@+1 {{bias is not a memref<16xf32>}}
+  // expected-error@+1 {{bias has not 16 elements of type f32}}
   gpu_library.matmul ins(%a, %b : memref<8x4xf32>, memref<4x16xf32>) bias(%c : memref<8xf32>) outs(%d : memref<8x16xf32>) {
     lhs_matrix = #gpu_library.matrix<shape = [8, 4], strides = [4, 1], batch_stride = 0, offset = 0>,
     rhs_matrix = #gpu_library.matrix<shape = [4, 16], strides = [16, 1], batch_stride = 0, offset = 0>,
