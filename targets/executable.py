@@ -69,6 +69,10 @@ class Executable(ABC):
     @abstractmethod
     def reset_profile(self) -> None: ...
 
+    def traffic_table(self) -> str:
+        """What kernels asked of memory, of a program compiled with `profile=True` for a target that counts it."""
+        return ""
+
     def as_text(self, stage: str = "hlo") -> str:
         """
         The program as text: "hlo", "fused", a stage of the target's lowering ("linalg", "loops", "llvm", ..), or what

@@ -250,7 +250,7 @@ def _simt_executable(
 ) -> Executable:
     from .simt.executable import build
 
-    return build(ctx, module, timing, text_at)
+    return build(ctx, module, timing, text_at, profile=profile)
 
 
 SIMT = Target(

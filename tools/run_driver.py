@@ -149,7 +149,7 @@ def _run(settings: Settings, program: Program, timing: Timing) -> int:
     if settings.repeat:
         write_text(None, _repeated(runner, arguments, settings.repeat, executable))
     if executable is not None and settings.profile:
-        write_text(None, profile_table(executable))
+        write_text(None, profile_table(executable) + executable.traffic_table())
     if settings.timing:
         stages = executable.compile_stages if executable is not None else {}
         print(

@@ -21,6 +21,7 @@ from ..kernel_info import describe_kernels
 from ..registry import SIMT
 from .host import HostProgram
 from .memory import undefined
+from .traffic import table
 
 
 class SimtExecutable(Executable):
@@ -28,7 +29,8 @@ class SimtExecutable(Executable):
     A program that is interpreted.
 
     A call raises SimtError where a kernel does what no GPU defines, CheckFailure where a check of the program's does
-    not hold. Kernels are always timed: their nanoseconds are of the interpreter, and say nothing of a GPU.
+    not hold. Kernels are always timed: their nanoseconds are of the interpreter, and say nothing of a GPU. What says
+    something is what they ask of memory, which `traffic_table` tells of a program compiled with `profile=True`.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class SimtExecutable(Executable):
         kernels: list[Kernel],
         stages: dict[str, float],
         text_at: Callable[[str], str],
+        profile: bool = False,
     ):
         """Of the `outputs` the first `results` are the program's own; the others are what its checks look at."""
         super().__init__(text_at)
@@ -51,6 +54,7 @@ class SimtExecutable(Executable):
         self._check = checker(checks) if checks else None
         self._kernels = kernels
         self._stages = stages
+        self._traffic = program.count_traffic() if profile else []
 
     @property
     def input_types(self) -> tuple[ArrayType, ...]:
@@ -72,6 +76,11 @@ class SimtExecutable(Executable):
 
     def reset_profile(self) -> None:
         self.program.profile.clear()
+        if self._traffic:
+            self._traffic = self.program.count_traffic()
+
+    def traffic_table(self) -> str:
+        return table(self._traffic) if self._traffic else ""
 
     def serialize(self) -> bytes:
         """Raises ValueError: what is interpreted is not kept."""
@@ -104,6 +113,7 @@ def build(
     timing: Timing,
     text_at: Callable[[str], str],
     *,
+    profile: bool = False,
     fuse: bool = True,
     verify_each: bool = False,
 ) -> SimtExecutable:
@@ -125,4 +135,4 @@ def build(
     run(*linalg, *SIMT.passes_between("linalg", "loops"))
     with timing.stage("prepare"):
         program = HostProgram(module)
-    return SimtExecutable(program, inputs, outputs, count, checks, kernels, timing.seconds, text_at)
+    return SimtExecutable(program, inputs, outputs, count, checks, kernels, timing.seconds, text_at, profile)

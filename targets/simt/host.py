@@ -23,6 +23,7 @@ from .lanes import Dims, Frame, Lanes
 from .library import MAKERS as LIBRARY_MAKERS
 from .memory import Memory, View, scalar
 from .memref_ops import MAKERS, layout_of, symbols_of
+from .traffic import KernelTraffic
 
 
 class HostProgram:
@@ -48,6 +49,12 @@ class HostProgram:
         for op in module.body.block.ops:
             if isinstance(op, GpuFuncOp) and op.kernel is not None:
                 self.kernels[module.sym_name.data, op.sym_name.data] = Kernel(op, symbols)
+
+    def count_traffic(self) -> list[KernelTraffic]:
+        """Count from now on what each function of the device asks of memory."""
+        for (_, name), kernel in self.kernels.items():
+            kernel.traffic = KernelTraffic(name)
+        return [kernel.traffic for kernel in self.kernels.values() if kernel.traffic is not None]
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """

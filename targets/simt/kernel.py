@@ -18,10 +18,11 @@ from ...lowering.gpu_chips import MAX_BLOCK_THREADS, MAX_GRID
 from . import nvgpu_ops, warps
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Dims, Frame, Lanes
-from .memory import Memory, View, scalar
+from .memory import WORKGROUP, Memory, View, scalar
 from .memref_ops import MAKERS, layout_of, symbols_of
 from .races import Shadow
 from .scalars import INT64, element_dtype
+from .traffic import KernelTraffic
 
 LANES = 1 << 14
 """Threads that run at once, about: few enough for their values to stay in caches."""
@@ -108,6 +109,8 @@ class Kernel:
     def __init__(self, function: GpuFuncOp, symbols: Symbols):
         self.function = function
         self.name = function.sym_name.data
+        self.traffic: KernelTraffic | None = None
+        """Where set, what launches ask of memory is counted there."""
         self._evaluator = Evaluator(DEVICE, symbols)
         self._code = self._evaluator.code(function.body.block)
         self._parameters = function.body.block.args[: len(function.function_type.inputs)]
@@ -121,12 +124,16 @@ class Kernel:
         arguments = self._with_shadows(arguments, single=blocks * threads == 1)
         nbytes = sum(max(1, math.prod(shape)) * dtype.itemsize for _, shape, _, dtype in self._shared)
         at_once = max(1, min(LANES // threads, SHARED_BYTES // nbytes if nbytes else blocks))
+        if self.traffic is not None:
+            self.traffic.begin()
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
-                lanes = Lanes(self.name, grid, block, first, min(at_once, blocks - first))
+                lanes = Lanes(self.name, grid, block, first, min(at_once, blocks - first), self.traffic)
                 frame = Frame(lanes)
                 buffers = [_shared(lanes, *layout) for layout in self._shared]
                 self._code.run(frame, [*arguments, *buffers])
+        if self.traffic is not None:
+            self.traffic.end()
 
     def _check(self, op: Operation, grid: Dims, block: Dims, arguments: Sequence[Any]) -> None:
         function = self.function
@@ -184,7 +191,7 @@ def _span(view: View) -> tuple[int, int]:
 def _shared(lanes: Lanes, unit: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> View:
     """A workgroup buffer of each block that runs; `unit`: bytes of the smallest elements that it is accessed in."""
     count = max(1, math.prod(shape))
-    memory = Memory.fresh(count * dtype.itemsize, lanes.blocks)
+    memory = Memory.fresh(count * dtype.itemsize, lanes.blocks, WORKGROUP)
     shadow = Shadow(0, memory.data.size, unit, shared=True)
     start = lanes.rows * count
     return View(memory, dtype, start, shape, strides, shadow, start)

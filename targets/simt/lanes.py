@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.types import Array
+from .traffic import KernelTraffic
 
 THREAD_BITS = 32
 SEVERAL_THREADS = (1 << THREAD_BITS) - 1
@@ -39,6 +40,7 @@ class Lanes:
     first: int
     """The first block of those that run."""
     blocks: int
+    traffic: KernelTraffic | None = None
 
     def __post_init__(self) -> None:
         self.threads = math.prod(self.block)

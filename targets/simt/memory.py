@@ -18,12 +18,17 @@ POISON = 0xCB
 """The bytes of memory that nothing was written to: large negative numbers in any type."""
 
 
+GLOBAL, WORKGROUP, PRIVATE = "global", "workgroup", "private"
+"""Whose memory it is: everybody's, a block's, a thread's."""
+
+
 class Memory:
     """Bytes of one allocation, or one for each block or thread that runs, one after the other."""
 
-    def __init__(self, data: Array, *, constant: bool = False, instance: int = 0):
+    def __init__(self, data: Array, *, constant: bool = False, instance: int = 0, space: str = GLOBAL):
         self.data = data
         self.constant = constant
+        self.space = space
         self.instance = instance or data.size
         """Bytes of each of them."""
         self._flat: dict[Any, Array] = {}
@@ -37,9 +42,9 @@ class Memory:
         return found
 
     @staticmethod
-    def fresh(nbytes: int, count: int = 1) -> Memory:
+    def fresh(nbytes: int, count: int = 1, space: str = GLOBAL) -> Memory:
         """Memory of undefined contents, `count` times."""
-        return Memory(np.full(nbytes * count, POISON, np.uint8), instance=nbytes)
+        return Memory(np.full(nbytes * count, POISON, np.uint8), instance=nbytes, space=space)
 
     @staticmethod
     def of(array: Array, *, constant: bool = False) -> Memory:
@@ -139,6 +144,7 @@ def _out_of_bounds(
 def load(frame: Frame, op: Operation, view: View, indices: Sequence[Array]) -> Array:
     """An element for each thread."""
     place, mask = locate(frame, op, view, indices, "reads")
+    note_traffic(frame, op, view, place, mask)
     note_read(frame, op, view, place, mask)
     if view.flat.size == 0:  # Of masked threads only.
         return np.zeros((1, 1), view.dtype)
@@ -148,6 +154,7 @@ def load(frame: Frame, op: Operation, view: View, indices: Sequence[Array]) -> A
 def store(frame: Frame, op: Operation, view: View, indices: Sequence[Array], value: Array) -> None:
     """Write an element for each thread that takes part."""
     place, mask = locate(frame, op, view, indices, "writes")
+    note_traffic(frame, op, view, place, mask)
     put(frame, op, view, place, mask, value)
 
 
@@ -155,6 +162,7 @@ def load_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array], 
     """`count` elements in a row for each thread, from a multiple of `aligned` bytes on."""
     place, mask = locate(frame, op, view, indices, "reads", count)
     check_aligned(frame, op, view, place, aligned)
+    note_traffic(frame, op, view, place, mask, count)
     places = _in_a_row(place, count)
     note_read(frame, op, view, places, mask)
     if view.flat.size == 0:
@@ -167,6 +175,7 @@ def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array],
     count: int = value.shape[0]
     place, mask = locate(frame, op, view, indices, "writes", count)
     check_aligned(frame, op, view, place, aligned)
+    note_traffic(frame, op, view, place, mask, count)
     places = _in_a_row(place, count)
     put(frame, op, view, places, mask, value)
 
@@ -207,6 +216,23 @@ def check_aligned(frame: Frame, op: Operation, view: View, place: Array, nbytes:
         bad = frame.only_active(bad)
         if bad.any():
             frame.fail(op, f"accesses memory at an address that is no multiple of {nbytes}", bad)
+
+
+def note_traffic(frame: Frame, op: Operation, view: View, place: Array, mask: Array | None, count: int = 1) -> None:
+    """Count what threads move that access `count` elements each, where somebody wants to know."""
+    traffic, memory, itemsize = frame.lanes.traffic, view.memory, view.dtype.itemsize
+    if traffic is not None and memory.space != PRIVATE:
+        start = place * itemsize
+        shared = memory.space == WORKGROUP
+        traffic.note(
+            frame.lanes.shape,
+            op,
+            memory.data,
+            shared,
+            start % max(1, memory.instance) if shared else start,
+            count * itemsize,
+            mask,
+        )
 
 
 def note_read(frame: Frame, op: Operation, view: View, places: Array, mask: Array | None) -> None:

@@ -16,7 +16,7 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array, constant_array
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Frame
-from .memory import Memory, View, load, load_run, scalar, store, store_run
+from .memory import PRIVATE, Memory, View, load, load_run, scalar, store, store_run
 from .narrow import narrow_width, with_sign, without_sign
 from .races import Shadow
 from .scalars import PLAIN, element_dtype
@@ -245,7 +245,7 @@ def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
 
     def step(frame: Frame) -> None:
         lanes = frame.lanes
-        memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads)
+        memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads, PRIVATE)
         start = (lanes.rows * lanes.threads + lanes.columns) * count
         shadow = Shadow(0, memory.data.size, dtype.itemsize, shared=True)
         frame.env[op.memref] = View(memory, dtype, start, shape, strides, shadow, start)

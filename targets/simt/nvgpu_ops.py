@@ -18,7 +18,7 @@ from ...hlo_dialect.types import Array
 from ...lowering.gpu_chips import WARP
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
-from .memory import View, access_of, check_aligned, locate, note_read, settle
+from .memory import View, access_of, check_aligned, locate, note_read, note_traffic, settle
 from .scalars import element_dtype
 from .warps import check_warps
 
@@ -97,6 +97,7 @@ def _ldmatrix(evaluator: Evaluator, op: LdMatrixOp) -> Step:
         frame.mask = frame.only_active(lanes.columns % WARP < 8 * tiles)
         place, mask = locate(frame, op, view, [frame.env[index] for index in op.indices], "reads", count)
         check_aligned(frame, op, view, place, 16)
+        note_traffic(frame, op, view, place, mask, count)
         places = place + np.arange(count)[:, None, None]
         note_read(frame, op, view, places, mask)
         frame.mask = outer
@@ -131,6 +132,7 @@ def _copy(evaluator: Evaluator, op: DeviceAsyncCopyOp) -> Step:
         target: View = env[op.dst]
         place, mask = locate(frame, op, target, [env[index] for index in op.dstIndices], "writes", count)
         check_aligned(frame, op, target, place, op.bytes)
+        note_traffic(frame, op, target, place, mask, count)
         shape = (count, *lanes.shape)
         places = np.broadcast_to(place + np.arange(count)[:, None, None], shape)
         running = frame.active().copy()
@@ -155,6 +157,7 @@ def _source(frame: Frame, op: DeviceAsyncCopyOp, count: int) -> Array:
     if op.srcElements is None:
         place, mask = locate(frame, op, view, indices, "reads", count)
         check_aligned(frame, op, view, place, op.bytes)
+        note_traffic(frame, op, view, place, mask, count)
         note_read(frame, op, view, place + each, mask)
         return view.flat[place + each]
     number: Array = env[op.srcElements]
@@ -168,6 +171,7 @@ def _source(frame: Frame, op: DeviceAsyncCopyOp, count: int) -> Array:
         frame.fail(op, f"reads out of bounds of the last dimension, which has {view.shape[-1]}", bad)
     read = each < number
     mask = read if frame.mask is None else read & frame.mask
+    note_traffic(frame, op, view, place, frame.only_active(number > 0), count)
     places = np.where(mask, place + each, 0)
     note_read(frame, op, view, places, mask)
     return np.where(read, view.flat[places], np.zeros((), view.dtype))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from conformance import difference
+from xdsl.dialects.builtin import ModuleOp
 
 from xhlo.dialects.gpu_ops import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
@@ -59,10 +60,16 @@ def check_on_simt(
     assert not wrong, wrong
 
 
-def device_function(text: str, name: str | None = None) -> GpuFuncOp:
-    """The gpu.func of a module of the gpu-level IR, given as text."""
+def parse_program(text: str) -> ModuleOp:
+    """A module of the gpu-level IR, given as text."""
     module = parse_module(text, "kernel.mlir", make_context())
     module.verify()
+    return module
+
+
+def device_function(text: str, name: str | None = None) -> GpuFuncOp:
+    """The gpu.func of a module."""
+    module = parse_program(text)
     found = [op for op in module.walk() if isinstance(op, GpuFuncOp) and name in (None, op.sym_name.data)]
     return found[0]
 
