@@ -63,6 +63,16 @@ def multiple_of(value: Index, most: int = VECTOR_BYTES) -> int:
             return 1
 
 
+def _constant(value: SSAValue) -> int | None:
+    """The number that a value is, also where it is only clamped to it."""
+    found, owner = known(value), value.owner
+    if isinstance(found, int):
+        return found
+    if isinstance(owner, arith.IndexCastOp):
+        return _constant(owner.input)
+    return 0 if isinstance(owner, (arith.MinSIOp, arith.MaxSIOp)) and _is_clamped_to_zero(owner) else None
+
+
 def _is_clamped_to_zero(op: arith.MinSIOp | arith.MaxSIOp) -> bool:
     other = arith.MaxSIOp if isinstance(op, arith.MinSIOp) else arith.MinSIOp
     zeros = [known(x) == 0 for x in op.operands]
@@ -248,8 +258,8 @@ def _shift_of(plan: VectorPlan, value: SSAValue) -> int | None:
         return 0 if plan.nest.dims[int(owner.dim.value.data)] == plan.inner else None
     if isinstance(owner, arith.AddiOp):
         for one, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
-            constant = known(other)
-            if isinstance(one.owner, IndexOp) and isinstance(constant, int):
+            constant = _constant(other)
+            if isinstance(one.owner, IndexOp) and constant is not None:
                 shift = _shift_of(plan, one)
                 return None if shift is None else shift + constant
     return None

@@ -190,11 +190,41 @@ func.func private @update_anywhere(%x: memref<8192x4096xf32>, %u: memref<1024x10
 // CHECK:         } else {
 // CHECK:           memref.load %b
 // CHECK:         gpu.return
-// CHECK-NOT:   gpu.func
 func.func private @concatenate(%a: memref<32x64xf32>, %b: memref<32x64xf32>, %o: memref<32x128xf32>) attributes {hlo.kernel = "concatenate"} {
   %0 = memref.subview %o[0, 0] [32, 64] [1, 1] : memref<32x128xf32> to memref<32x64xf32, strided<[128, 1]>>
   "memref.copy"(%a, %0) : (memref<32x64xf32>, memref<32x64xf32, strided<[128, 1]>>) -> ()
   %1 = memref.subview %o[0, 64] [32, 64] [1, 1] : memref<32x128xf32> to memref<32x64xf32, strided<[128, 1], offset: 64>>
   "memref.copy"(%b, %1) : (memref<32x64xf32>, memref<32x64xf32, strided<[128, 1], offset: 64>>) -> ()
+  func.return
+}
+
+// A part that reads what another writes comes in a launch after it.
+// CHECK-LABEL: gpu.func @dependent(%a: memref<32x64xf32>, %o: memref<64x64xf32>)
+// CHECK-LABEL: gpu.func @dependent_1(%o: memref<64x64xf32>)
+func.func private @dependent(%a: memref<32x64xf32>, %o: memref<64x64xf32>) attributes {hlo.kernel = "concatenate"} {
+  %0 = memref.subview %o[0, 0] [32, 64] [1, 1] : memref<64x64xf32> to memref<32x64xf32, strided<[64, 1]>>
+  "memref.copy"(%a, %0) : (memref<32x64xf32>, memref<32x64xf32, strided<[64, 1]>>) -> ()
+  %1 = memref.subview %o[32, 0] [32, 64] [1, 1] : memref<64x64xf32> to memref<32x64xf32, strided<[64, 1], offset: 2048>>
+  "memref.copy"(%0, %1) : (memref<32x64xf32, strided<[64, 1]>>, memref<32x64xf32, strided<[64, 1], offset: 2048>>) -> ()
+  func.return
+}
+
+// A slice as long as the rows begins at 0 in them, whatever is asked for.
+// CHECK-LABEL: gpu.func @dynamic_slice
+// CHECK:         vector.load %a[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<5000x4096xf32>, vector<4xf32>
+func.func private @dynamic_slice(%a: memref<5000x4096xf32>, %i: memref<i64>, %o: memref<4000x4096xf32>) attributes {hlo.kernel = "loop"} {
+  %zero = arith.constant 0 : i64
+  %0 = memref.load %i[] : memref<i64>
+  %1 = arith.maxsi %0, %zero : i64
+  %2 = arith.minsi %1, %zero : i64
+  %start = arith.index_cast %2 : i64 to index
+  linalg.generic {indexing_maps = [#ij], iterator_types = ["parallel", "parallel"]} outs(%o : memref<4000x4096xf32>) {
+  ^bb(%z: f32):
+    %r = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %c = arith.addi %j, %start : index
+    %x = memref.load %a[%r, %c] : memref<5000x4096xf32>
+    linalg.yield %x : f32
+  }
   func.return
 }
