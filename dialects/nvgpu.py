@@ -20,6 +20,7 @@ element `[i, j]` of a lane's fragment is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -101,6 +102,11 @@ def fragment_types(element: Attribute, depth: int, total: Attribute) -> tuple[Fr
     )
 
 
+@lru_cache(maxsize=64)
+def _sizes(shape: tuple[int, ...]) -> ArrayAttr[Any]:
+    return ArrayAttr([IntegerAttr(size, i64) for size in shape])
+
+
 def _memref(value: SSAValue, indices: Sequence[SSAValue], what: str) -> Buffer:
     type_ = value.type
     if not isinstance(type_, MemRefType):
@@ -147,7 +153,7 @@ class MmaSyncOp(IRDLOperation):
 
     def __init__(self, a: SSAValue, b: SSAValue, c: SSAValue, shape: Sequence[int]):
         element = cast(Fragment, a.type).element_type
-        properties: dict[str, Attribute] = {"mmaShape": ArrayAttr([IntegerAttr(size, i64) for size in shape])}
+        properties: dict[str, Attribute] = {"mmaShape": _sizes(tuple(shape))}
         if isinstance(element, Float32Type):
             properties["tf32Enabled"] = UnitAttr()
         super().__init__(operands=[a, b, c], result_types=[c.type], properties=properties)
@@ -356,17 +362,35 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
     """
     `%g = nvgpu.device_async_create_group %t, %u`: all copies that this thread began since its last group are a group.
 
-    As in PTX, the operands only say what it is for: with none it takes in as many copies. A group may be empty.
+    As in PTX, the operands only say what it is for: with none it takes in as many copies. A group may be empty. Without
+    operands `{}` is printed, else the next line's result would be read as one.
     """
 
     name = "nvgpu.device_async_create_group"
 
     inputTokens = var_operand_def(DeviceAsyncTokenType)
     asyncToken = result_def(DeviceAsyncTokenType)
-    assembly_format = "$inputTokens attr-dict"
 
     def __init__(self, tokens: Sequence[SSAValue] = ()):
         super().__init__(operands=[tokens], result_types=[TOKEN])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DeviceAsyncCreateGroupOp:
+        names = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        op = cls([parser.resolve_operand(name, TOKEN) for name in names or ()])
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        if self.inputTokens:
+            printer.print_string(" ")
+            printer.print_list(self.inputTokens, printer.print_ssa_value)
+        elif not self.attributes:
+            printer.print_string(" {}")
+        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

@@ -8,6 +8,7 @@ i32, `vector<2xf16>` for f16, f32 for sums of floats; dialects/nvgpu.py says whi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -37,7 +38,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .buffers import i64_array
+from .buffers import i32_array, i64_array
 
 MULTIPLICATIONS: dict[tuple[str, int], tuple[int, int]] = {
     ("f16", 8): (2, 1),
@@ -58,6 +59,12 @@ CACHES = ("ca", "cg")
 def register_of(kind: str) -> Attribute:
     """What 32 bits of a factor are: `vector<2xf16>` of f16, else i32."""
     return VectorType(Float16Type(), (2,)) if kind == "f16" else i32
+
+
+@lru_cache(maxsize=64)
+def structure_of(types: tuple[Attribute, ...]) -> llvm.LLVMStructType:
+    """`!llvm.struct<(..)>`"""
+    return llvm.LLVMStructType.from_type_list(list(types))
 
 
 @irdl_op_definition
@@ -88,10 +95,15 @@ class MmaSyncOp(IRDLOperation):
     def __init__(
         self, a: Sequence[SSAValue], b: Sequence[SSAValue], c: Sequence[SSAValue], kind: str, shape: Sequence[int]
     ):
-        super().__init__(
-            operands=[a, b, c],
-            result_types=[llvm.LLVMStructType.from_type_list([value.type for value in c])],
-            properties={"multiplicandPtxType": StringAttr(kind), "shape": i64_array(tuple(shape))},
+        Operation.__init__(
+            self,
+            operands=[*a, *b, *c],
+            result_types=[structure_of(tuple(value.type for value in c))],
+            properties={
+                "multiplicandPtxType": StringAttr(kind),
+                "shape": i64_array(tuple(shape)),
+                "operandSegmentSizes": i32_array((len(a), len(b), len(c))),
+            },
         )
 
     @property
@@ -131,7 +143,7 @@ class LdMatrixOp(IRDLOperation):
     assembly_format = "$ptr attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, pointer: SSAValue, tiles: int, transpose: bool):
-        result: Attribute = i32 if tiles == 1 else llvm.LLVMStructType.from_type_list([i32] * tiles)
+        result: Attribute = i32 if tiles == 1 else structure_of((i32,) * tiles)
         super().__init__(
             operands=[pointer],
             result_types=[result],

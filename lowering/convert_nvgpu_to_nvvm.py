@@ -11,7 +11,6 @@ from xdsl.dialects import arith, cf, llvm, memref, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BFloat16Type,
-    DenseArrayBase,
     Float16Type,
     Float32Type,
     IntAttr,
@@ -22,7 +21,6 @@ from xdsl.dialects.builtin import (
     UnrealizedConversionCastOp,
     VectorType,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -164,7 +162,11 @@ class _FunctionConversion:
     def fields(self, structure: SSAValue, types: Sequence[Attribute]) -> list[SSAValue]:
         """The values that a structure holds."""
         return [
-            self.insert(llvm.ExtractValueOp(DenseArrayBase.from_list(i64, [number]), structure, type_))
+            self.insert(
+                llvm.ExtractValueOp.create(
+                    operands=[structure], result_types=[type_], properties={"position": i64_array((number,))}
+                )
+            )
             for number, type_ in enumerate(types)
         ]
 
