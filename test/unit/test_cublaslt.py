@@ -213,10 +213,22 @@ def test_the_real_library_takes_our_numbers() -> None:
         assert rhs == [cublaslt.DATA_TYPES[element], 0, 8, 20, 12, 3, 240]
         lhs = [_read(real.cublasLtMatrixLayoutGetAttribute, plan.layouts[1], number, size) for number, size in LAYOUT]
         assert lhs == [cublaslt.DATA_TYPES[element], 0, 12, 20, 16, 3, 320]
+        preference = library.preference(plan.problem)
+        read = [
+            _read(real.cublasLtMatmulPreferenceGetAttribute, preference, number, size) for number, size in PREFERENCE
+        ]
+        assert read == [32 << 20, 2, *[min(16, 4 * size) for size in SIZES[element, result]]]
+    plan = library.describe(problem(bias=True, activation="relu"))
+    assert _read(real.cublasLtMatmulDescGetAttribute, plan.description, 7, 4) == 6
     assert (ctypes.sizeof(Algorithm), ctypes.sizeof(HeuristicResult)) == (64, 96)
 
 
 LAYOUT = ((0, 4), (1, 4), (2, 8), (3, 8), (4, 8), (5, 4), (6, 8))
+
+
+PREFERENCE = ((1, 8), (3, 4), (5, 4), (6, 4), (7, 4), (8, 4))
+BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2, "i8": 1, "i32": 4}
+SIZES = {(element, result): (*[BYTES[element]] * 2, *[BYTES[result]] * 2) for element, result in SUMS}
 
 
 def _read(function: Any, descriptor: Any, number: int, size: int) -> int:

@@ -299,25 +299,10 @@ class CublasLt:
 
     def _choose(self, plan: Plan, kernel: str) -> None:
         """Ask for the algorithm."""
-        preference, problem = c_void_p(), plan.problem
-        self._call("cublasLtMatmulPreferenceCreate", kernel, byref(preference))
+        preference = self.preference(plan.problem, kernel)
+        result, count = HeuristicResult(), c_int()
+        a, b, d = plan.layouts
         try:
-            settings: list[tuple[int, Any]] = [
-                (PREFERENCE_WORKSPACE, c_uint64(WORKSPACE_BYTES)),
-                (PREFERENCE_REDUCTION, c_uint32(REDUCTION_COMPUTE_TYPE)),
-            ]
-            operands = (
-                (problem.rhs, problem.element),
-                (problem.lhs, problem.element),
-                *[(problem.out, problem.result)] * 2,
-            )
-            for attribute, (matrix, element) in zip(PREFERENCE_ALIGNMENTS, operands, strict=True):
-                settings.append((attribute, c_uint32(math.gcd(ALIGNMENT, matrix.offset * _BYTES[element]))))
-            for attribute, value in settings:
-                size = ctypes.sizeof(value)
-                self._call("cublasLtMatmulPreferenceSetAttribute", kernel, preference, attribute, byref(value), size)
-            result, count = HeuristicResult(), c_int()
-            a, b, d = plan.layouts
             self._call(
                 "cublasLtMatmulAlgoGetHeuristic",
                 kernel,
@@ -328,6 +313,22 @@ class CublasLt:
         if count.value < 1 or result.state != 0:
             self._fail("cublasLtMatmulAlgoGetHeuristic", result.state or NOT_SUPPORTED, kernel)
         plan.algorithm, plan.workspace = result.algo, result.workspace
+
+    def preference(self, problem: Matmul, kernel: str = "") -> c_void_p:
+        """What an algorithm may use and rely on; no device is needed."""
+        settings: list[tuple[int, Any]] = [
+            (PREFERENCE_WORKSPACE, c_uint64(WORKSPACE_BYTES)),
+            (PREFERENCE_REDUCTION, c_uint32(REDUCTION_COMPUTE_TYPE)),
+        ]
+        operands = (problem.rhs, problem.element), (problem.lhs, problem.element), *[(problem.out, problem.result)] * 2
+        for attribute, (matrix, element) in zip(PREFERENCE_ALIGNMENTS, operands, strict=True):
+            settings.append((attribute, c_uint32(math.gcd(ALIGNMENT, matrix.offset * _BYTES[element]))))
+        preference = c_void_p()
+        self._call("cublasLtMatmulPreferenceCreate", kernel, byref(preference))
+        for attribute, value in settings:
+            size = ctypes.sizeof(value)
+            self._call("cublasLtMatmulPreferenceSetAttribute", kernel, preference, attribute, byref(value), size)
+        return preference
 
     # Errors.
 
