@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
@@ -55,6 +55,15 @@ def reshape(source: SSAValue, type_: Buffer) -> memref.ReinterpretCastOp:
 
 def copy(source: SSAValue, destination: SSAValue) -> memref.CopyOp:
     return memref.CopyOp.create(operands=[source, destination])
+
+
+def take_block_arguments(function: func.FuncOp) -> None:
+    """A function that returns nothing takes what its entry block takes; new parameters have no attributes."""
+    types = [argument.type for argument in function.body.block.args]
+    function.properties["function_type"] = FunctionType.from_lists(types, [])
+    if function.arg_attrs is not None:
+        known = function.arg_attrs.data
+        function.properties["arg_attrs"] = ArrayAttr([*known, *[DictionaryAttr({})] * (len(types) - len(known))])
 
 
 def load(source: SSAValue, indices: Sequence[SSAValue] = ()) -> memref.LoadOp:

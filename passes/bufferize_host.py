@@ -15,7 +15,6 @@ from typing import Any, cast
 from xdsl.dialects import arith, func, memref, scf, tensor
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    FunctionType,
     ModuleOp,
     StringAttr,
     UnitAttr,
@@ -25,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.buffers import Buffer
 from ..dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ..hlo_dialect.diagnostics import fail
-from .buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape
+from .buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 
 
 @dataclass
@@ -98,8 +97,7 @@ class HostBufferizer:
         for loop_block in self.loop_blocks:
             for argument in reversed(loop_block.args):
                 loop_block.erase_arg(argument)
-        types = [argument.type for argument in block.args]
-        self.function.properties["function_type"] = FunctionType.from_lists(types, [])
+        take_block_arguments(self.function)
         self.function.properties.pop("res_attrs", None)
 
     # Places of values.

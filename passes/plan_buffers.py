@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -17,7 +17,7 @@ from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
-from .buffer_ops import alloc, byte_size, index_constant
+from .buffer_ops import alloc, byte_size, index_constant, take_block_arguments
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""
@@ -52,8 +52,7 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
                 extra.setdefault(function.sym_name.data, []).append(op.memref.type)
                 op.detach()
                 op.erase()
-        types = [argument.type for argument in block.args]
-        function.properties["function_type"] = FunctionType.from_lists(types, [])
+        take_block_arguments(function)
     for op in operations_in(module) if extra else ():
         if isinstance(op, func.CallOp) and (types := extra.get(op.callee.root_reference.data)):
             buffers = [alloc(type_) for type_ in types]
@@ -149,8 +148,7 @@ def use_arena(function: func.FuncOp, intervals: list[Interval], size: int) -> No
         interval.op.erase()
     if constants:
         block.insert_ops_before(constants, cast(Operation, block.first_op))
-    types = [argument.type for argument in block.args]
-    function.properties["function_type"] = FunctionType.from_lists(types, [])
+    take_block_arguments(function)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ func.func @copies(%src: memref<64xbf16>, %dst: memref<2x8x40xbf16, #gpu.address_
   %u = nvgpu.device_async_copy %src[%i], %dst[%i, %i, %i], 2, %n : memref<64xbf16> to memref<2x8x40xbf16, #gpu.address_space<workgroup>>
   // CHECK: [[G:%.*]] = nvgpu.device_async_create_group [[T]], [[U]]
   %g = nvgpu.device_async_create_group %t, %u
-  // CHECK: nvgpu.device_async_create_group
-  %h = nvgpu.device_async_create_group
+  // CHECK: nvgpu.device_async_create_group {}
+  %h = nvgpu.device_async_create_group {}
   // CHECK: nvgpu.device_async_wait [[G]] {numGroups = 1 : i32}
   nvgpu.device_async_wait %g {numGroups = 1 : i32}
   // CHECK: nvgpu.device_async_wait {{%.*$}}

@@ -38,3 +38,10 @@ func.func private @k(%x: memref<16xf32>, %y: memref<16xf32>) attributes {hlo.ker
   memref.store %w, %y[%zero] : memref<16xf32>
   func.return
 }
+
+// The arena is a parameter without attributes.
+// CHECK-LABEL: func.func @attributes(
+// CHECK-SAME:    %x: memref<16xf32> {xhlo.complex}, %arena: memref<0xi8>)
+func.func @attributes(%x: memref<16xf32> {xhlo.complex}) {
+  func.return
+}
