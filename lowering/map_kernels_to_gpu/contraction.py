@@ -22,6 +22,10 @@ LEAST_PRODUCTS = 4096
 """Products of a contraction, in all, below which a thread for each result does as well."""
 
 
+THIN = 4
+"""Rows, or columns, below which a tile's loads are hardly used more than once."""
+
+
 def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
     """Map a contraction, alone or with elementwise operations after it; whether the phase is one."""
     chain = chain_of(phase)
@@ -40,9 +44,17 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
 
 
 def _is_worth_tiles(chain: Chain) -> bool:
-    """Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory."""
+    """
+    Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory.
+
+    Nor have depthwise convolutions, batches of products with a vector: where neighbours in memory are of different
+    batches, threads side by side are to compute those.
+    """
     product = chain.product
     if product.rows == product.columns == 1 or product.depth == 1:
+        return False
+    thin = min(product.rows, product.columns) < THIN
+    if thin and any(digit.c == 1 and digit.size > 1 for digit in product.batch):
         return False
     return product.batches * product.rows * product.columns * product.depth >= LEAST_PRODUCTS
 
