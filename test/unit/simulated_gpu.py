@@ -105,13 +105,13 @@ class SimulatedDriver:
         self._events: dict[int, Event] = {}
         self._sticky: str | None = None
         self._lock = threading.RLock()
-        self._depth = 0
+        self._threads = threading.local()
         self._clock = 0
 
     # Bookkeeping.
 
     def _called(self, name: str) -> None:
-        assert self._depth, f"{name} outside of entered()"
+        assert getattr(self._threads, "depth", 0), f"{name} outside of entered()"
         self.counts[name] += 1
         error = self.refuse.pop(name, None)
         if error is not None:
@@ -121,12 +121,11 @@ class SimulatedDriver:
 
     @contextmanager
     def entered(self) -> Generator[None]:
-        with self._lock:
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
+        self._threads.depth = getattr(self._threads, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            self._threads.depth -= 1
 
     # Memory.
 
@@ -136,20 +135,22 @@ class SimulatedDriver:
 
     def allocate(self, nbytes: int) -> int:
         self._called("allocate")
-        if self.allocated + nbytes > self.memory_bytes:
-            raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", f"cannot allocate {nbytes} bytes on the GPU: out of memory")
-        address = self._next_address
-        self._next_address += -(-(nbytes + 4096) // 4096) * 4096
-        self._blocks[address] = np.full(nbytes, 0xCB, np.uint8)
-        bisect.insort(self._bases, address)
-        return address
+        with self._lock:
+            if self.allocated + nbytes > self.memory_bytes:
+                raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", f"cannot allocate {nbytes} bytes on the GPU: out of memory")
+            address = self._next_address
+            self._next_address += -(-(nbytes + 4096) // 4096) * 4096
+            self._blocks[address] = np.full(nbytes, 0xCB, np.uint8)
+            bisect.insort(self._bases, address)
+            return address
 
     def free(self, address: int) -> None:
         self._called("free")
-        # It waits for what uses the memory.
-        self._drain_all()
-        del self._blocks[address]
-        self._bases.remove(address)
+        with self._lock:
+            # It waits for what uses the memory.
+            self._drain_all()
+            del self._blocks[address]
+            self._bases.remove(address)
 
     def allocate_host(self, nbytes: int) -> int:
         self._called("allocate_host")
@@ -212,12 +213,13 @@ class SimulatedDriver:
     def _drain(self, stream: int, until: object | None = None) -> None:
         """Do a stream's work, up to and with an entry."""
         queue = self._queues[stream]
-        while queue:
-            entry = queue.popleft()
-            entry.run()
-            entry.done = True
-            if entry is until:
-                break
+        with self._lock:
+            while queue:
+                entry = queue.popleft()
+                entry.run()
+                entry.done = True
+                if entry is until:
+                    break
 
     def _drain_all(self) -> None:
         for stream in self._queues:
