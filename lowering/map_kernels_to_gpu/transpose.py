@@ -30,13 +30,22 @@ from .vectors import Kind, VectorPlan, element_bytes, kind_of, split_body
 THREADS = 256
 
 SIDES = (64, 32)
-"""Of tiles, in elements: lines of 128 bytes or more of most types, 16 elements for each thread."""
+"""
+Of square tiles, in elements: lines of 128 bytes or more of most types, 16 elements for each thread. Where a loop is
+shorter than that, tiles are as narrow as it and longer along the other.
+"""
 
 MOST_SHARED = 24 * 1024
 """Bytes of tiles: with more, fewer than all of a multiprocessor's threads run on most chips."""
 
-SHORTEST = 16
-"""Iterations of both loops that make tiles worth it; shorter lines are read whole by few accesses anyway."""
+SHORTEST_INNER = 16
+"""Elements of the output's lines that make tiles worth it: beside shorter ones, the accesses of a warp lie together."""
+
+SHORTEST_OTHER = 4
+"""The same of the input's lines: elements of shorter ones are read one by one from the caches."""
+
+SMALLEST = 1024
+"""Elements of a tile that are worth a block."""
 
 BANK = 4
 """Bytes of a bank of shared memory: what a thread moves at once."""
@@ -59,7 +68,8 @@ class TilePlan:
     other: int
     staged: tuple[int, ...]
     """The inputs that go through shared memory."""
-    side: int
+    sides: tuple[int, int]
+    """Of a tile along `other` and along `inner`."""
     rows: VectorPlan
     """The accesses of the second part, along the output's lines."""
 
@@ -72,8 +82,15 @@ class TilePlan:
         """The loops that no tile extends along."""
         return [l for l in range(self.inner) if l != self.other]
 
+    @property
+    def across(self) -> tuple[int, int]:
+        return self.sides[1], self.sides[0]
+
+    def side(self, loop: int) -> int:
+        return self.sides[0] if loop == self.other else self.sides[1]
+
     def tiles(self, loop: int) -> int:
-        return -(-self.nest.sizes[loop] // self.side)
+        return -(-self.nest.sizes[loop] // self.side(loop))
 
     @property
     def blocks(self) -> int:
@@ -81,7 +98,7 @@ class TilePlan:
 
     def is_ragged(self, loop: int) -> bool:
         """Whether the last tile is cut off."""
-        return self.nest.sizes[loop] % self.side != 0
+        return self.nest.sizes[loop] % self.side(loop) != 0
 
 
 def _bank_width(access: Access) -> int:
@@ -89,8 +106,8 @@ def _bank_width(access: Access) -> int:
     return max(1, BANK // element_bytes(access))
 
 
-def _tile_bytes(access: Access, side: int) -> int:
-    return side * (side + _bank_width(access)) * element_bytes(access)
+def _tile_bytes(access: Access, sides: tuple[int, int]) -> int:
+    return (sides[0] + _bank_width(access)) * sides[1] * element_bytes(access)
 
 
 def _transposed(nest: Nest) -> tuple[int, list[int]]:
@@ -101,18 +118,18 @@ def _transposed(nest: Nest) -> tuple[int, list[int]]:
     for k, x in enumerate(nest.inputs):
         if isinstance(x, Access) and abs(x.strides[inner]) > 1 and x.root not in written:
             for loop in range(inner):
-                if abs(x.strides[loop]) == 1 and nest.sizes[loop] >= SHORTEST:
+                if abs(x.strides[loop]) == 1 and nest.sizes[loop] >= SHORTEST_OTHER:
                     found.setdefault(loop, []).append(k)
     other = max(found, key=lambda loop: len(found[loop]), default=0)
     return other, found.get(other, [])
 
 
-def _fitting(nest: Nest, staged: Sequence[int], side: int) -> tuple[int, ...]:
+def _fitting(nest: Nest, staged: Sequence[int], sides: tuple[int, int]) -> tuple[int, ...]:
     """As many of the inputs as have room in shared memory."""
     chosen: list[int] = []
     used = 0
     for k in staged:
-        used += _tile_bytes(cast(Access, nest.inputs[k]), side)
+        used += _tile_bytes(cast(Access, nest.inputs[k]), sides)
         if used <= MOST_SHARED:
             chosen.append(k)
     return tuple(chosen)
@@ -121,10 +138,10 @@ def _fitting(nest: Nest, staged: Sequence[int], side: int) -> tuple[int, ...]:
 def plan_tiles(nest: Nest, chip: Chip) -> TilePlan | None:
     """The tiles of a nest in the output's order; None where its operands agree on how they lie."""
     inner = len(nest.sizes) - 1
-    if inner == 0 or nest.sizes[inner] < SHORTEST or any(x.strides[inner] != 1 for x in nest.outputs):
+    if inner == 0 or nest.sizes[inner] < SHORTEST_INNER or any(x.strides[inner] != 1 for x in nest.outputs):
         return None
     other, staged = _transposed(nest)
-    if not staged:
+    if not staged or nest.sizes[other] * nest.sizes[inner] < SMALLEST:
         return None
     large = _plan_side(nest, other, staged, SIDES[0])
     narrow = all(element_bytes(cast(Access, nest.inputs[k])) <= BANK for k in staged)
@@ -134,8 +151,24 @@ def plan_tiles(nest: Nest, chip: Chip) -> TilePlan | None:
 
 
 def _plan_side(nest: Nest, other: int, staged: Sequence[int], side: int) -> TilePlan:
-    fitting = _fitting(nest, staged, side)
-    return TilePlan(nest, other, fitting, side, _plan_rows(nest, fitting))
+    sides = _sides(nest.sizes[other], nest.sizes[-1], side)
+    fitting = _fitting(nest, staged, sides)
+    return TilePlan(nest, other, fitting, sides, _plan_rows(nest, fitting))
+
+
+def _sides(other: int, inner: int, side: int) -> tuple[int, int]:
+    """The sides of tiles of `side` squared elements or so for loops of these sizes, powers of two."""
+    along = [_cover(size, side) for size in (other, inner)]
+    narrow = min(along)
+    if narrow < side:
+        long = min(THREADS, side * side // narrow)
+        along = [narrow if x == narrow else _cover(size, long) for x, size in zip(along, (other, inner), strict=True)]
+    return along[0], along[1]
+
+
+def _cover(size: int, most: int) -> int:
+    """The least power of two that is not below `size`, up to `most`."""
+    return min(most, 1 << (size - 1).bit_length())
 
 
 def _plan_rows(nest: Nest, staged: Sequence[int]) -> VectorPlan:
@@ -179,13 +212,13 @@ class TileEmitter:
         box = (*(self.nest.sizes[l] for l in plan.outer), tiles // group, plan.tiles(plan.inner), group)
         *self.outer, groups, column, row = delinearized(builder, builder.block_id(), box)
         row = builder.add(builder.mul(groups, group), row)
-        self.starts = {plan.other: builder.mul(row, plan.side), plan.inner: builder.mul(column, plan.side)}
+        self.starts = {plan.other: builder.mul(row, plan.sides[0]), plan.inner: builder.mul(column, plan.sides[1])}
         for k in plan.staged:
             access = cast(Access, self.nest.inputs[k])
-            shape = (plan.side, plan.side + _bank_width(access))
+            shape = (plan.sides[1], plan.sides[0] + _bank_width(access))
             self.buffers[k] = builder.shared(shape, buffer_of(access.root).element_type)
         whole = [
-            builder.compare("ult", at, self.nest.sizes[loop] // plan.side)
+            builder.compare("ult", at, self.nest.sizes[loop] // plan.side(loop))
             for loop, at in ((plan.other, row), (plan.inner, column))
             if plan.is_ragged(loop)
         ]
@@ -212,15 +245,15 @@ class TileEmitter:
     def _along_other(self) -> list[int]:
         return [*(l for l in range(len(self.nest.sizes)) if l != self.plan.other), self.plan.other]
 
-    def _spread(self, width: int, cost: int, body: Callable[[SSAValue], None]) -> None:
+    def _spread(self, sides: tuple[int, int], width: int, cost: int, body: Callable[[SSAValue], None]) -> None:
         """
         The lines of a tile that a thread works on: `body(line)`, from its first one on; `width` elements of each.
 
-        `cost`: operations of one element's work.
+        `sides`: the length of a line, the number of lines. `cost`: operations of one element's work.
         """
-        side = self.plan.side
-        lines = THREADS // (side // width)
-        count = side // lines
+        length, number = sides
+        lines = THREADS // (length // width)
+        count = max(1, number // lines)
         times = count
         while times > 1 and times * width * cost > MOST_WRITTEN_OUT:
             times //= 2
@@ -230,11 +263,11 @@ class TileEmitter:
             return ()
 
         attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None
-        self.builder.loop(0, side, line, step=lines, attributes=attributes)
+        self.builder.loop(0, number, line, step=lines, attributes=attributes)
 
-    def _own(self, width: int) -> tuple[Index, Index]:
+    def _own(self, length: int, width: int) -> tuple[Index, Index]:
         """The first line of the tile that the thread works on, and its place in all of them."""
-        lanes = self.plan.side // width
+        lanes = length // width
         thread = self.builder.thread_id()
         return self.builder.div(thread, lanes), self.builder.mul(self.builder.rem(thread, lanes), width)
 
@@ -275,15 +308,18 @@ class TileEmitter:
     def _load_whole(self, k: int) -> None:
         """A tile of an input, line by line."""
         builder, plan, width = self.builder, self.plan, self._tile_width(k)
-        line, place = self._own(width)
+        line, place = self._own(plan.sides[0], width)
         access = cast(Access, self.nest.inputs[k])
         pitch = buffer_of(self.buffers[k]).get_shape()[1]
         source = self._moved(access, place, line, (access.strides[plan.inner], 1))
         target = self._tile_access(k, line, place, (pitch, 1))
         views = [
-            builder.strided_view(x.root, x.offset_at(builder), (plan.side, width), x.strides) for x in (source, target)
+            builder.strided_view(x.root, x.offset_at(builder), (plan.sides[1], width), x.strides)
+            for x in (source, target)
         ]
-        self._spread(width, 1, lambda index: self._copy(views[0], views[1], ([index, 0], [index, 0]), width))
+        self._spread(
+            plan.sides, width, 1, lambda index: self._copy(views[0], views[1], ([index, 0], [index, 0]), width)
+        )
 
     def _copy(
         self, source: SSAValue, target: SSAValue, at: tuple[Sequence[Index], Sequence[Index]], width: int
@@ -297,7 +333,7 @@ class TileEmitter:
     def _run_whole(self) -> None:
         """The body along the output's lines, as a nest of two loops: the thread's lines, and its elements of a line."""
         plan, width = self.plan, self.plan.rows.width
-        line, place = self._own(width)
+        line, place = self._own(plan.sides[1], width)
 
         def moved(access: Access) -> Access:
             return self._moved(access, line, place, (access.strides[plan.other], access.strides[plan.inner]))
@@ -311,13 +347,18 @@ class TileEmitter:
             for k, x in enumerate(self.nest.inputs)
         )
         outputs = tuple(moved(x) for x in self.nest.outputs)
-        sizes = (plan.side, width)
+        sizes = (plan.sides[0], width)
         nest = Nest(self.nest.op, sizes, (False, False), inputs, outputs, self.nest.body)
         rows = replace(plan.rows, nest=nest)
         emitter = NestEmitter(self.builder, nest)
         emitter.make_views()
         parts = split_body(rows)
-        self._spread(width, self._cost, lambda index: run_items([ItemEmitter(emitter, rows, parts)], [[index, 0]]))
+        self._spread(
+            plan.across,
+            width,
+            self._cost,
+            lambda index: run_items([ItemEmitter(emitter, rows, parts)], [[index, 0]]),
+        )
 
     # Any tile.
 
@@ -343,7 +384,7 @@ class TileEmitter:
 
     def _load_anywhere(self, k: int) -> None:
         builder, plan, width = self.builder, self.plan, self._tile_width(k)
-        first, row = self._own(width)
+        first, row = self._own(plan.sides[0], width)
         order = self._along_other()
         nest = self.nest.permuted(order)
         access = cast(Access, nest.inputs[k])
@@ -355,11 +396,11 @@ class TileEmitter:
             at = indices_in_view(builder, nest, access, loops, [indices[l] for l in order])
             self._copy(view, self.buffers[k], (at, [column, row]), width)
 
-        self._spread(width, 1, line)
+        self._spread(plan.sides, width, 1, line)
 
     def _run_anywhere(self) -> None:
         builder, plan = self.builder, self.plan
-        first, column = self._own(plan.rows.width)
+        first, column = self._own(plan.sides[1], plan.rows.width)
         emitter = NestEmitter(builder, self.nest)
         emitter.make_views()
         at_tile = [(loop, self.starts[loop]) for loop in (plan.inner, plan.other)]
@@ -386,7 +427,7 @@ class TileEmitter:
             item.indices = at
             builder.when(condition, item.store)
 
-        self._spread(plan.rows.width, self._cost, line)
+        self._spread(plan.across, plan.rows.width, self._cost, line)
 
     def _reads_only_inputs(self) -> bool:
         """Whether nothing that the nest reads is written by it."""

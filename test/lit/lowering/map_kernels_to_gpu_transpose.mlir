@@ -75,3 +75,15 @@ func.func private @thin(%a: memref<3x4096xf32>, %o: memref<4096x3xf32>) attribut
   }
   func.return
 }
+
+// Eight channels: a tile is 8 elements along them, 256 along the others.
+// CHECK-LABEL: gpu.func @channels
+// CHECK-SAME:    workgroup(%{{.*}}: memref<256x9xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:    known_grid_size = array<i32: 512, 1, 1>
+func.func private @channels(%a: memref<32x4096x8xf32>, %o: memref<32x8x4096xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#bji, #bij], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<32x4096x8xf32>) outs(%o : memref<32x8x4096xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
