@@ -2,8 +2,7 @@
 cuBLASLt through ctypes: matrix products of gpu_library.matmul.
 
 The library is the one of the wheel nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, else one of the system's; it is
-loaded at the first call. Numbers are those of cublasLt.h, cublas_api.h and library_types.h, and have been
-the same from CUDA 11 to 13.
+loaded at the first call. Numbers are those of cublasLt.h, cublas_api.h and library_types.h, the same in CUDA 12 and 13.
 
 BLAS sees matrices column by column. A row-major matrix is its transpose to it, so what is asked for is `C^T = B^T A^T`:
 the result's rows are dense, as ours are, and a bias for each of BLAS's rows is one for each of our columns.
