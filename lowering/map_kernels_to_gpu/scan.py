@@ -11,16 +11,17 @@ Cuts follow from shapes and chip, so that results do not depend on anything else
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.buffers import memref_type
 from ...dialects.linalg_ext_window import ScanOp, shape_of
 from ..convert_linalg_ext_to_scf import arithmetic
+from ..convert_linalg_ext_to_scf.scan import region_cost
 from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
 from ..convert_to_llvm.layout import byte_width
 from ..gpu_chips import STATIC_SHARED_BYTES, Chip
@@ -45,6 +46,9 @@ SHORTEST_CHUNK = 64
 
 BLOCKS = 4
 """Blocks of chunks for each multiprocessor."""
+
+CHEAP = 8
+"""Operations of a fold up to which a loop over a thread's elements is written out."""
 
 FEW_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
 """On a loop along a column: so that several loads are under way."""
@@ -184,6 +188,12 @@ class BlockScanner(Scanner):
         self.elements = [self.builder.shared((plan.tile,), type_) for type_ in types]
         self.totals = [self.builder.shared((plan.threads,), type_) for type_ in types]
 
+    @property
+    def _unrolling(self) -> Mapping[str, Attribute]:
+        """Of loops over a thread's elements, so that their loads need not wait for each other."""
+        cheap = region_cost(self.launch.op.regions[0].block) <= CHEAP
+        return WRITTEN_OUT if cheap else FEW_AT_ONCE
+
     def _load(self, buffers: Values, place: Index) -> list[SSAValue]:
         return [self.builder.load(buffer, [place]) for buffer in buffers]
 
@@ -263,7 +273,7 @@ class BlockScanner(Scanner):
 
         state = self._load(self.elements, own)
         if plan.elements > 1:
-            state = builder.loop(1, plan.elements, fold, inits=state)
+            state = builder.loop(1, plan.elements, fold, inits=state, attributes=self._unrolling)
         self._store(state, self.totals, thread)
 
         def double(level: SSAValue, state: list[SSAValue]) -> Values:
@@ -290,7 +300,7 @@ class BlockScanner(Scanner):
             self._store(state, self.elements, place)
             return state
 
-        builder.loop(0, self.plan.elements, one, inits=list(before))
+        builder.loop(0, self.plan.elements, one, inits=list(before), attributes=self._unrolling)
 
 
 def _range(builder: GpuBuilder, chunk: Index, size: int, length: int) -> tuple[Index, Index]:
