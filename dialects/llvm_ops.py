@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, VectorType, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -25,6 +25,7 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     successor_def,
@@ -305,6 +306,88 @@ def _print_edge(printer: Printer, block: Block, operands: Sequence[SSAValue]) ->
             printer.print_list([operand.type for operand in operands], printer.print_attribute)
 
 
+ATOMIC_OPERATIONS = (
+    "xchg", "add", "sub", "_and", "nand", "_or", "_xor", "max", "min", "umax", "umin",
+    "fadd", "fsub", "fmax", "fmin", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmaximum", "fminimum",
+)  # fmt: skip
+"""In the order of MLIR's enumeration AtomicBinOp; `_and` is LLVM's `and`."""
+
+
+@irdl_op_definition
+class AtomicRMWOp(IRDLOperation):
+    """
+    Combine a value with what is in memory, in one step for all who look: `%old = llvm.atomicrmw add %p, %x monotonic :
+    !llvm.ptr<1>, i32`. The result is what was there before. `syncscope("device")`: for whom it is one step.
+    """
+
+    name = "llvm.atomicrmw"
+
+    ptr = operand_def(llvm.LLVMPointerType)
+    val = operand_def()
+    res = result_def()
+    bin_op = prop_def(IntegerAttr)
+    ordering = prop_def(IntegerAttr)
+    syncscope = opt_prop_def(StringAttr)
+
+    def __init__(self, operation: str, ptr: SSAValue, val: SSAValue, scope: str | None = None):
+        properties: dict[str, Attribute] = {
+            "bin_op": IntegerAttr(ATOMIC_OPERATIONS.index(operation), i64),
+            "ordering": IntegerAttr(_MONOTONIC, i64),
+        }
+        if scope is not None:
+            properties["syncscope"] = StringAttr(scope)
+        super().__init__(operands=[ptr, val], result_types=[val.type], properties=properties)
+
+    @property
+    def operation(self) -> str:
+        return ATOMIC_OPERATIONS[cast("IntegerAttr[Any]", self.bin_op).value.data]
+
+    def verify_(self) -> None:
+        if not 0 <= cast("IntegerAttr[Any]", self.bin_op).value.data < len(ATOMIC_OPERATIONS):
+            raise VerifyException(f"no operation has the number {self.bin_op}")
+        if cast("IntegerAttr[Any]", self.ordering).value.data != _MONOTONIC:
+            raise VerifyException("the only ordering that is supported is monotonic")
+        if self.val.type != self.res.type:
+            raise VerifyException("the result is not of the value's type")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AtomicRMWOp:
+        start = parser.pos
+        operation = parser.parse_identifier()
+        if operation not in ATOMIC_OPERATIONS:
+            parser.raise_error(f"expected one of {', '.join(ATOMIC_OPERATIONS)}", start, parser.pos)
+        ptr = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        val = parser.parse_unresolved_operand()
+        scope: str | None = None
+        if parser.parse_optional_keyword("syncscope"):
+            with parser.in_parens():
+                scope = parser.parse_str_literal()
+        parser.parse_keyword("monotonic")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        pointer_type = parser.parse_type()
+        parser.parse_punctuation(",")
+        type_ = parser.parse_type()
+        op = cls(operation, parser.resolve_operand(ptr, pointer_type), parser.resolve_operand(val, type_), scope)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.operation} ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        if self.syncscope is not None:
+            printer.print_string(f' syncscope("{self.syncscope.data}")')
+        printer.print_string(" monotonic")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list([operand.type for operand in self.operands], printer.print_attribute)
+
+
+_MONOTONIC = 2
+"""Of the enumeration AtomicOrdering: other memory may be seen in another order."""
+
+
 def mask_type(compared: Attribute) -> Attribute:
     """i1, or the vector of i1 of a vector's shape: what a comparison of such values gives."""
     if isinstance(compared, VectorType):
@@ -313,6 +396,7 @@ def mask_type(compared: Attribute) -> Attribute:
 
 
 OPS: tuple[type[Operation], ...] = (
+    AtomicRMWOp,
     FPToSIOp,
     FPToUIOp,
     UIToFPOp,

@@ -167,6 +167,12 @@ def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
     w.lines.append(f"  store {volatile}{w.typed(op.value)}, {w.typed(op.ptr)}{align}{tail}")
 
 
+def _atomic(w: FunctionWriter, op: llvm_ops.AtomicRMWOp) -> None:
+    scope = f' syncscope("{op.syncscope.data}")' if op.syncscope is not None else ""
+    operands = f"{w.typed(op.ptr)}, {w.typed(op.val)}"
+    w.lines.append(f"  {w.name(op.res)} = atomicrmw {op.operation.lstrip('_')} {operands}{scope} monotonic")
+
+
 def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
     if op.callee is None:
         fail(op, "is an indirect call, which the LLVM IR writer does not support")
@@ -320,6 +326,7 @@ WRITERS: dict[type[Operation], Writer] = {
     llvm.AllocaOp: _alloca,
     llvm.LoadOp: _load,
     llvm.StoreOp: _store,
+    llvm_ops.AtomicRMWOp: _atomic,
     llvm.CallOp: _call,
     llvm.CallIntrinsicOp: _call_intrinsic,
     llvm.InlineAsmOp: _inline_assembly,

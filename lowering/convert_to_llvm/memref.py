@@ -13,6 +13,7 @@ from typing import Any, cast
 from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    BFloat16Type,
     BoolAttr,
     DenseIntOrFPElementsAttr,
     IntAttr,
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.buffers import Buffer
+from ...dialects.llvm_ops import AtomicRMWOp
 from ...dialects.nvvm import DYNAMIC
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, I8, I64, NO_WRAP, LlvmBuilder, Pattern
@@ -237,10 +239,46 @@ def _copy_dimension(
     to.end_loop(header, exit_, size)
 
 
+_ATOMIC = {
+    0: "fadd",
+    1: "add",
+    2: "xchg",
+    3: "fmaximum",
+    4: "max",
+    5: "umax",
+    6: "fminimum",
+    7: "min",
+    8: "umin",
+    11: "_or",
+    12: "_and",
+    13: "fmax",
+    14: "fmin",
+    15: "_xor",
+}
+"""By the number of arith's enumeration AtomicRMWKind; products are not there."""
+
+
+def _atomic(op: memref.AtomicRMWOp, to: LlvmBuilder) -> None:
+    """`memref.atomic_rmw` of whole bytes; on a GPU one step for all threads of the device."""
+    layout = to.layout(op.memref.type)
+    operation = _ATOMIC.get(cast("IntegerAttr[Any]", op.kind).value.data)
+    if operation is None:
+        fail(op, "multiplies, for which there is no atomic operation")
+    if layout.narrow is not None:
+        fail(op, f"changes elements of {layout.narrow} bits: atomic operations are on whole bytes")
+    if isinstance(layout.element, BFloat16Type) and not to.conventions.device:
+        fail(op, "changes elements of bf16: CPUs have no atomic operations on them")
+    pointer = to.address(op.memref, op.indices)
+    scope = "device" if to.conventions.device else None
+    made = to.add(AtomicRMWOp(operation, pointer, to.operand(op.value), scope))
+    to.define(op.result, made.res)
+
+
 PATTERNS: Mapping[type[Operation], Pattern] = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
     memref.AllocaOp: _alloca,
+    memref.AtomicRMWOp: _atomic,
     memref.AllocOp: _needs_plan,
     memref.DeallocOp: _needs_plan,
     memref.ViewOp: _view,

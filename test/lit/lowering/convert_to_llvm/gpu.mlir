@@ -54,6 +54,14 @@ gpu.module @kernels {
     func.return
   }
 
+  // CHECK-LABEL: llvm.func @atomic
+  // CHECK:         %[[P:.*]] = llvm.getelementptr
+  // CHECK:         llvm.atomicrmw fadd %[[P]], %{{.*}} syncscope("device") monotonic : !llvm.ptr<1>, bf16
+  func.func @atomic(%x: memref<8xbf16>, %i: index, %v: bf16) {
+    %old = "memref.atomic_rmw"(%v, %x, %i) <{kind = 0 : i64}> : (bf16, memref<8xbf16>, index) -> bf16
+    func.return
+  }
+
   // Without the mark index is i64.
   // CHECK: llvm.func internal @wide(%[[X:.*]]: !llvm.ptr<1>, %[[I:.*]]: i64)
   func.func private @wide(%x: memref<8xf32>, %i: index) -> f32 {
