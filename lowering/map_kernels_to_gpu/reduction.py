@@ -29,9 +29,13 @@ from .row import RowEmitter
 from .row_plan import SPLIT_BYTES, plan_rows, row_bytes
 from .threads import THREADS, over_threads
 from .two_stage import partial_types, second_stage
+from .vectors import element_bytes
 
-RESIDENT = 1024
-"""Threads for which a multiprocessor is to have registers, 64 for each."""
+RESIDENT, RESIDENT_ROWS, RESIDENT_WIDE = 1024, 896, 512
+"""
+Threads for which a multiprocessor is to have registers: with 64 for each, those that keep its memory accesses going; of
+chains that keep rows in registers, and of types of 64 bits.
+"""
 
 
 def map_chain(mapper: KernelMapper, phase: Phase) -> bool:
@@ -96,9 +100,18 @@ def _emit(
         by_rows = plan_rows(chain, chip, may_split)
         grid, block = RowEmitter(launch.builder, chain, by_rows, partial).emit(), by_rows.block
     # Left to itself, the assembler spills registers for more blocks than it takes to keep memory busy.
-    resident = 1 if any(part.positioned for part in chain.joint.parts) else max(1, RESIDENT // block)
+    resident = max(1, _resident(chain) // block)
     launch.function.attributes[MIN_BLOCKS] = IntegerAttr(resident, I32)
     launch.finish(grid, (block, 1, 1))
+
+
+def _resident(chain: Chain) -> int:
+    """For how many threads a multiprocessor is to have registers."""
+    if any(part.positioned for part in chain.joint.parts):
+        return 1
+    if any(element_bytes(x) > 4 for x in chain.wide_accesses()):
+        return RESIDENT_WIDE
+    return RESIDENT if chain.levels == 1 and not chain.wide_outputs else RESIDENT_ROWS
 
 
 def kept_first(nest: Nest) -> Nest:

@@ -33,7 +33,7 @@ SPLIT_BYTES = 1 << 18
 FLIGHT_BYTES = 64
 """What a thread should have on its way from memory at a time: 2048 of them, more than enough for a multiprocessor."""
 
-PARTIAL_WORDS = 32
+PARTIAL_WORDS = 16
 """Registers of a thread for partial results."""
 
 LINE_BYTES = 128
@@ -99,7 +99,7 @@ def vector_width(chain: Chain, loop: int, may_end_early: bool) -> int:
     if not main:
         return 1
     width = min(WIDEST, VECTOR_BYTES // max(element_bytes(x) for x in main))
-    while width > 1 and width * partial_words(chain) > PARTIAL_WORDS:
+    while width > 1 and width * partial_words(chain) > 2 * PARTIAL_WORDS:
         width //= 2
     while width > 1:
         fits = size >= width if may_end_early else size % width == 0

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import Attribute, SSAValue
 
 from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_unrolling import UNROLL
 from .gpu_builder import GpuBuilder
 from .items import WRITTEN_OUT
+
+ROLLED: dict[str, Attribute] = {UNROLL: IntegerAttr(1, IntegerType(64))}
+"""The mark of a loop that is long enough as it is; the assembler would repeat it until it lacks registers."""
 
 Visit = Callable[[Index, Index], None]
 """Emits what is done for a number; the second argument says which of those that are taken together it is."""
@@ -52,7 +57,7 @@ class Sweep:
             builder.loop(0, self.unroll, one, attributes=WRITTEN_OUT)
             return ()
 
-        builder.loop(0, upper, group, step=self.unroll)
+        builder.loop(0, upper, group, step=self.unroll, attributes=ROLLED)
 
     def _singly(self, start: Index, lower: Index, upper: Index, count: Index | None, visit: Visit) -> None:
         builder = self.builder
@@ -66,7 +71,7 @@ class Sweep:
                 builder.when(builder.compare("ult", inside, count), lambda: visit(number, 0))
             return ()
 
-        builder.loop(lower, upper, one)
+        builder.loop(lower, upper, one, attributes=ROLLED)
 
     def _inside(self, step: Index) -> Index:
         return self.builder.add(self.builder.mul(step, self.threads), self.own)

@@ -102,7 +102,7 @@ func.func private @alternating(%a: memref<65536x256xf32>, %o: memref<65536xf32>)
 // CHECK-NEXT:          memref.store %[[AFTER]], %[[SUMS]]
 // CHECK:             } {xhlo.unroll = 0 : i64}
 // CHECK:           } {xhlo.unroll = 0 : i64}
-// CHECK:         }
+// CHECK:         } {xhlo.unroll = 1 : i64}
 // CHECK-NOT:     gpu.barrier
 // CHECK:         gpu.shuffle xor %{{.*}} : f32
 // CHECK:         gpu.shuffle xor %{{.*}} : f32
