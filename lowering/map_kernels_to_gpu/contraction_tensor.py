@@ -4,8 +4,8 @@ Contractions on tensor cores: tiles of A and B in shared memory, products of 16 
     begin to copy the first tiles                                   (cp.async: no registers, no waiting)
     for each tile along k:
         begin to copy the tile that comes `stages - 1` later
-        for 32 bytes along k: fragments <- ldmatrix; sums += mma.sync
-        wait for the next tile; barrier
+        for 32 bytes along k: next fragments <- ldmatrix; sums += mma.sync
+        before the last of these: wait for the next tile; barrier
 
 Tiles lie in shared memory as their factors do in global memory, so that copies move 16 bytes; ldmatrix transposes the
 fragments where that is not the order of the multiplication. Rows are padded by 16 bytes: the 8 rows of 16 bytes that
@@ -15,7 +15,7 @@ aligned), tiles go by way of registers, the next one being read during the produ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import vector
@@ -191,22 +191,36 @@ class TensorKernel:
         assert token is not None
         wait(token, ahead - 1)
         clamps = rounds >= LEAST_CLAMPED
+        steps = range(0, self.tiling.k, 2 * self.half)
+        count = len(sums)
 
-        def step(round_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        def begin(round_: SSAValue) -> SSAValue:
             later = builder.add(round_, ahead)
             stage = builder.rem(later, stages)
+            if clamps:
+                self._begin(builder.min(later, rounds - 1), stage)
+            elif rounds > ahead:
+                builder.when(builder.compare("ult", later, rounds), lambda: self._begin(later, stage))
+            return group()
 
-            def begin() -> None:
-                if clamps:
-                    self._begin(builder.min(later, rounds - 1), stage)
-                elif rounds > ahead:
-                    builder.when(builder.compare("ult", later, rounds), lambda: self._begin(later, stage))
+        def step(round_: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            sums, fragments = carried[:count], carried[count:]
+            stage = builder.rem(round_, stages)
+            token: SSAValue | None = None
+            for depth in steps:
+                following: list[SSAValue] = []
+                if depth != steps[-1]:
+                    following = self._fragments(stage, depth + steps.step)
+                if token is None:
+                    token = begin(round_)
+                if depth == steps[-1]:
+                    wait(token, ahead - 1)
+                    last = builder.min(builder.add(round_, 1), rounds - 1)
+                    following = self._fragments(builder.rem(last, stages), 0)
+                sums, fragments = self._multiply_all(fragments, sums), following
+            return [*sums, *fragments]
 
-            sums = self._products(builder.rem(round_, stages), sums, begin)
-            wait(group(), ahead - 1)
-            return sums
-
-        sums = builder.loop(0, rounds, step, inits=sums)
+        sums = builder.loop(0, rounds, step, inits=[*sums, *self._fragments(0, 0)])[:count]
         if clamps:
             wait(group(), 0)
         return sums
@@ -243,23 +257,26 @@ class TensorKernel:
         nothing = self.builder.insert(made).vector
         return [nothing] * (self.tiling.thread_m // ROWS * self.columns)
 
-    def _products(self, stage: Index, sums: list[SSAValue], begin: Callable[[], None] = lambda: None) -> list[SSAValue]:
-        """Add the products of one tile; `begin` emits what may run beside the first of them."""
+    def _products(self, stage: Index, sums: list[SSAValue]) -> list[SSAValue]:
+        """Add the products of one tile."""
         for depth in range(0, self.tiling.k, 2 * self.half):
-            rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.thread_m, ROWS)]
-            columns = [
-                part
-                for first in range(0, self.tiling.thread_n, 2 * COLUMNS)
-                for part in self._columns(stage, first, depth)
-            ]
-            if depth == 0:
-                begin()
-            sums = [
-                self._multiply(row, column, sums[i * self.columns + j])
-                for i, row in enumerate(rows)
-                for j, column in enumerate(columns)
-            ]
+            sums = self._multiply_all(self._fragments(stage, depth), sums)
         return sums
+
+    def _fragments(self, stage: Index, depth: int) -> list[SSAValue]:
+        """What one multiplication of each sum takes: the fragments of A, then those of B."""
+        rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.thread_m, ROWS)]
+        return rows + [
+            part for first in range(0, self.tiling.thread_n, 2 * COLUMNS) for part in self._columns(stage, first, depth)
+        ]
+
+    def _multiply_all(self, fragments: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
+        rows = self.tiling.thread_m // ROWS
+        return [
+            self._multiply(row, column, sums[i * self.columns + j])
+            for i, row in enumerate(fragments[:rows])
+            for j, column in enumerate(fragments[rows:])
+        ]
 
     def _rows(self, stage: Index, first: int, depth: int) -> SSAValue:
         """A's fragment of 16 rows: the upper and lower 8 rows of the first half of the columns, then of the second."""
