@@ -18,7 +18,6 @@ from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Frame
 from .memory import PRIVATE, Memory, View, load, load_run, scalar, store, store_run
 from .narrow import narrow_width, with_sign, without_sign
-from .races import Shadow
 from .scalars import PLAIN, element_dtype
 
 PRIVATE_REDUCTIONS = {
@@ -247,8 +246,8 @@ def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
         lanes = frame.lanes
         memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads, PRIVATE)
         start = (lanes.rows * lanes.threads + lanes.columns) * count
-        shadow = Shadow(0, memory.data.size, dtype.itemsize, shared=True)
-        frame.env[op.memref] = View(memory, dtype, start, shape, strides, shadow, start)
+        # Undefined values may be read, as those of registers: threads do whose results are dropped.
+        frame.env[op.memref] = View(memory, dtype, start, shape, strides, base=start)
 
     return step
 
