@@ -11,8 +11,9 @@ at its first use. Inside a region that is isolated from above the names outside 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
@@ -32,6 +33,8 @@ from .fast_path import FastReader
 from .lexer import HloLexer
 from .locations import SourcePositions
 from .older_forms import normalize_properties
+
+_ItemT = TypeVar("_ItemT")
 
 
 class HloParser(HloAttributeParser):
@@ -78,6 +81,15 @@ class HloParser(HloAttributeParser):
         return op
 
     # Operations ------------------------------------------------------------------------------------------------
+
+    def parse_comma_separated_list(
+        self, delimiter: Parser.Delimiter, parse: Callable[[], _ItemT], context_msg: str = ""
+    ) -> list[_ItemT]:
+        """The result types of linalg.generic too, which xDSL prints in parentheses, as MLIR, and reads without."""
+        is_plain = delimiter is self.Delimiter.NONE and parse == self.parse_attribute
+        if is_plain and self._current_token.kind is MLIRTokenKind.L_PAREN:
+            delimiter = self.Delimiter.PAREN
+        return super().parse_comma_separated_list(delimiter, parse, context_msg)
 
     def parse_operation(self) -> Operation:
         bound_position = self.pos
