@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
+from ..convert_linalg_to_scf.combiners import known_combiners
 from ..convert_linalg_to_scf.nest import Access, Nest
-from .combination import Combination, Joint, taken_apart
+from .combination import Combination, Joint, independent_outputs, restricted, taken_apart
 from .vectors import element_bytes, multiple_of
 
 Inits = tuple[SSAValue | None, ...]
@@ -156,6 +157,7 @@ def make_chain(
     """
     if any(0 in nest.sizes for nest in nests) or not any(any(nest.reduction) for nest in nests):
         return None
+    nests, inits = _split(nests, inits)
     parts = _by_row_dims(nests, row_dims) if row_dims else _by_first_reduction(nests)
     if parts is None:
         return None
@@ -165,6 +167,18 @@ def make_chain(
     if linked is None:
         return None
     return _collapsed(_in_order_of_memory(Chain(rows, space, tuple(linked))))
+
+
+def _split(nests: Sequence[Nest], inits: Sequence[Inits]) -> tuple[list[Nest], list[Inits]]:
+    """Each reduction that consists of independent ones as these, unless every output has a known operation."""
+    found: list[tuple[Nest, Inits]] = []
+    for nest, init in zip(nests, inits, strict=True):
+        groups = independent_outputs(nest) if any(nest.reduction) and known_combiners(nest) is None else []
+        if len(groups) > 1:
+            found += [(restricted(nest, group), tuple(init[k] for k in group)) for group in groups]
+        else:
+            found.append((nest, init))
+    return [nest for nest, _ in found], [init for _, init in found]
 
 
 def _with_combination(step: Step, inits: Inits) -> Step:

@@ -135,6 +135,48 @@ def taken_apart(nest: Nest, inits: Sequence[SSAValue | None]) -> tuple[Nest, Com
     return None
 
 
+def independent_outputs(nest: Nest) -> list[tuple[int, ...]]:
+    """The outputs of a reduction in groups that have nothing to do with each other: siblings that were fused."""
+    body = nest.body
+    if body is None or body.last_op is None or any(op.regions for op in body.ops):
+        return [tuple(range(len(nest.outputs)))]
+    accumulators = body.args[len(nest.inputs) :]
+    needed: dict[SSAValue, set[int]] = {acc: {k} for k, acc in enumerate(accumulators)}
+    for op in body.ops:
+        found = {k for x in op.operands for k in needed.get(x, ())}
+        needed.update(dict.fromkeys(op.results, found))
+    groups: list[set[int]] = []
+    for k, result in enumerate(body.last_op.operands):
+        group = {k} | needed.get(result, set())
+        for other in [g for g in groups if g & group]:
+            groups.remove(other)
+            group |= other
+        groups.append(group)
+    return sorted(tuple(sorted(group)) for group in groups)
+
+
+def restricted(nest: Nest, outputs: Sequence[int]) -> Nest:
+    """The nest with some of its outputs alone, and what of the body these need."""
+    old, count = nest.body, len(nest.inputs)
+    assert old is not None and old.last_op is not None
+    arguments = [*old.args[:count], *(old.args[count + k] for k in outputs)]
+    body = Block(arg_types=[argument.type for argument in arguments])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(arguments, body.args, strict=True))
+    results = [old.last_op.operands[k] for k in outputs]
+    needed: set[SSAValue] = set(results)
+    for op in reversed(list(old.ops)):
+        if any(result in needed for result in op.results):
+            needed.update(op.operands)
+    for op in old.ops:
+        if any(result in needed for result in op.results):
+            copy = op.clone(mapping)
+            copy.location = op.location
+            mapping.update(zip(op.results, copy.results, strict=True))
+            body.add_op(copy)
+    body.add_op(YieldOp(*(mapping.get(value, value) for value in results)))
+    return replace(nest, outputs=tuple(nest.outputs[k] for k in outputs), body=body)
+
+
 def _element_nest(nest: Nest, combining: set[Operation], elements: Sequence[SSAValue]) -> Nest:
     """The nest with a body that makes the elements: without the operations that combine."""
     assert nest.body is not None

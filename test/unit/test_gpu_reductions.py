@@ -286,6 +286,24 @@ def test_argmax(shape: tuple[int, ...], axis: int, type_: str, order: str) -> No
     np.testing.assert_array_equal(index, (np.argmax if order == "GT" else np.argmin)(wide, axis))
 
 
+def test_a_maximum_and_where_it_is_together() -> None:
+    """As siblings they share one launch, and what is read; each is combined in its own way."""
+    text = (
+        argmax((70, 300), 1)
+        .replace(
+            "return %r#0, %r#1 :",
+            """
+      %m = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1]
+        : (tensor<70x300xf32>, tensor<f32>) -> tensor<70xf32>
+      return %r#0, %r#1, %m :""",
+        )
+        .replace("-> (tensor<70xf32>, tensor<70xi32>) {", "-> (tensor<70xf32>, tensor<70xi32>, tensor<70xf32>) {")
+    )
+    text = text.replace("%m : tensor<70xf32>, tensor<70xi32>", "%m : tensor<70xf32>, tensor<70xi32>, tensor<70xf32>")
+    assert len(functions(text)) == 1
+    check_on_simt(text, [array((70, 300))])
+
+
 CHOOSING = """
 func.func private @k(%x: memref<8x9xf32>, %y: memref<8x9xi32>, %o: memref<8xf32>, %p: memref<8xi32>) {{
   %init = arith.constant {init} : f32
