@@ -13,6 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from ..dialects.gpu_ops import GpuFuncOp, GpuModuleOp
 from ..dialects.nvvm import TargetAttr
 
+MATH_FUNCTION = "xhlo_math_"
+"""How the names of expand-math's functions begin, which compute and do nothing else."""
+
 
 def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
     return [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]

@@ -31,7 +31,7 @@ from ..dialects.gpu_ops import GpuModuleOp
 from ..dialects.scalar import Scalar
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
-from ..lowering.device_parts import lowered_parts
+from ..lowering.device_parts import MATH_FUNCTION, lowered_parts
 from .math_functions import (
     approximations,
     exponential,
@@ -179,7 +179,7 @@ class ExpandMathPass(HloPass):
             found = _body_of(op, tables, device)
             if found is None:
                 continue
-            name, body = f"xhlo_math_{found[0]}", found[1]
+            name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
             if name not in defined:
                 defined[name] = _define(name, op, body)
             call = func.CallOp(name, op.operands, [result.type for result in op.results])

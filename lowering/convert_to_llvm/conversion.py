@@ -33,7 +33,6 @@ from .builder import (
     CPU,
     GPU_32,
     GPU_64,
-    I64,
     INDEX_BITWIDTH,
     PTR,
     UNIT,
@@ -42,6 +41,7 @@ from .builder import (
     Pattern,
     access_group_attributes,
 )
+from .kernels import mark_kernel
 from .layout import root_buffer
 
 KERNEL = "hlo.kernel"
@@ -49,8 +49,6 @@ INLINE = "xhlo.inline"
 PARALLEL_BODY = "xhlo.parallel_body"
 MAIN = "main"
 ENTRY = "xhlo_entry"
-KERNEL_ALIGNMENT = 16
-"""Bytes to which the buffers of a launch are aligned: the arena's are to 64, the caller's are checked."""
 
 PATTERNS: Mapping[type[Operation], Pattern] = {
     **arith.PATTERNS,
@@ -158,12 +156,15 @@ class ModuleConversion:
         if to.has_bfloat and not self.device:
             bfloat_as_bits(made)
         if nvvm.KERNEL in op.attributes:
-            _mark_kernel(made, op)
+            mark_kernel(made, op)
         elif KERNEL in op.attributes or SHARED in op.attributes or op.sym_name.data in independent:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
         if SHARED in op.attributes:
             made.attributes[SHARED] = UNIT
         traits = _function_traits(op)
+        if self.device and INLINE not in op.attributes and nvvm.KERNEL not in op.attributes:
+            # It may hold barriers: calls of it must not be made to depend on more conditions.
+            traits = ["convergent", *traits]
         if traits:
             made.properties["passthrough"] = ArrayAttr([StringAttr(trait) for trait in traits])
         return made
@@ -237,16 +238,6 @@ class ModuleConversion:
         made = llvm.FuncOp(ENTRY, llvm.LLVMFunctionType([PTR]), llvm.LinkageAttr("external"), body=Region(to.finish()))
         made.location = main.location
         return made
-
-
-def _mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
-    """Launched functions get whole buffers that do not overlap, aligned for the widest access of a thread."""
-    buffer = DictionaryAttr({"llvm.noalias": UNIT, "llvm.align": IntegerAttr(KERNEL_ALIGNMENT, I64)})
-    plain = DictionaryAttr({})
-    made.properties["arg_attrs"] = ArrayAttr(
-        [buffer if isinstance(type_, MemRefType) else plain for type_ in op.function_type.inputs.data]
-    )
-    made.attributes.update({name: attr for name, attr in op.attributes.items() if name.startswith("nvvm.")})
 
 
 def _function_traits(op: func.FuncOp) -> list[str]:

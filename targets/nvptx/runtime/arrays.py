@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.convert_to_llvm.conversion import KERNEL_ALIGNMENT
+from ....lowering.convert_to_llvm.kernels import KERNEL_ALIGNMENT
 from . import dlpack
 from .device import Device
 from .driver import LEGACY_STREAM, CopyOnDevice

@@ -63,7 +63,7 @@ gpu.module @kernels {
   }
 
   // Without the mark index is i64.
-  // CHECK: llvm.func internal @wide(%[[X:.*]]: !llvm.ptr<1>, %[[I:.*]]: i64)
+  // CHECK: llvm.func internal @wide(%[[X:.*]]: !llvm.ptr<1>, %[[I:.*]]: i64) -> f32 attributes {passthrough = ["convergent", "nounwind"]}
   func.func private @wide(%x: memref<8xf32>, %i: index) -> f32 {
     // CHECK: llvm.getelementptr inbounds %[[X]][%[[I]]] : (!llvm.ptr<1>, i64)
     %v = memref.load %x[%i] : memref<8xf32>

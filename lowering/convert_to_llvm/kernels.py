@@ -1,0 +1,68 @@
+"""
+What LLVM is told of a function that the host launches: its block size, and of each buffer who changes it.
+
+A parameter is `noalias`: launches hand over whole buffers that do not overlap. LLVM takes that to mean that nobody else
+changes the buffer either while the function runs, not even the other threads of the block, and moves accesses across
+barriers; so a buffer by which threads talk to each other, one that is read and written around a barrier, has no such
+mark. One that is only read keeps it, and is read through the cache that need not be coherent.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.llvm_ops import AtomicRMWOp
+from ...hlo_dialect.walking import operations_in
+from ..device_parts import MATH_FUNCTION
+from .builder import I64, UNIT
+
+KERNEL_ALIGNMENT = 16
+"""Bytes to which the buffers of a launch are aligned: the arena's are to 64, the caller's are checked."""
+
+
+def mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
+    """Give a converted kernel the attributes of its parameters, and what it is launched with."""
+    align = IntegerAttr(KERNEL_ALIGNMENT, I64)
+    alone, shared = DictionaryAttr({"llvm.noalias": UNIT, "llvm.align": align}), DictionaryAttr({"llvm.align": align})
+    common = _exchanged(made)
+    made.properties["arg_attrs"] = ArrayAttr(
+        [
+            DictionaryAttr({}) if not isinstance(type_, MemRefType) else shared if argument in common else alone
+            for argument, type_ in zip(made.body.blocks[0].args, op.function_type.inputs.data, strict=True)
+        ]
+    )
+    made.attributes.update({name: attr for name, attr in op.attributes.items() if name.startswith("nvvm.")})
+
+
+def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:
+    """The parameters through which threads may see what others wrote: read as well as written, around a barrier."""
+    roots: dict[SSAValue, SSAValue] = {argument: argument for argument in function.body.blocks[0].args}
+    read: set[SSAValue] = set()
+    written: set[SSAValue] = set()
+    waits = False
+    for op in operations_in(function):
+        found = [roots[value] for value in op.operands if value in roots]
+        if isinstance(op, (llvm.GEPOp, llvm.BitcastOp)):
+            roots.update((result, found[0]) for result in op.results if found)
+        elif isinstance(op, llvm.LoadOp):
+            read.update(found)
+        elif isinstance(op, llvm.StoreOp):
+            written.update(found)
+        else:
+            # Of what else takes a pointer nothing is known: copies of blocks, atomic operations, instructions as text.
+            read.update(found)
+            written.update(found)
+            waits = waits or _waits(op)
+    return read & written if waits else set()
+
+
+def _waits(op: Operation) -> bool:
+    """Whether the threads of a block may wait for each other there."""
+    if isinstance(op, llvm.CallIntrinsicOp):
+        name = op.intrin.data.removeprefix("llvm.nvvm.")
+        return name.startswith(("barrier", "bar.", "mbarrier", "fence", "membar"))
+    if isinstance(op, llvm.CallOp) and op.callee is not None:
+        return not op.callee.string_value().startswith(MATH_FUNCTION)
+    return isinstance(op, (llvm.InlineAsmOp, llvm.CallOp, AtomicRMWOp))
