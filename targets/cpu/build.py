@@ -42,13 +42,13 @@ def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool =
     Raises DiagnosticError where NumPy has none or the shape is open.
     """
     if not isinstance(type_, TensorType):
-        fail(function, f"has {what} of type {type_}; the CPU target takes tensors at the entry")
+        fail(function, f"has {what} of type {type_}; compiled programs take tensors at the entry")
     tensor = tensor_type(cast("TensorType[Any]", type_))
     dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
     if dtype is None:
-        fail(function, f"has {what} of type {type_}, whose element type the CPU target does not support at the entry")
+        fail(function, f"has {what} of type {type_}, whose element type compiled programs do not support at the entry")
     if any(size < 0 for size in shape):
-        fail(function, f"has {what} of type {type_}; the CPU target needs static shapes")
+        fail(function, f"has {what} of type {type_}; compiled programs need static shapes")
     if pairs:
         tensor = make_tensor(shape[:-1], ComplexType(cast(Any, tensor.element_type)))
         return array_type(function, tensor, what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from pathlib import Path
@@ -10,12 +11,14 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.targets.nvptx import build as nvptx_build
 from xhlo.targets.nvptx.runtime import runner
+from xhlo.targets.nvptx.runtime.device import use_device
 from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
 from xhlo.targets.nvptx.runtime.host_program import CopyStep, LaunchStep, ReadStep, SwitchStep, WhileStep
 
 sys.path.insert(0, str(Path(__file__).parent))
-from simulated_gpu import compile_simulated, simulated_device
+from simulated_gpu import as_text, compile_simulated, simulated_device
 
 CHAIN = """
 func.func @main(%x: tensor<5x33xf32>, %y: tensor<33xf32>) -> (tensor<5x33xf32>, tensor<33xf32>) {
@@ -290,6 +293,36 @@ def test_a_profile_times_kernels_of_several_launches_as_one() -> None:
     executable = compile_simulated(CHAIN, profile=True)
     executable(*chain_inputs())
     assert [kernel.calls for kernel in executable.kernels] == [kernel.sites for kernel in executable.kernels]
+
+
+def test_hlo_run(run_hlo_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timed runs take arrays of the GPU; the table is the CPU's."""
+    device = simulated_device()
+
+    def build(*arguments, **options):
+        return original(*arguments, **options, emission=as_text)
+
+    original = nvptx_build.build_image
+    monkeypatch.setattr(nvptx_build, "build_image", build)
+    monkeypatch.setenv("XHLO_GPU_CHIP", "sm_90")
+    use_device(device)
+    try:
+        done = run_hlo_run(CHAIN, "--target=gpu", "--compare=cpu", "--profile", "--repeat=3")
+        assert done.status == 0, done.err
+        assert "gpu against cpu:" in done.out and "WRONG" not in done.out
+        assert re.search(r"^3 runs: median \d", done.out, re.MULTILINE)
+        table = done.out[done.out.index("kernel ") :].splitlines()
+        assert table[0].split() == ["kernel", "calls", "ms", "%", "GB/s", "GFLOP/s"]
+        assert all(line.split()[1] == "3" for line in table[1:-1]) and table[-1].startswith("total")
+        # The arguments of the first run, and then those of the timed ones, once.
+        assert device.driver.counts["copy_to_device"] == 4
+        name = table[1].split()[0]
+        device.driver.refuse[f"launch @{name}"] = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+        done = run_hlo_run(CHAIN, "--target=gpu")
+        assert done.status == 1 and "Traceback" not in done.err
+        assert done.err.startswith(f"hlo-run: error: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: kernel @{name}: ")
+    finally:
+        use_device(None)
 
 
 # Memory.
