@@ -9,6 +9,7 @@ the SIMT interpreter runs, and LLVM: 32-bit indices, address spaces, shared memo
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import threading
 from collections.abc import Sequence
@@ -18,10 +19,12 @@ import llvmlite.binding
 import numpy as np
 from simt_programs import gpu_level
 
+from xhlo.hlo_dialect.dialect import make_context
 from xhlo.passes.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.jit import host_cpu, host_features
 from xhlo.targets.llvm_ir import emit_device_llvm_ir
+from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 
@@ -176,6 +179,34 @@ define half @emulated.round_double(double %x) alwaysinline {
 """x86 calls a compiler's library for it; a GPU has an instruction. Rounded to odd first, so that no tie is seen twice."""
 
 
+_APPROXIMATIONS = {
+    "ex2.approx.f": "exp2f",
+    "lg2.approx.f": "log2f",
+    "sin.approx.f": "sinf",
+    "cos.approx.f": "cosf",
+    "tanh.approx.f32": "tanhf",
+    "sqrt.approx.f": "sqrtf",
+}
+
+
+def _approximation(name: str, function: str) -> str:
+    """What the chip approximates, exactly."""
+    return f"""
+declare float @{function}(float)
+define float @emulated.{name}(float %x) {{
+  %y = call float @{function}(float %x)
+  ret float %y
+}}"""
+
+
+_RSQRT = """
+define float @emulated.rsqrt.approx.f(float %x) {
+  %root = call float @sqrtf(float %x)
+  %y = fdiv float 1.0, %root
+  ret float %y
+}"""
+
+
 def _entry(name: str, count: int) -> str:
     """`void name.entry(ptr context, ptr addresses)`."""
     loads = "".join(
@@ -213,6 +244,8 @@ def _for_cpu(text: str, key: int) -> tuple[str, list[str]]:
         _register("laneid", "laneid"),
         *map(_shuffle, _SHUFFLED),
         _BARRIER,
+        *itertools.starmap(_approximation, _APPROXIMATIONS.items()),
+        _RSQRT,
         _ROUND,
         _ROUND_TWICE,
         *(_entry(name, count) for name, count in kernels.items()),
@@ -292,13 +325,14 @@ class _Launcher:
         self.kernels.launch(self.name, grid, block, [view.array() for view in arguments])
 
 
-def run_emulated(text: str, inputs: Sequence[Any], *, chip: str = "sm_90", fuse: bool = True) -> tuple[np.ndarray, ...]:
+def run_emulated(
+    text: str, inputs: Sequence[Any], *, chip: str = "sm_90", fuse: bool = True, math: str = "default"
+) -> tuple[np.ndarray, ...]:
     """@main's results, by the device functions' LLVM IR."""
     module, (arguments, results) = gpu_level(text, chip=chip, fuse=fuse)
     program = HostProgram(module)
-    from xhlo.hlo_dialect.dialect import make_context
-
-    run_passes(make_context(), module, (*LOWER_NVVM, *LOWER_NVVM_TO_LLVM), verify=True)
+    passes = tuple(nvptx(chip, mode=math).tune(spec) for spec in (*LOWER_NVVM, *LOWER_NVVM_TO_LLVM))
+    run_passes(make_context(), module, passes, verify=True)
     kernels = EmulatedKernels(module)
     for key in program.kernels:
         program.kernels[key] = _Launcher(kernels, key[1])  # pyright: ignore[reportArgumentType]

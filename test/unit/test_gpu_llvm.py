@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import xhlo
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
@@ -129,6 +130,37 @@ def test_functions_of_f32_and_f64() -> None:
             x.astype(NUMPY[type_]),
             numbers(type_, size, seed=2),
         )
+
+
+def test_approximations() -> None:
+    """What `math=fast` makes of each function, with exact instructions in the place of the chip's approximate ones."""
+    array = "tensor<65xf32>"
+    ops = ("exponential", "log", "sine", "cosine", "tan", "tanh", "rsqrt", "sqrt", "cbrt", "logistic")
+    lines = "\n".join(f"%{i} = hlo.{op} %x : {array}" for i, op in enumerate(ops))
+    count = len(ops) + 2
+    values, types = ", ".join(f"%{i}" for i in range(count)), ", ".join([array] * count)
+    text = f"""
+    func.func @main(%x: {array}, %y: {array}) -> ({types}) {{
+      {lines}
+      %{count - 2} = hlo.power %x, %y : {array}
+      %{count - 1} = hlo.divide %x, %y : {array}
+      func.return {values} : {types}
+    }}"""
+    x = np.concatenate([np.linspace(0.05, 9, 60), [1000.0, 1e-3, np.inf, 0.0, 1.0]]).astype(np.float32)
+    y = np.concatenate([np.linspace(-3, 3, 60), [0.5, -0.5, 2.0, -2.0, np.inf]]).astype(np.float32)
+    want = evaluate(parse_module(text, "test.mlir", make_context()), [x, y])
+    got = run_emulated(text, [x, y], math="fast")
+    for op, actual, expected in zip((*ops, "power", "divide"), got, want, strict=True):
+        np.testing.assert_allclose(actual, np.asarray(expected), rtol=1e-4, atol=3e-6, err_msg=op)
+
+
+def test_modes_of_math_have_names() -> None:
+    with pytest.raises(ValueError, match="no mode of math is named 'quick'; there are strict, default, fast"):
+        xhlo.compile("func.func @main() { func.return }", math="quick")
+    # A CPU approximates nothing.
+    text = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { %0 = hlo.exponential %x : tensor<3xf32> return %0 : tensor<3xf32> }"
+    x = np.array([0.1, 1.0, 10.0], np.float32)
+    np.testing.assert_array_equal(xhlo.compile(text, math="fast")(x), xhlo.compile(text)(x))
 
 
 REDUCTIONS = {"minor": (9, 257, [1]), "major": (257, 37, [0]), "all": (7, 1031, [0, 1])}
