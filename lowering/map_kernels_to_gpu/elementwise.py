@@ -21,7 +21,7 @@ from .gpu_builder import GpuBuilder
 from .items import ItemEmitter, delinearized, run_items
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS
-from .vectors import Kind, VectorPlan, plan_vectors, reads_elements, split_body
+from .vectors import Kind, VectorPlan, element_bytes, plan_vectors, reads_elements, split_body
 
 IN_FLIGHT = 64
 """
@@ -35,10 +35,10 @@ MOST_ITEMS = 4
 MOST_SCALARS = 8
 """The same where vectors have one element."""
 
-MOST_GATHERED = 8
+GATHERED_BYTES = 4
 """
-Elements of a vector where some are read one by one: neighbouring threads read so far apart, and each of these accesses
-takes several passes through the first-level cache.
+Of vectors where some elements are read one by one: neighbouring threads then read neighbouring ones. With wider vectors
+they are so far apart that each access takes several passes through the first-level cache.
 """
 
 MOST_OPERATIONS = 96
@@ -111,8 +111,9 @@ def share_out(nest: Nest, chip: Chip) -> Share:
     while most > 1 and most * operations > MOST_WRITTEN_OUT:
         most //= 2
     plan = plan_vectors(nest, most)
-    if plan.width > MOST_GATHERED and reads_elements(plan):
-        plan = plan_vectors(nest, MOST_GATHERED)
+    gathered = max(1, GATHERED_BYTES // min(element_bytes(x) for x in nest.outputs))
+    if plan.width > gathered and reads_elements(plan):
+        plan = plan_vectors(nest, gathered)
     wanted = min(
         MOST_SCALARS if plan.width == 1 else MOST_ITEMS,
         IN_FLIGHT // max(1, plan.bytes_in_flight()),

@@ -41,8 +41,8 @@ MOST_SHARED = 24 * 1024
 SHORTEST_INNER = 16
 """Elements of the output's lines that make tiles worth it: beside shorter ones, the accesses of a warp lie together."""
 
-SHORTEST_OTHER = 4
-"""The same of the input's lines: elements of shorter ones are read one by one from the caches."""
+SHORTEST_OTHER = 2
+"""The same of the input's lines: blocks of other lines of the output would read the same sectors again."""
 
 SMALLEST = 1024
 """Elements of a tile that are worth a block."""
@@ -259,7 +259,12 @@ class TileEmitter:
             times //= 2
 
         def line(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            body(index)
+            if number < lines:
+                # A tile of fewer elements than threads.
+                first = self._own(length, width)[0]
+                self.builder.when(self.builder.compare("ult", first, number), lambda: body(index))
+            else:
+                body(index)
             return ()
 
         attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None

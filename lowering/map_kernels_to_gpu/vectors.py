@@ -218,8 +218,15 @@ def split_body(plan: VectorPlan) -> BodyParts:
 
 
 def reads_elements(plan: VectorPlan) -> bool:
-    """Whether something is read element by element."""
-    return Kind.SCALAR in plan.inputs or any(isinstance(op, memref.LoadOp) for op in split_body(plan).varying)
+    """
+    Whether neighbouring elements that are not aligned are read one by one, or what the body computes the place of.
+
+    Rows and columns, which stay in caches, do not count.
+    """
+    for x, kind in zip(plan.nest.inputs, plan.inputs, strict=True):
+        if isinstance(x, Access) and kind is Kind.SCALAR and abs(x.strides[-1]) == 1 and all(x.strides):
+            return True
+    return any(isinstance(op, memref.LoadOp) for op in split_body(plan).varying)
 
 
 def _is_uniform(plan: VectorPlan, op: Operation, varying: set[SSAValue], written: set[SSAValue]) -> bool:

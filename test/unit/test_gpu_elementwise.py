@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from simt_programs import check_on_simt
+from simt_programs import check_on_simt, gpu_level
 
 from xhlo.lowering.map_kernels_to_gpu import elementwise, together
+from xhlo.targets.simt.host import HostProgram
+from xhlo.targets.simt.memory import undefined
+from xhlo.targets.simt.traffic import SECTOR
 
 TYPES = {
     "f64": np.float64,
@@ -224,6 +227,9 @@ TRANSPOSES = [
     ((16, 1028), (1, 0), "i8"),
     ((256, 4), (1, 0), "bf16"),
     ((20, 60), (1, 0), "f64"),
+    ((600, 2), (1, 0), "i8"),
+    ((600, 3), (1, 0), "bf16"),
+    ((520, 2), (1, 0), "f32"),
 ]
 
 
@@ -256,3 +262,60 @@ def test_fused_transposes(small_shares: None, shape: tuple[int, int], type_: str
     }}"""
     inputs = [array(shape, type_), array(shape, type_, 1), array(shape[::-1], type_), array(shape[:1], type_)]
     check_on_simt(text, inputs)
+
+
+# What memory is asked for.
+
+TRAFFIC = {
+    "along": ("(%x: tensor<1000003xbf16>) -> tensor<1000003xbf16>", "stablehlo.negate %x : tensor<1000003xbf16>", 1.01),
+    "reverse": (
+        "(%x: tensor<262144xf32>) -> tensor<262144xf32>",
+        "stablehlo.reverse %x, dims = [0] : tensor<262144xf32>",
+        1.0,
+    ),
+    "slice": (
+        "(%x: tensor<300x1003xf32>) -> tensor<300x1000xf32>",
+        "stablehlo.slice %x [0:300, 3:1003] : (tensor<300x1003xf32>) -> tensor<300x1000xf32>",
+        1.2,
+    ),
+    "pad": (
+        "(%x: tensor<300x1000xf32>, %v: tensor<f32>) -> tensor<308x1008xf32>",
+        "stablehlo.pad %x, %v, low = [4, 4], high = [4, 4], interior = [0, 0] : "
+        "(tensor<300x1000xf32>, tensor<f32>) -> tensor<308x1008xf32>",
+        1.4,
+    ),
+    "concatenate": (
+        "(%x: tensor<300x777xf32>, %y: tensor<300x333xf32>) -> tensor<300x1110xf32>",
+        "stablehlo.concatenate %x, %y, dim = 1 : (tensor<300x777xf32>, tensor<300x333xf32>) -> tensor<300x1110xf32>",
+        1.2,
+    ),
+    "transpose": (
+        "(%x: tensor<512x640xf32>) -> tensor<640x512xf32>",
+        "stablehlo.transpose %x, dims = [1, 0] : (tensor<512x640xf32>) -> tensor<640x512xf32>",
+        1.0,
+    ),
+    "transpose_narrow": (
+        "(%x: tensor<512x640xbf16>) -> tensor<640x512xbf16>",
+        "stablehlo.transpose %x, dims = [1, 0] : (tensor<512x640xbf16>) -> tensor<640x512xbf16>",
+        1.0,
+    ),
+    "transpose_channels": (
+        "(%x: tensor<8x3136x3xf32>) -> tensor<8x3x3136xf32>",
+        "stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<8x3136x3xf32>) -> tensor<8x3x3136xf32>",
+        1.05,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRAFFIC)
+def test_sectors(name: str) -> None:
+    """No more than so many times the sectors that hold the arrays."""
+    signature, op, most = TRAFFIC[name]
+    text = f"func.func @main{signature} {{ %0 = {op} return %0 : {signature.split('-> ')[1]} }}"
+    module, (arguments, results) = gpu_level(text)
+    program = HostProgram(module)
+    traffic = program.count_traffic()
+    program.run([np.zeros(t.shape, t.dtype) for t in arguments], [undefined(t.shape, t.dtype) for t in results])
+    moved = sum(kernel.total(shared=False).moved for kernel in traffic)
+    assert moved * SECTOR <= most * sum(t.nbytes for t in (*arguments, *results)) + SECTOR
+    assert all(kernel.total(shared=True).moved <= 2 * kernel.total(shared=True).least for kernel in traffic)
