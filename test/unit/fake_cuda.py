@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import cuda.bindings.driver as real
-from simulated_gpu import SimulatedDriver
+from simulated_gpu import Function, Graph, SimulatedDriver
 
 from xhlo.targets.nvptx.runtime.driver import CopyOnDevice, CopyToHost, CudaError, Launch, RecordEvent
 
@@ -26,6 +26,59 @@ def parameters(name: str) -> int:
     line = getattr(real, name).__doc__.splitlines()[0]
     text = re.sub(r"\[[^][]*\]", "", re.sub(r"\[[^][]*\]", "", line[line.index("(") + 1 : line.rindex(")")]))
     return len([part for part in text.split(",") if part.strip()])
+
+
+@cache
+def no_driver() -> bool:
+    try:
+        real.cuInit(0)
+    except RuntimeError:
+        return True
+    return False
+
+
+def check_types(name: str, arguments: tuple[Any, ...]) -> None:
+    """
+    Hand the arguments, with real handles for ours, to the real function where there is no driver.
+
+    It converts them, which a wrong one does not survive, and then fails to find the driver.
+    """
+    if not no_driver():
+        return
+    place = {"cuGraphExecKernelNodeSetParams": 1, "cuGraphExecMemcpyNodeSetParams": 1}.get(name)
+    given = [real.CUgraphNode(value) if at == place else _real(at, value) for at, value in enumerate(arguments)]
+    try:
+        getattr(real, name)(*given)
+    except RuntimeError:
+        return
+    raise AssertionError(f"{name} did not look for a driver")
+
+
+def _real(at: int, value: Any) -> Any:
+    match value:
+        case dict():
+            return real.CUmodule(1)
+        case Function():
+            return real.CUfunction(1)
+        case Graph():
+            return real.CUgraphExec(1)
+        case list():
+            return real.CUgraph(1) if at == 0 else [real.CUgraphNode(node) for node in value]
+        case KernelNode():
+            parameters = real.CUDA_KERNEL_NODE_PARAMS()
+            for field in KernelNode.__slots__:
+                if hasattr(value, field):
+                    setattr(parameters, field, _real(at, getattr(value, field)))
+            return parameters
+    return value
+
+
+class KernelNode:
+    """CUDA_KERNEL_NODE_PARAMS, whose real class takes real functions only."""
+
+    __slots__ = tuple(
+        name for name in dir(real.CUDA_KERNEL_NODE_PARAMS) if not name.startswith("_") and name != "getPtr"
+    )
 
 
 class FakeCuda:
@@ -45,6 +98,8 @@ class FakeCuda:
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             assert len(arguments) == parameters(name), f"{name} takes {parameters(name)} arguments"
+            if name not in self.calls:
+                check_types(name, arguments)
             self.calls.append(name)
             try:
                 with ExitStack() as stack:
@@ -213,11 +268,7 @@ class FakeCuda:
         arguments = self._arguments(function, node.kernelParams)
         return Launch(function, function.name, grid, block, node.sharedMemBytes, arguments)
 
-    def CUDA_KERNEL_NODE_PARAMS(self) -> Any:
-        """The real one takes real functions only."""
-        real_one = real.CUDA_KERNEL_NODE_PARAMS()
-        names = [name for name in dir(real_one) if not name.startswith("_") and name != "getPtr"]
-        return type("CUDA_KERNEL_NODE_PARAMS", (), {"__slots__": names})()
+    CUDA_KERNEL_NODE_PARAMS = KernelNode
 
     def _cuGraphAddMemcpyNode(self, graph: list[Any], after: Any, count: int, parameters: Any, context: Any) -> int:
         assert int(context) == 77
