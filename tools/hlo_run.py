@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..passes.pipelines import MATH_MODES
 from ..targets.registry import ALIASES, TARGETS
 from .command_line import Arguments, CommandLine, Option, UsageError
 
@@ -31,6 +32,8 @@ OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
     Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
            "|".join(MACHINES), choices=MACHINES),
+    Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",
+           "|".join(MATH_MODES), choices=MATH_MODES),
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
     Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
     Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
@@ -52,6 +55,7 @@ class Settings:
 
     file: str
     target: str
+    math: str
     inputs: str | None
     seed: int
     outputs: str | None
@@ -99,10 +103,11 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
     replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
     if replicas * partitions != 1:
-        _check_grid(arguments, replicas, partitions)
+        _check_grid(arguments, replicas, partitions, target)
     return Settings(
         file=arguments.words[0] if arguments.words else "-",
         target=target,
+        math=arguments.value("math") or "default",
         inputs=arguments.value("inputs"),
         seed=arguments.number("seed", 0),
         outputs=arguments.value("outputs"),
@@ -118,8 +123,10 @@ def understand(arguments: Arguments) -> Settings:
     )
 
 
-def _check_grid(arguments: Arguments, replicas: int, partitions: int) -> None:
+def _check_grid(arguments: Arguments, replicas: int, partitions: int, target: str) -> None:
     """The options of a run on several processes. Raises UsageError."""
+    if target not in ("cpu", REFERENCE):
+        raise UsageError(f"--num-replicas and --num-partitions are for the targets cpu and reference, not {target}")
     if not 0 < replicas * partitions <= MAX_PROCESSES:
         raise UsageError(f"--num-replicas times --num-partitions is from 1 to {MAX_PROCESSES}")
     for flag in ("compare", "expect", "repeat", "timing", "profile"):

@@ -19,15 +19,21 @@ if TYPE_CHECKING:
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
     from .targets.compile import compile_program as compile
     from .targets.executable import Executable as Executable
-    from .targets.serialized import load_executable as deserialize
+    from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
+    from .targets.nvptx.runtime.driver import CudaError as CudaError
+    from .targets.nvptx.runtime.driver import GpuUnavailableError as GpuUnavailableError
     from .targets.pjrt.inspection import executable_of as executable_of
+    from .targets.serialized import load_executable as deserialize
 
 __all__ = [
     "CheckFailure",
+    "CudaError",
     "CustomCall",
     "CustomCallError",
+    "DeviceArray",
     "DiagnosticError",
     "Executable",
+    "GpuUnavailableError",
     "compile",
     "custom_call",
     "deserialize",
@@ -41,6 +47,9 @@ _HOMES = {
     "custom_call": (".hlo_dialect.custom_calls.registry", "custom_call"),
     "register_custom_call": (".hlo_dialect.custom_calls.registry", "register_custom_call"),
     "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
+    "CudaError": (".targets.nvptx.runtime.driver", "CudaError"),
+    "DeviceArray": (".targets.nvptx.runtime.arrays", "DeviceArray"),
+    "GpuUnavailableError": (".targets.nvptx.runtime.driver", "GpuUnavailableError"),
     "Executable": (".targets.executable", "Executable"),
     "executable_of": (".targets.pjrt.inspection", "executable_of"),
     "compile": (".targets.compile", "compile_program"),
