@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -315,7 +316,8 @@ def test_sectors(name: str) -> None:
     module, (arguments, results) = gpu_level(text)
     program = HostProgram(module)
     traffic = program.count_traffic()
-    program.run([np.zeros(t.shape, t.dtype) for t in arguments], [undefined(t.shape, t.dtype) for t in results])
+    inputs: list[Any] = [np.zeros(t.shape, t.dtype) for t in arguments]
+    program.run(inputs, [undefined(t.shape, t.dtype) for t in results])
     moved = sum(kernel.total(shared=False).moved for kernel in traffic)
     assert moved * SECTOR <= most * sum(t.nbytes for t in (*arguments, *results)) + SECTOR
     assert all(kernel.total(shared=True).moved <= 2 * kernel.total(shared=True).least for kernel in traffic)
