@@ -47,6 +47,12 @@ ROWS, COLUMNS = 16, 8
 HALF_BYTES = 16
 """Of one row of A in half a multiplication: a row of what ldmatrix reads."""
 
+MOST_REGISTERS = 160
+"""Of sums and of tiles on their way, for a thread: fragments and addresses take the rest of 255."""
+
+MOST_COPIES = 24
+"""Asynchronous copies of a thread for a tile of both factors: each has addresses."""
+
 LEAST_CLAMPED = 16
 """
 Tiles along k from which on the copies of a round stand in no branch: after the last tile come copies of the last tile
@@ -81,9 +87,43 @@ def takes_tensor_cores(product: Product, chip: Chip) -> bool:
 
 
 def tensor_tilings(product: Product, chip: Chip) -> list[Tiling]:
-    """The tilings for the size of the factors' elements."""
+    """The tilings for the size of the factors' elements, with which a thread's registers hold all that they must."""
     size = bytes_of(product.factors()[0].element)
-    return [replace(tiling, k=tiling.k * 2 // size) for tiling in TENSOR_TILES if fits(tiling, chip)]
+    tilings = [replace(tiling, k=tiling.k * 2 // size) for tiling in TENSOR_TILES if fits(tiling, chip)]
+    if _may_copy(product, chip):
+        return [one for one in tilings if _pieces(one, product) <= MOST_COPIES] or tilings[-1:]
+    return [one for one in tilings if _sums(one) + _moved(one, product) <= MOST_REGISTERS] or tilings[-1:]
+
+
+def _may_copy(product: Product, chip: Chip) -> bool:
+    """Whether the tiles of both factors can be copied asynchronously."""
+    size = bytes_of(product.factors()[0].element)
+    aligned = all(factor.vector(16 // size) * size >= 4 for factor in product.factors())
+    return chip.has_async_copies and aligned and (size == 2 or all(f.along_depth for f in product.factors()))
+
+
+def _sums(tiling: Tiling) -> int:
+    """Registers of a thread that hold sums."""
+    return tiling.thread_m * tiling.thread_n // WARP
+
+
+def _vectors(tiling: Tiling, product: Product) -> list[tuple[int, int]]:
+    """Of both factors: the vectors that a thread moves of a tile, and the bytes of one."""
+    found: list[tuple[int, int]] = []
+    for factor, outer in zip(product.factors(), (tiling.m, tiling.n), strict=True):
+        size = bytes_of(factor.element)
+        lanes = factor.vector(16 // size)
+        found.append((outer * tiling.k // (lanes * tiling.threads), lanes * size))
+    return found
+
+
+def _pieces(tiling: Tiling, product: Product) -> int:
+    return sum(count for count, _ in _vectors(tiling, product))
+
+
+def _moved(tiling: Tiling, product: Product) -> int:
+    """Registers of a thread that hold its part of a tile of both factors."""
+    return sum(count * max(1, size // 4) for count, size in _vectors(tiling, product))
 
 
 @dataclass(frozen=True)
@@ -347,6 +387,5 @@ def tensor_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValu
     """Emit and finish a launch."""
     kernel = TensorKernel(launch, chain, tiling, scratch)
     kernel.emit()
-    sums = tiling.thread_m * tiling.thread_n // WARP
-    # Tiles that go by way of registers need those too.
-    kernel.block.finish(2 if sums <= 64 and kernel.copies else 1)
+    # Beside its sums a thread holds two sets of fragments; and its part of a tile that goes by way of registers.
+    kernel.block.finish(2 if _sums(tiling) <= 32 and kernel.copies else 1)
