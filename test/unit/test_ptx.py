@@ -15,10 +15,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from xhlo.hlo_dialect.collection import paused_gc
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.printing import print_module
 from xhlo.lowering.gpu_chips import DEFAULT_CHIP, get_chip
 from xhlo.passes.pipelines import FRONT, FUSE
 from xhlo.targets.compile import parse_source, run_passes
@@ -70,14 +72,24 @@ def programs() -> tuple[Program, ...]:
     return tuple(found)
 
 
-def ptx_of(program: Program, chip: str) -> str:
-    """The PTX of a program for a chip, through every pass."""
+def ptx_of(program: Program, chip: str, through: str | None = None) -> str:
+    """The PTX of a program for a chip, through every pass; the module is printed and read at the stage `through`."""
+    text = program.path.read_text()
     target, machine = nvptx(chip), get_chip(chip)
-    ctx = make_context()
+    front = tuple(map(target.tune, (*FRONT, *FUSE)))
     with paused_gc():
-        module = parse_source(Source(program.path.read_text(), program.path.name), ctx)
-        run_passes(ctx, module, (*map(target.tune, (*FRONT, *FUSE)), *target.passes_between(None, target.last_stage)))
+        if through is not None:
+            text = print_module(passed(text, (*front, *target.passes_between(None, through))))
+            front = ()
+        module = passed(text, (*front, *target.passes_between(through, target.last_stage)))
         return emit_ptx(module, machine, machine.ptx)
+
+
+def passed(text: str, specs: Sequence[str]) -> ModuleOp:
+    ctx = make_context()
+    module = parse_source(Source(text, "program.mlir"), ctx)
+    run_passes(ctx, module, specs)
+    return module
 
 
 _HEADER = re.compile(r"\.version .*\n\.target .*\n\.address_size 64\n")
@@ -154,6 +166,24 @@ def test_conformance_programs(part: int) -> None:
 @pytest.mark.parametrize("chip", OTHER_CHIPS)
 def test_spread_of_conformance_programs(chip: str) -> None:
     check(programs()[OTHER_CHIPS.index(chip) :: SPREAD], chip)
+
+
+TENSOR_CORES = """
+func.func @main(%a: tensor<512x256xbf16>, %b: tensor<256x384xbf16>) -> tensor<512x384xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<512x256xbf16>, tensor<256x384xbf16>) -> tensor<512x384xbf16>
+  return %0 : tensor<512x384xbf16>
+}
+"""
+
+
+@pytest.mark.parametrize("stage", nvptx().lowering)
+def test_every_level_reads_back(stage: str, tmp_path: Path) -> None:
+    """What is printed at a level and read again becomes the same PTX."""
+    path = tmp_path / "tensor_cores.mlir"
+    path.write_text(TENSOR_CORES)
+    for program in (*examples(), Program(path.stem, path)):
+        assert ptx_of(program, "sm_90", stage) == ptx_of(program, "sm_90"), program.name
 
 
 def test_joined_modules_keep_their_functions_apart() -> None:
