@@ -84,10 +84,10 @@ class Program:
             fail(self.entry, f"has {what} of type {type_}; hlo-run needs static shapes")
         return ArrayType(shape, dtype, str(tensor))
 
-    def compile(self, target: str, profile: bool) -> Executable:
+    def compile(self, target: str, profile: bool, math: str = "default") -> Executable:
         from ..targets.compile import compile_program
 
-        return compile_program(self._source, target, profile=profile)
+        return compile_program(self._source, target, profile=profile, math=math)
 
     def compile_replicated(self, replicas: int, partitions: int) -> ReplicatedExecutable:
         """For as many devices of this CPU."""
@@ -137,7 +137,9 @@ def _run(settings: Settings, program: Program, timing: Timing) -> int:
         arguments = random_arrays(wanted, settings.seed)
     else:
         arguments = pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
-    executable = None if settings.target == REFERENCE else program.compile(settings.target, settings.profile)
+    executable = None
+    if settings.target != REFERENCE:
+        executable = program.compile(settings.target, settings.profile, settings.math)
     runner = _runner(program, executable)
     with timing.stage("run"):
         results = runner(arguments)
