@@ -30,6 +30,7 @@ from .ext_launch import ExtLaunch, at_least_zero, shift_left
 from .gpu_builder import WARP, GpuBuilder
 from .items import I64, WRITTEN_OUT
 from .launch import KernelMapper
+from .scan_rows import SHORT_ROW, map_short_rows
 
 THREADS = 256
 
@@ -37,9 +38,6 @@ ELEMENTS = 15
 """
 Neighbouring elements of a thread in a tile, at most. Odd, so that the threads of a warp meet different banks.
 """
-
-SHORT_ROW = 48
-"""Elements of a row up to which one thread scans it by itself."""
 
 SHORTEST_CHUNK = 64
 """Elements of a column that are worth a thread of their own."""
@@ -398,5 +396,5 @@ class ScanMapper:
 
 def map_scan(mapper: KernelMapper, op: ScanOp) -> None:
     """`linalg_ext.scan`: one launch, or three where few lines are long."""
-    if 0 not in shape_of(op.outputs[0]):
+    if 0 not in shape_of(op.outputs[0]) and not map_short_rows(mapper, op):
         ScanMapper(mapper, op, plan_scan(op, mapper.chip)).run()
