@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.targets import compile as compiling
 from xhlo.targets.nvptx import build as nvptx_build
 from xhlo.targets.nvptx.runtime import runner
 from xhlo.targets.nvptx.runtime.device import use_device
@@ -304,6 +305,8 @@ def test_hlo_run(run_hlo_run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     original = nvptx_build.build_image
     monkeypatch.setattr(nvptx_build, "build_image", build)
+    # What is compiled here is nothing for others.
+    monkeypatch.setattr(compiling, "_CACHE", compiling._Cache(0))
     monkeypatch.setenv("XHLO_GPU_CHIP", "sm_90")
     use_device(device)
     try:

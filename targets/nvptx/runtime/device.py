@@ -43,7 +43,7 @@ class StreamState:
     """
 
     REGISTERS = 512
-    """At most, of one program: places of page-locked memory that conditions of loops and branches are copied to."""
+    """Places of page-locked memory that conditions of loops and branches are copied to, which programs share."""
 
     def __init__(self, device: Device, stream: int):
         self.stream = stream
@@ -70,9 +70,13 @@ class StreamState:
 
     def registers(self, count: int) -> int:
         """The address of page-locked memory, 8 bytes for each register."""
-        if self._registers is None or count > self.REGISTERS:
-            self._registers = self._device.driver.allocate_host(8 * max(count, self.REGISTERS))
-        return self._registers
+        if count > self.REGISTERS:
+            # A block of its own; there is hardly a program with so many loops and branches.
+            return self._device.driver.allocate_host(8 * count)
+        with self.lock:
+            if self._registers is None:
+                self._registers = self._device.driver.allocate_host(8 * self.REGISTERS)
+            return self._registers
 
 
 class Device:

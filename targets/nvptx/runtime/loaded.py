@@ -53,16 +53,16 @@ class LoadedProgram:
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int], stream: int) -> None:
         """Enqueue a run on memory at these addresses. Raises CudaError, MemoryError, and what host functions raise."""
-        state = self.device.on(stream)
-        with state.lock, self.device.driver.entered():
-            addresses = [*inputs, *outputs, state.arena(self._image.arena_bytes), 0]
-            if self._constants is not None:
-                self._constants.used_in(stream)
-                addresses[-1] = self._constants.address
-            self._runner(stream).run(self._plan, addresses)
+        with self.device.driver.entered():
+            runner = self._runner(stream)
+            with runner.state.lock:
+                addresses = [*inputs, *outputs, runner.state.arena(self._image.arena_bytes), 0]
+                if self._constants is not None:
+                    self._constants.used_in(stream)
+                    addresses[-1] = self._constants.address
+                runner.run(self._plan, addresses)
 
     def _runner(self, stream: int) -> Runner:
-        """Called with the stream's lock held."""
         with self._lock:
             found = self._runners.get(stream)
             if found is None:

@@ -66,7 +66,7 @@ class Runner:
         spent: Spent | None,
     ):
         self._device, self._driver = device, device.driver
-        self._state = state
+        self.state = state
         self._stream = state.stream
         self._functions = functions
         self._host_functions = host_functions
@@ -199,7 +199,7 @@ class Runner:
                 )
             case LibraryStep():
                 places = tuple([addresses[place.slot] + place.offset for place in item.arguments])
-                return LibraryCall(item.problem, item.kernel, places, self._state.workspace())
+                return LibraryCall(item.problem, item.kernel, places, self.state.workspace())
             case CopyStep(target, source, nbytes):
                 to, start = addresses[target.slot] + target.offset, addresses[source.slot] + source.offset
                 return CopyOnDevice(to, start, nbytes)
