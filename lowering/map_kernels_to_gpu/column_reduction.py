@@ -108,7 +108,7 @@ def plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> ColumnPlan
 
 def _parts(chip: Chip, blocks: int, bytes_: int, places: int, least: int) -> int:
     """How many blocks are to share a tile of columns: more than one where tiles are few and long."""
-    wanted = 4 * chip.multiprocessors
+    wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
     if bytes_ < SPLIT_BYTES * blocks or 2 * blocks > wanted:
         return 1
     return max(1, min(wanted // blocks, places // least))

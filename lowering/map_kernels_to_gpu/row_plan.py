@@ -39,7 +39,7 @@ PARTIAL_WORDS = 16
 LINE_BYTES = 128
 """What the first-level cache looks up at once."""
 
-WIDEST = 8
+WIDEST = 16
 """Elements of a vector at most."""
 
 LEAST_SHARE = 4
@@ -207,7 +207,7 @@ def row_bytes(chain: Chain) -> int:
 
 def _parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
     """How many blocks are to share a row: more than one where rows are few and long, and one pass is all there is."""
-    wanted = 4 * chip.multiprocessors
+    wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
     if chain.levels > 1 or chain.wide_outputs or row_bytes(chain) < SPLIT_BYTES or 2 * rows > wanted:
         return 1
     return max(1, min(wanted // rows, vectors // (2 * SPLIT_BLOCK)))
