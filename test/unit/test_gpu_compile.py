@@ -97,11 +97,11 @@ def test_bytes_hold_all_of_a_program(text: str) -> None:
 
 
 def test_bytes_of_a_program_that_calls_the_host() -> None:
-    @xhlo.custom_call("gpu_test.rank")
-    def rank(call: xhlo.CustomCall, x: np.ndarray) -> np.ndarray:
+    @xhlo.custom_call("gpu_test.tenfold")
+    def tenfold(call: xhlo.CustomCall, x: np.ndarray) -> np.ndarray:
         return x * 10
 
-    executable = compile_simulated(CALLING)
+    executable = compile_simulated(CALLING.replace("gpu_test.rank", "gpu_test.tenfold"))
     image = serialization.load(unpack(executable.serialize())).image
     x = np.arange(4, dtype=np.float32)
     np.testing.assert_array_equal(GpuExecutable(image, str, simulated_device())(x), x - 10 * x)
