@@ -51,6 +51,9 @@ CHEAP = 8
 FEW_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
 """On a loop along a column: so that several loads are under way."""
 
+PART_AT_ONCE = {UNROLL: IntegerAttr(5, I64)}
+"""On the loops that bring a tile in and out: a third of it, with registers for as many threads as there may be."""
+
 Values: TypeAlias = Sequence[SSAValue]
 Line: TypeAlias = tuple[Index, Index]
 """The outer and the inner index of a line."""
@@ -240,7 +243,7 @@ class BlockScanner(Scanner):
             self._store(source.load(line, step), self.elements, place)
             return ()
 
-        builder.loop(0, plan.tile, one, step=plan.threads, attributes=WRITTEN_OUT)
+        builder.loop(0, plan.tile, one, step=plan.threads, attributes=PART_AT_ONCE)
         builder.barrier()
 
     def _store_tile(self, target: Lines, line: Line, start: Index, upper: Index) -> None:
@@ -255,7 +258,7 @@ class BlockScanner(Scanner):
             )
             return ()
 
-        builder.loop(0, plan.tile, one, step=plan.threads, attributes=WRITTEN_OUT)
+        builder.loop(0, plan.tile, one, step=plan.threads, attributes=PART_AT_ONCE)
 
     def _own(self) -> Index:
         """Where the thread's own elements begin in the tile."""
