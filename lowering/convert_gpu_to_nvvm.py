@@ -27,18 +27,14 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ..dialects import nvvm
 from ..dialects.buffers import INDEX, Buffer
-from ..dialects.gpu_ops import (
+from ..dialects.gpu_ops import WORKGROUP, WORKGROUP_ALIGNMENT, GpuFuncOp, GpuModuleOp, GpuReturnOp
+from ..dialects.gpu_thread_ops import (
     AXES,
-    WORKGROUP,
-    WORKGROUP_ALIGNMENT,
     GpuBarrierOp,
     GpuBlockDimOp,
     GpuBlockIdOp,
-    GpuFuncOp,
     GpuGridDimOp,
     GpuLaneIdOp,
-    GpuModuleOp,
-    GpuReturnOp,
     GpuShuffleOp,
     GpuThreadIdOp,
 )
@@ -46,7 +42,7 @@ from ..dialects.scalar import width_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
-from .convert_to_llvm.builder import INDEX_BITWIDTH
+from .convert_to_llvm.conventions import INDEX_BITWIDTH
 from .device_parts import chip_of, device_modules, lowered_parts
 from .gpu_chips import CHIPS, DEFAULT_CHIP, MAX_BLOCK_THREADS, MAX_GRID, WARP
 from .index_ranges import narrow_indices

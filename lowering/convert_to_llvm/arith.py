@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
-from .builder import I64, LlvmBuilder, Pattern, flags_of
+from .builder import LlvmBuilder, Pattern, flags_of
+from .conventions import I64
 from .layout import bit_width, integer
 from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -34,8 +33,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.buffers import Buffer, i32_array, row_major
 from ...dialects.gpu_ops import WORKGROUP
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
-from ...dialects.nvvm import GLOBAL_SPACE, SHARED_SPACE
 from ...hlo_dialect.diagnostics import fail
+from .conventions import CPU, I64, PTR, SHARED_PTR, Conventions
 from .layout import (
     FLOAT_NAMES,
     Integer,
@@ -47,11 +46,8 @@ from .layout import (
     root_buffer,
 )
 
-PTR = llvm.LLVMPointerType()
 I1 = IntegerType(1)
 I8 = IntegerType(8)
-I32 = IntegerType(32)
-I64 = IntegerType(64)
 UNIT = UnitAttr()
 NO_WRAP = IntegerAttr(3, i32)
 """nsw and nuw: index arithmetic inside a buffer never wraps."""
@@ -64,31 +60,6 @@ PLAIN_CALL: Mapping[str, Attribute] = {
     "TailCallKind": llvm.TailCallKindAttr(llvm.TailCallKind.NONE),
 }
 NO_ORDERING = IntegerAttr(0, I64)
-
-INDEX_BITWIDTH = "xhlo.index_bitwidth"
-"""On a function of the device whose index values all fit: the bits that they are computed in."""
-
-
-@dataclass(frozen=True)
-class Conventions:
-    """What differs between the functions of a CPU and of a GPU."""
-
-    pointer: llvm.LLVMPointerType
-    """The type of a memref without a memory space."""
-    index: IntegerType
-    """The integer that index is."""
-    device: bool
-    """A GPU: it rounds to bf16 by itself, has no C library, and memory that blocks share."""
-
-
-def _pointer(space: int) -> llvm.LLVMPointerType:
-    return llvm.LLVMPointerType(IntAttr(space))
-
-
-SHARED_PTR = _pointer(SHARED_SPACE)
-CPU = Conventions(PTR, I64, device=False)
-GPU_32 = Conventions(_pointer(GLOBAL_SPACE), I32, device=True)
-GPU_64 = Conventions(_pointer(GLOBAL_SPACE), I64, device=True)
 
 OpT = TypeVar("OpT", bound=Operation)
 Pattern: TypeAlias = "Callable[[Any, LlvmBuilder], None]"

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.buffers import i32_array
 from ...dialects.llvm_ops import LOOP, make_switch
 from ..loop_unrolling import UNROLL
-from .builder import I64, UNIT, LlvmBuilder, Pattern
+from .builder import UNIT, LlvmBuilder, Pattern
+from .conventions import I64
 
 PARALLEL = "xhlo.parallel"
 VECTORIZE = "xhlo.vectorize"

@@ -29,18 +29,8 @@ from . import cf as cf_patterns
 from . import func as func_patterns
 from . import memref as memref_patterns
 from .bfloat import bfloat_as_bits
-from .builder import (
-    CPU,
-    GPU_32,
-    GPU_64,
-    INDEX_BITWIDTH,
-    PTR,
-    UNIT,
-    Conventions,
-    LlvmBuilder,
-    Pattern,
-    access_group_attributes,
-)
+from .builder import UNIT, LlvmBuilder, Pattern, access_group_attributes
+from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import mark_kernel
 from .layout import root_buffer
 

@@ -14,7 +14,8 @@ from xdsl.ir import Attribute, Operation, Region
 
 from ...dialects.cpu import HostCallOp, ParallelForOp
 from ...hlo_dialect.diagnostics import fail
-from .builder import I64, PTR, LlvmBuilder, Pattern
+from .builder import LlvmBuilder, Pattern
+from .conventions import I64, PTR
 from .layout import byte_width
 
 PARALLEL_FOR = "xhlo_parallel_for"

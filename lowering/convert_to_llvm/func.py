@@ -8,7 +8,8 @@ from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation
 
-from .builder import I64, LlvmBuilder, Pattern
+from .builder import LlvmBuilder, Pattern
+from .conventions import I64
 
 
 def result_type(types: Sequence[Attribute]) -> Attribute | None:

@@ -16,7 +16,8 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...hlo_dialect.walking import operations_in
 from ..device_parts import MATH_FUNCTION
-from .builder import I64, UNIT
+from .builder import UNIT
+from .conventions import I64
 
 KERNEL_ALIGNMENT = 16
 """Bytes to which the buffers of a launch are aligned: the arena's are to 64, the caller's are checked."""

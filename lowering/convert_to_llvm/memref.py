@@ -28,7 +28,8 @@ from ...dialects.buffers import Buffer
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...dialects.nvvm import DYNAMIC
 from ...hlo_dialect.diagnostics import fail
-from .builder import I1, I8, I64, NO_WRAP, LlvmBuilder, Pattern
+from .builder import I1, I8, NO_WRAP, LlvmBuilder, Pattern
+from .conventions import I64
 from .layout import Layout, integer
 
 STACK_ALIGNMENT = 64

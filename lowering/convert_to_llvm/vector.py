@@ -23,7 +23,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.buffers import Buffer, i32_array
 from ...hlo_dialect.diagnostics import fail
-from .builder import I32, I64, LlvmBuilder, Pattern, flags_of, vector_of
+from .builder import LlvmBuilder, Pattern, flags_of, vector_of
+from .conventions import I32, I64
 from .layout import Vector
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import in_single

@@ -6,14 +6,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.gpu_ops import (
-    WORKGROUP,
-    GpuBarrierOp,
-    GpuBlockIdOp,
-    GpuFuncOp,
-    GpuShuffleOp,
-    GpuThreadIdOp,
-)
+from ...dialects.gpu_ops import WORKGROUP, GpuFuncOp
+from ...dialects.gpu_thread_ops import GpuBarrierOp, GpuBlockIdOp, GpuShuffleOp, GpuThreadIdOp
 from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
 
 I32 = IntegerType(32)
