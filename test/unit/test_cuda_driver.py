@@ -159,8 +159,17 @@ def test_the_chip_of_the_gpu_at_hand(cuda: FakeCuda, monkeypatch: pytest.MonkeyP
             assert present_chip() == chip
         finally:
             use_device(None)
+    use_device(Device(SimulatedDriver(capability=(6, 1))))
+    try:
+        with pytest.raises(GpuUnavailableError, match="Simulated GPU: compute capability 6.1 is not supported"):
+            present_chip()
+    finally:
+        use_device(None)
     monkeypatch.setenv("XHLO_GPU_CHIP", "sm_80")
     assert present_chip() == "sm_80"
+    monkeypatch.setenv("XHLO_GPU_CHIP", "sm_1")
+    with pytest.raises(GpuUnavailableError, match="XHLO_GPU_CHIP: no chip is named 'sm_1'"):
+        present_chip()
 
 
 def test_hlo_run_says_what_is_missing(run_hlo_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

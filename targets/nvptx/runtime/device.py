@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.gpu_chips import DEFAULT_CHIP, chip_of_capability, get_chip
+from ....lowering.gpu_chips import DEFAULT_CHIP, UnknownChipError, chip_of_capability, get_chip
 from .driver import LEGACY_STREAM, PER_THREAD_STREAM, WORKSPACE_BYTES, CudaError, Driver, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging
@@ -265,15 +265,21 @@ def present_chip() -> str:
     The chip to compile for: that of the environment variable XHLO_GPU_CHIP, of the GPU that programs run on, or, where
     there is none, a usual one: compiling needs no GPU.
 
-    Raises UnknownChipError for a GPU or a name that is not known.
+    Raises GpuUnavailableError for a GPU or a name that is not known.
     """
     chosen = os.environ.get(CHIP)
-    if chosen:
-        return get_chip(chosen).name
     try:
-        return chip_of_capability(*open_device().info.capability).name
+        if chosen:
+            return get_chip(chosen).name
+        device = open_device()
+    except UnknownChipError as error:
+        raise GpuUnavailableError(f"{CHIP}: {error}") from None
     except GpuUnavailableError:
         return DEFAULT_CHIP
+    try:
+        return chip_of_capability(*device.info.capability).name
+    except UnknownChipError as error:
+        raise GpuUnavailableError(f"{device.info.name}: {error}") from None
 
 
 def use_device(device: Device | None, ordinal: int = 0) -> None:
