@@ -110,8 +110,10 @@ class ProductBlock:
         """
         builder = self.builder
         at_a_time = self.launch.mapper.chip.multiprocessors
-        wanted = round(math.sqrt(at_a_time * self.tiling.n / self.tiling.m))
-        group = min(max(1, wanted), self.tiles_m)
+        wanted = math.sqrt(at_a_time * self.tiling.n / self.tiling.m)
+        # A number near it that divides the rows, where there is one: it saves divisions, and registers.
+        near = [d for d in range(1, self.tiles_m + 1) if self.tiles_m % d == 0 and wanted / 2 <= d <= wanted * 2]
+        group = min(near, key=lambda d: abs(math.log(d / wanted)), default=min(max(1, round(wanted)), self.tiles_m))
         first = builder.mul(builder.div(tile, group * self.tiles_n), group)
         within = builder.rem(tile, group * self.tiles_n)
         if self.tiles_m % group == 0:

@@ -60,11 +60,12 @@ class RegisterKernel:
             for offset, shape in zip((0, sizes[0]), self.shapes, strict=True)
         )
         self.writer = SumWriter(self.block, arena, self.pad, scratch)
+        self.loaders = self.block.loaders(self.shapes)
 
     def emit(self) -> None:
         """The whole function; then `block.finish`."""
         builder, block = self.builder, self.block
-        loaders = block.loaders(self.shapes)
+        loaders = self.loaders
         rounds = block.rounds
         for loader, tile in zip(loaders, self.tiles, strict=True):
             loader.put(loader.fetch(block.start_of(0)), tile, 0)
@@ -170,5 +171,6 @@ def register_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAVa
     """Emit and finish a launch."""
     kernel = RegisterKernel(launch, chain, tiling, scratch)
     kernel.emit()
-    # Two blocks of 256 threads leave 128 registers to each: 64 sums, and what the products take.
-    kernel.block.finish(2)
+    # Two blocks of 256 threads leave 128 registers to each: 64 sums, and what the products take. Single elements have
+    # more addresses than vectors.
+    kernel.block.finish(2 if all(loader.lanes > 1 for loader in kernel.loaders) else 1)

@@ -51,7 +51,7 @@ class Tiling:
 
 REGISTER_TILES = (
     # m   n    k  per thread  rate
-    Tiling(128, 128, 16, 8, 8, 100.0),
+    Tiling(128, 128, 8, 8, 8, 100.0),
     Tiling(128, 64, 16, 8, 4, 80.0),
     Tiling(64, 128, 16, 4, 8, 80.0),
     Tiling(64, 64, 16, 4, 4, 60.0),

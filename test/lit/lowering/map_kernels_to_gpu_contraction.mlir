@@ -32,16 +32,16 @@ func.func @main(%x: tensor<1024x256xf32>, %w: tensor<256x2048xf32>, %a: tensor<5
 // CHECK-LABEL: gpu.func @dot_0(
 // CHECK-SAME:    workgroup(%[[SHARED:.*]]: memref<{{[0-9]+}}xi8, #gpu.address_space<workgroup>>) kernel
 // CHECK-SAME:    nvvm.minctasm = 2 : i32
-// CHECK:         memref.view %[[SHARED]]{{.*}} to memref<2x16x132xf32, #gpu.address_space<workgroup>>
+// CHECK:         memref.view %[[SHARED]]{{.*}} to memref<2x8x132xf32, #gpu.address_space<workgroup>>
 // CHECK:         vector.load {{.*}} vector<4xf32>
 // CHECK:         gpu.barrier
 // CHECK:         scf.for
 // CHECK:           %[[NEXT:.*]] = vector.load {{.*}} : memref<262144xf32>, vector<4xf32>
 // CHECK:           scf.for
-// CHECK:             vector.load {{.*}} : memref<2x16x132xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+// CHECK:             vector.load {{.*}} : memref<2x8x132xf32, #gpu.address_space<workgroup>>, vector<4xf32>
 // CHECK:             vector.fma
 // CHECK:           } {xhlo.unroll = 0 : i64}
-// CHECK:           memref.store {{.*}} : memref<2x16x132xf32, #gpu.address_space<workgroup>>
+// CHECK:           memref.store {{.*}} : memref<2x8x132xf32, #gpu.address_space<workgroup>>
 // CHECK:           gpu.barrier
 
 // f16: fragments and tensor cores; the sums leave by way of shared memory, bias and tanh applied.
