@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -21,20 +21,31 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..convert_linalg_to_scf.fills import absorbed_fills
 from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
-from .contraction import map_contraction
 from .elementwise import map_elementwise
 from .ext import convert_others, map_ext
 from .launch import KernelMapper, Phase, phases_of
-from .library import Libraries, map_library
 from .reduction import map_chain, map_reduction
 from .serial import map_serially
 from .together import map_together
 from .transpose import map_transpose
 
+if TYPE_CHECKING:
+    from .library import Libraries
+
 DEVICE = "kernels"
 """The name of the module of device functions."""
 
 Mapping = Callable[[KernelMapper, Phase], bool]
+
+
+def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
+    """That of contraction.py, which takes longer to load than a program without contractions to map."""
+    if not any("xhlo.contraction" in op.attributes for op in phase.ops):
+        return False
+    from . import contraction
+
+    return contraction.map_contraction(mapper, phase)
+
 
 RUN_MAPPINGS: tuple[Mapping, ...] = (map_contraction, map_chain, map_together)
 """Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
@@ -74,7 +85,11 @@ def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip, libraries: 
 
 def _map_calls(mapper: KernelMapper, phases: Sequence[Phase], libraries: Libraries) -> int:
     """Map the longest run of phases, from the first one on, that a library takes; its length, 0 where it takes none."""
-    for count in range(len(phases) if libraries != "never" else 0, 0, -1):
+    if libraries == "never":
+        return 0
+    from .library import map_library
+
+    for count in range(len(phases), 0, -1):
         run = phases[:count]
         if all(phase.is_structured for phase in run):
             whole = Phase(tuple(op for phase in run for op in phase.ops), phases[0].absorbed)
