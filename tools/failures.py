@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ..hlo_dialect.rendering import render
-from ..targets.nvptx.runtime.driver import CudaError
 
 EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -20,6 +19,8 @@ def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None
 
 def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
     """Print an error that ends the tool, and return the exit status for it."""
+    from ..targets.nvptx.runtime.driver import CudaError
+
     match error:
         case DiagnosticError():
             for diagnostic in error.diagnostics:
