@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -230,14 +229,16 @@ def test_output_does_not_depend_on_the_hash_seed(emit: str) -> None:
 
 
 def test_cold_compilation_of_a_softmax() -> None:
-    """0.6 s is the aim on a quiet machine; here the best of some runs may take twice as long."""
+    """0.6 s is the aim on a quiet machine; neighbours make even the processor's time longer, here by two thirds at most."""
     hlo_opt("--emit=ptx", str(SOFTMAX))
     seconds: list[float] = []
     while len(seconds) < 5 and min(seconds, default=9.0) > 0.6:
-        start = time.perf_counter()
+        before = os.times()
         hlo_opt("--emit=ptx", str(SOFTMAX))
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 1.2
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        seconds.append(used)
+    assert min(seconds) < 1.0
 
 
 def test_a_program_without_kernels() -> None:
