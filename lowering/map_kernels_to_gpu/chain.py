@@ -384,5 +384,6 @@ def contiguous_bytes(chain: Chain) -> dict[int, int]:
 def column_loop(chain: Chain) -> int | None:
     """The row loop along which the operands lie contiguous; None where they do inside of rows, or nowhere."""
     found = contiguous_bytes(chain)
-    best = max(found, key=lambda l: (found[l], l), default=None)
+    # Windows lie contiguous along both; the longer loop has more threads side by side.
+    best = max(found, key=lambda l: (found[l], (*chain.rows, *chain.space)[l], l), default=None)
     return best if best is not None and best < len(chain.rows) else None

@@ -36,6 +36,9 @@ SPLIT_BLOCK = 512
 SMALL_BYTES = 1 << 23
 """Operands of fewer bytes are reduced in one launch where narrow tiles make enough blocks."""
 
+FEW_PLACES = 16
+"""Up to so many places, a window's say, a thread takes all of its columns', one after the other."""
+
 LEAST_PLACES = 2
 """Places of a column that each thread should have at least."""
 
@@ -88,6 +91,8 @@ def plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> ColumnPlan
     def blocks(lanes: int) -> int:
         return ceil_div(vectors, lanes) * outer
 
+    if places <= FEW_PLACES:
+        return ColumnPlan(width, min(BLOCK, power_of_two_from(vectors)), 1, min(unroll, places), 1)
     lanes = min(WARP, power_of_two_from(vectors))
     if bytes_ < SMALL_BYTES or not may_split:
         while lanes * width * item > LINE_BYTES and blocks(lanes) < chip.multiprocessors:
