@@ -175,7 +175,7 @@ def understand(arguments: Arguments) -> Settings:
     target = target_of(arguments)
     emit = arguments.value("emit") or "mlir"
     if emit != "mlir" and emit not in target.emitters:
-        raise UsageError(f"target {target.name} does not emit {emit}; it emits mlir, {', '.join(target.emitters)}")
+        raise UsageError(f"target {target.name} does not emit {emit}; it emits {', '.join(('mlir', *target.emitters))}")
     if arguments.has("ptxas-info") and target.resources is None:
         raise UsageError("--ptxas-info is about GPUs: give --target=nvptx")
     pipeline, stage = pipeline_of(arguments, target)
