@@ -24,7 +24,6 @@ CHECKS = {
     "pyright": [str(BIN / "pyright")],
     "lit": [str(BIN / "lit"), "-j", JOBS, "-sv", "test/lit"],
     "pytest": [sys.executable, "-m", "pytest", "-n", JOBS, "-q"],
-    "jax": [sys.executable, "-m", "pytest", "-n", JOBS, "-q", "test/jax"],
     # JAX on xhlo and on XLA's cpu; apart from the others, for which JAX has no platform but cpu.
     "jax": [sys.executable, "-m", "pytest", "-n", JOBS, "-q", "test/jax"],
 }

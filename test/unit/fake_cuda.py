@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import cuda.bindings.driver as real
@@ -26,6 +27,16 @@ def parameters(name: str) -> int:
     line = getattr(real, name).__doc__.splitlines()[0]
     text = re.sub(r"\[[^][]*\]", "", re.sub(r"\[[^][]*\]", "", line[line.index("(") + 1 : line.rindex(")")]))
     return len([part for part in text.split(",") if part.strip()])
+
+
+HANDLES: dict[tuple[str, int], Callable[[Any], Any]] = {
+    ("cuGraphExecKernelNodeSetParams", 1): real.CUgraphNode,
+    ("cuGraphExecMemcpyNodeSetParams", 1): real.CUgraphNode,
+    ("cuGraphExecChildGraphNodeSetParams", 1): real.CUgraphNode,
+    ("cuGraphExecChildGraphNodeSetParams", 2): lambda _: real.CUgraph(1),
+    ("cuGraphAddChildGraphNode", 3): lambda _: real.CUgraph(1),
+}
+"""Real handles for arguments, by function and place, that do not tell by their class what they are."""
 
 
 @cache
@@ -45,8 +56,7 @@ def check_types(name: str, arguments: tuple[Any, ...]) -> None:
     """
     if not no_driver():
         return
-    place = {"cuGraphExecKernelNodeSetParams": 1, "cuGraphExecMemcpyNodeSetParams": 1}.get(name)
-    given = [real.CUgraphNode(value) if at == place else _real(at, value) for at, value in enumerate(arguments)]
+    given = [HANDLES.get((name, at), partial(_real, at))(value) for at, value in enumerate(arguments)]
     try:
         getattr(real, name)(*given)
     except RuntimeError:
