@@ -19,8 +19,8 @@ from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_xla
 from xhlo.tools.fuzzing.programs import PROFILES, random_program
 
 BATCH = 20
-COUNTS = {"small": 260, "shared": 80, "large": 100, "types": 140, "dots": 60, "reductions": 60}
-"""700 programs, half with fusion: what two cores do in a minute and a half. `hlo-fuzz` runs as many as one likes."""
+COUNTS = {"small": 140, "shared": 40, "large": 60, "types": 80, "dots": 40, "reductions": 40}
+"""400 programs, half with fusion: what two cores do in a minute. `hlo-fuzz` runs as many as one likes."""
 
 XLA_COUNTS = {"small": 100, "shared": 40, "large": 20, "dots": 20, "reductions": 20}
 
