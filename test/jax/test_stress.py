@@ -169,6 +169,16 @@ x = jnp.ones(3)
 from xhlo.targets.pjrt.plugin import plugin
 entry = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(plugin().api.Client_PlatformName)
 threading.Thread(target=lambda: (ended.wait(), entry(None)), daemon=True).start()""",
+    "while it waits for a thread that destroys": """
+import atexit, ctypes, threading
+def destroy():
+    thread = threading.Thread(target=entry, args=(None,))
+    thread.start()
+    thread.join()
+atexit.register(destroy)
+x = jnp.ones(3)
+from xhlo.targets.pjrt.plugin import plugin
+entry = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(plugin().api.LoadedExecutable_Destroy)""",
     "after an error": "try: jnp.ones(3) + jnp.ones(4)\nexcept TypeError: pass",
     "by sys.exit": "x = jnp.ones(3); import sys; sys.exit(0)",
 }
