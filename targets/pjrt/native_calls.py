@@ -327,8 +327,11 @@ def _emit_entry(e: Emitter) -> None:
     e.declare("PyErr_Restore", VOID, PTR, PTR, PTR)
     with e.function("xhlo_enter", PTR, I32, PTR) as (number, args):
         b = e.build
-        dispatcher = b.load(e.variable("xhlo_dispatcher"), typ=I64)
+        inside = e.variable("xhlo_inside")
+        b.atomic_rmw("add", inside, I64(1), "seq_cst")
+        dispatcher = b.load_atomic(e.variable("xhlo_dispatcher"), "seq_cst", 8, typ=I64)
         with e.when(e.is_zero(dispatcher)):
+            b.atomic_rmw("sub", inside, I64(1), "seq_cst")
             ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
             with e.when(ending):
                 b.ret(PTR(None))
@@ -344,6 +347,7 @@ def _emit_entry(e: Emitter) -> None:
         error = e.call_pointer(dispatcher, PTR, number, args)
         e.call("PyErr_Restore", *(b.load(each, typ=PTR) for each in pending))
         e.call("PyGILState_Release", state)
+        b.atomic_rmw("sub", inside, I64(1), "seq_cst")
         b.ret(error)
 
 
@@ -378,6 +382,7 @@ _EXPORTS = (
 _VARIABLES = (
     "xhlo_ready",
     "xhlo_dispatcher",
+    "xhlo_inside",
     "xhlo_main_thread",
     "xhlo_error_functions",
     "xhlo_pool_limit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import threading
+import time
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,9 @@ from . import executables as executables
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
 from .entries import dispatch
 from .native_calls import Native, loaded
+
+LONGEST_END = 2.0
+"""Seconds that the end of the process waits for what other threads are in the middle of."""
 
 _DISPATCHER = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int32, ctypes.c_int64)
 """Called by a trampoline that holds the interpreter's lock."""
@@ -43,6 +47,10 @@ class Plugin:
 def _end(native: Native) -> None:
     native.variable("main_thread").value = threading.get_ident()
     native.variable("dispatcher").value = 0
+    # A thread of jaxlib's that waits for the interpreter's lock when the interpreter ends would end the process.
+    late = time.monotonic() + LONGEST_END
+    while native.variable("inside").value and time.monotonic() < late:
+        time.sleep(0.001)
 
 
 @lru_cache(maxsize=1)
