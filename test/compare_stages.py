@@ -1,0 +1,87 @@
+"""
+Compares what two checkouts of xhlo print at every stage, for the conformance programs and the examples.
+
+    python test/compare_stages.py record . build/stages-new         # in each checkout, with its own Python
+    python test/compare_stages.py compare build/stages-old build/stages-new
+
+`record` writes one file per program and stage, with standard output, standard error and the exit status of hlo-opt.
+`compare` lists the files that differ and exits with status 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import io
+import os
+import sys
+from pathlib import Path
+
+STAGES = {
+    "hlo": [],
+    "stablehlo": ["--stablehlo"],
+    "fused": ["--fuse", "--fuse-remarks"],
+    "unfused-linalg": ["--lower=linalg"],
+    "linalg": ["--fuse", "--lower=linalg"],
+    "loops": ["--fuse", "--lower=loops"],
+    "llvm": ["--fuse", "--lower"],
+    "llvm-text": ["--fuse", "--lower", "--emit=llvm"],
+    "gpu-fused": ["--fuse", "--fuse-remarks", "--target=nvptx", "--chip=sm_90"],
+    "gpu-loops": ["--fuse", "--lower=loops", "--target=nvptx", "--chip=sm_90"],
+    "gpu-libraries": ["--fuse", "--lower=loops", "--target=nvptx", "--chip=sm_80", "--libraries=auto"],
+    "gpu-nvvm": ["--fuse", "--lower=nvvm", "--target=nvptx", "--chip=sm_90"],
+    "gpu-llvm-text": ["--fuse", "--lower", "--target=nvptx", "--chip=sm_80", "--emit=llvm"],
+}
+"""The flags of hlo-opt that stop a program at each stage."""
+
+
+def programs(root: Path) -> list[Path]:
+    """The programs, in a fixed order."""
+    conformance = root.parent / "shared" / "conformance"
+    folders = (conformance / "stablehlo", conformance / "jax", root / "examples")
+    return [path for folder in folders for path in sorted(folder.rglob("*.mlir"))]
+
+
+def record(root: Path, output: Path, source: Path) -> None:
+    """Write what every stage of every program prints; each runs in a process of its own, forked from this one."""
+    sys.path.insert(0, str(root))
+    from xhlo.tools.hlo_opt import main
+
+    output.mkdir(parents=True, exist_ok=True)
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(["--fuse", "--lower", "--emit=llvm", str(root / "examples" / "softmax.mlir")])  # loads the modules once
+    for path in programs(source):
+        for stage, flags in STAGES.items():
+            file = output / f"{path.parent.name}-{path.stem}.{stage}"
+            if os.fork() == 0:
+                with file.open("w", encoding="utf-8") as stream:
+                    os.dup2(stream.fileno(), 1)
+                    os.dup2(stream.fileno(), 2)
+                    os.chdir("/tmp")
+                    status = main([*flags, "--reproducer=/dev/null", str(path)])
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    stream.write(f"\nexit status {status}\n")
+                os._exit(0)
+            os.wait()
+
+
+def compare(old: Path, new: Path) -> int:
+    """Print the files that differ. Returns the exit status."""
+    names = sorted({path.name for folder in (old, new) for path in folder.iterdir()})
+    _, different, missing = filecmp.cmpfiles(old, new, names, shallow=False)
+    for name in different:
+        print(f"differs: {name}")
+    for name in missing:
+        print(f"in one only: {name}")
+    print(f"{len(names)} outputs compared, {len(different) + len(missing)} differ")
+    return 1 if different or missing else 0
+
+
+if __name__ == "__main__":
+    command, *paths = sys.argv[1:]
+    if command == "record":
+        root, output = (Path(path).resolve() for path in paths[:2])
+        record(root, output, Path(paths[2]).resolve() if len(paths) > 2 else root)
+    else:
+        sys.exit(compare(*map(Path, paths)))
