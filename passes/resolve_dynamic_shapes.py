@@ -31,7 +31,7 @@ from ..hlo_dialect.shapes import is_static, types_agree
 from ..hlo_dialect.slicing import PadOp, SliceOp
 from ..hlo_dialect.types import shape_of
 from ..hlo_dialect.walking import operations_in
-from .simplify_constants import evaluate
+from .simplify_hlo.constants import evaluate
 
 
 def _is_dynamic(type_: Attribute) -> bool:

@@ -29,7 +29,7 @@ from ..passes.fusion_graph import LOOP_ROLES, listed_role
 from ..passes.pipelines import FRONT
 from ..passes.registry import get_pass
 from ..passes.resolve_dynamic_shapes import STATIC_FORMS
-from ..passes.split_complex import rules
+from ..passes.split_complex.transform import rules
 
 ROOT = Path(__file__).resolve().parent.parent
 

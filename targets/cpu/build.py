@@ -13,7 +13,7 @@ from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.tokens import TokenType
 from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
 from ...passes import pipelines
-from ...passes.split_complex_layout import COMPLEX
+from ...passes.split_complex.layout import COMPLEX
 from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.plan import Branch, EventMark, Item, Loop, Part, Segment
 from .device import CHECK, Device, StreamState
 from .driver import Changeable, Command, CopyOnDevice, CopyToHost, CudaError, Launch, LibraryCall, RecordEvent
 from .host_program import CopyStep, HostCallStep, LaunchStep, LibraryStep, ReadStep
+from .plan import Branch, EventMark, Item, Loop, Part, Segment
 
 GRAPHS = "XHLO_GPU_GRAPHS"
 """The environment variable that, set to 0, makes every run go command by command."""

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, cast
 
 from xdsl.ir import Attribute, Operation
 
-from ..hlo_dialect import elementwise_binary as binary
-from ..hlo_dialect import elementwise_unary as unary
-from ..hlo_dialect.attributes import int_array
-from ..hlo_dialect.comparison import ClampOp, CompareOp
-from ..hlo_dialect.expressions import Builder, Tensor
-from ..hlo_dialect.movement import BroadcastInDimOp
-from ..hlo_dialect.types import f32, f64, i32, i64
-from .split_complex_arithmetic import Parts, PartsBuilder, Rule
+from ...hlo_dialect import elementwise_binary as binary
+from ...hlo_dialect import elementwise_unary as unary
+from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.comparison import ClampOp, CompareOp
+from ...hlo_dialect.expressions import Builder, Tensor
+from ...hlo_dialect.movement import BroadcastInDimOp
+from ...hlo_dialect.types import f32, f64, i32, i64
+from .arithmetic import Parts, PartsBuilder, Rule
 
 INF = math.inf
 

@@ -13,9 +13,9 @@ from typing import cast
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ..hlo_dialect.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
-from ..hlo_dialect.creation import constant_of
-from .simplify_rewrite import Rewrite
+from ...hlo_dialect.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
+from ...hlo_dialect.creation import constant_of
+from .rewrite import Rewrite
 
 
 def _terminator(region: Region) -> Operation:

@@ -15,13 +15,13 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.creation import ConstantOp, IotaOp
-from ..hlo_dialect.diagnostics import DiagnosticError
-from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ..hlo_dialect.op import HloOp
-from ..hlo_dialect.slicing import SliceOp
-from ..hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype
+from ...hlo_dialect.calls import CustomCallOp
+from ...hlo_dialect.creation import ConstantOp, IotaOp
+from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.slicing import SliceOp
+from ...hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype
 
 MAX_ELEMENTS = 64
 

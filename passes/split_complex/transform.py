@@ -12,27 +12,19 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ..dialects.buffers import i32_array
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
-from ..hlo_dialect.diagnostics import fail
-from ..hlo_dialect.elementwise_binary import AddOp
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.reduction import ReduceOp, single_combiner
-from ..hlo_dialect.walking import operations_in
-from ..hlo_dialect.window import ReduceWindowOp
-from ..lowering.tables import tables
-from .split_complex_arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
-from .split_complex_layout import (
-    deinterleave,
-    interleave,
-    is_complex_type,
-    pairs_type,
-    part_type,
-    split_custom_call,
-    split_signature,
-)
+from ...dialects.buffers import i32_array
+from ...hlo_dialect.calls import CustomCallOp
+from ...hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.elementwise_binary import AddOp
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.walking import operations_in
+from ...hlo_dialect.window import ReduceWindowOp
+from ...lowering.tables import tables
+from .arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
+from .layout import deinterleave, interleave, is_complex_type, pairs_type, part_type, split_custom_call, split_signature
 
 _VARIADIC = frozenset(("hlo.all_gather", "hlo.all_to_all", "hlo.map", "hlo.scatter", "hlo.sort"))
 """Operations that take any number of tensors, and so both parts of one."""

@@ -13,21 +13,21 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
-from ..hlo_dialect.creation import ConstantOp
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.op import HloOp, replace_op
-from ..hlo_dialect.walking import operations_in
-from . import simplify_control_flow, simplify_elementwise, simplify_movement, simplify_reduction
-from .simplify_constants import evaluate
-from .simplify_rewrite import Rewrite
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.op import HloOp, replace_op
+from ...hlo_dialect.walking import operations_in
+from . import control_flow, elementwise, movement, reduction
+from .constants import evaluate
+from .rewrite import Rewrite
 
 Rule = Callable[[Operation], Rewrite | None]
 
 _RULES: dict[type[Operation], tuple[Rule, ...]] = {
-    **simplify_movement.RULES,
-    **simplify_control_flow.RULES,
-    **simplify_elementwise.RULES,
-    **simplify_reduction.RULES,
+    **movement.RULES,
+    **control_flow.RULES,
+    **elementwise.RULES,
+    **reduction.RULES,
 }
 
 MAX_VISITS = 64
@@ -104,7 +104,7 @@ class Simplifier:
                 if rewrite is not None:
                     break
             else:
-                rewrite = simplify_elementwise.sink_reshape(op)
+                rewrite = elementwise.sink_reshape(op)
         if rewrite is not None:
             self._replace(op, rewrite)
 

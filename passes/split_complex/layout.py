@@ -32,14 +32,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
-from ..hlo_dialect.attributes import int_array, int_attr
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction
-from ..hlo_dialect.creation import IotaOp
-from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
-from ..hlo_dialect.slicing import SliceOp
-from ..hlo_dialect.types import HloTensor, i1, i32, make_tensor, shape_of, tensor_type
-from .split_complex_arithmetic import Parts, PartsBuilder
+from ...hlo_dialect.attributes import int_array, int_attr
+from ...hlo_dialect.calls import CustomCallOp
+from ...hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction
+from ...hlo_dialect.creation import IotaOp
+from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.slicing import SliceOp
+from ...hlo_dialect.types import HloTensor, i1, i32, make_tensor, shape_of, tensor_type
+from .arithmetic import Parts, PartsBuilder
 
 COMPLEX = "xhlo.complex"
 """The attribute of a function's arguments and results whose last dimension of two makes a complex number."""

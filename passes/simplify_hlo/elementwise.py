@@ -8,12 +8,12 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..hlo_dialect.conversion import ConvertOp
-from ..hlo_dialect.creation import ConstantOp, is_splat_of
-from ..hlo_dialect.elementwise_binary import MaximumOp, MinimumOp
-from ..hlo_dialect.movement import ReshapeOp
-from ..hlo_dialect.reduction import ReduceOp
-from ..hlo_dialect.types import (
+from ...hlo_dialect.conversion import ConvertOp
+from ...hlo_dialect.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.elementwise_binary import MaximumOp, MinimumOp
+from ...hlo_dialect.movement import ReshapeOp
+from ...hlo_dialect.reduction import ReduceOp
+from ...hlo_dialect.types import (
     constant_array,
     dense_constant,
     element_of,
@@ -24,7 +24,7 @@ from ..hlo_dialect.types import (
     make_tensor,
     shape_of,
 )
-from .simplify_rewrite import Rewrite, by, to
+from .rewrite import Rewrite, by, to
 
 _PRECISION: dict[type, int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24, Float64Type: 53}
 """Bits of a float's significand, the hidden one included."""

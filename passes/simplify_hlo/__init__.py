@@ -1,0 +1,1 @@
+"""The pass `simplify-hlo` and its rules, a file per family."""
