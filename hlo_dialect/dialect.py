@@ -69,10 +69,11 @@ class HloConstantMaterialization(ConstantMaterializationInterface):
 def _modules_with_ops(folder: Path, package: str) -> list[tuple[str, str]]:
     """(dialect, module) of every file of `folder` that collects operations, found without importing it."""
     found: list[tuple[str, str]] = []
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if _COLLECTED.search(text) and (name := _OP_DIALECT.search(text)):
-            found.append((name[1], f"{package}.{path.stem}"))
+            parts = path.relative_to(folder).with_suffix("").parts
+            found.append((name[1], ".".join((package, *parts))))
     return found
 
 

@@ -1,9 +1,9 @@
 """
 The base class of the project's passes.
 
-A pass lives in a file of its own name: the pass `fuse-hlo` is the class `FuseHloPass` in `passes/fuse_hlo.py`, the
-conversion `convert-a-to-b` is `ConvertAToBPass` in `lowering/convert_a_to_b.py` (or in a folder of that name with the
-class in its `conversion.py`). The registry in `passes/registry.py` finds it by that name; no list is edited.
+A pass has a file, or a folder, of its own name: `plan-buffers` is `PlanBuffersPass` in `passes/plan_buffers.py`, `fuse-hlo`
+is `FuseHloPass` in `passes/fuse_hlo/transform.py`, the conversion `convert-a-to-b` is `ConvertAToBPass` in
+`lowering/convert_a_to_b.py` or `lowering/convert_a_to_b/conversion.py`. `passes/manager/registry.py` finds it there.
 The first line of the class's docstring is what `hlo-opt --help` prints.
 """
 

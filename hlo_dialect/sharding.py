@@ -1,7 +1,7 @@
 """
 The operations of the sdy dialect, with which JAX says how the arrays of a program are split between devices.
 
-`partition-spmd` (passes/partition_spmd.py) makes of them the program of one device; for one device all are erased.
+`partition-spmd` (passes/partition_spmd/) makes of them the program of one device; for one device all are erased.
 Spec: https://openxla.org/shardy/sdy_dialect
 """
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..hlo_dialect.collection import paused_gc
 from ..hlo_dialect.custom_calls.registry import REGISTRY
-from ..passes.pipelines import FRONT, FUSE, MATH_MODES
-from ..passes.timing import Timing
+from ..passes.manager.pipelines import FRONT, FUSE, MATH_MODES
+from ..passes.manager.timing import Timing
 from .registry import BINARY, Target, UnknownTargetError, get_target
 from .source import Source, read_source
 
@@ -42,7 +42,7 @@ def run_passes(
 
     Raises DiagnosticError for what the program does wrong, PassFailure for a bug of a pass.
     """
-    from ..passes.pass_manager import PassManager
+    from ..passes.manager.pass_manager import PassManager
 
     passes = _passes(tuple(specs))
     PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
@@ -51,7 +51,7 @@ def run_passes(
 @lru_cache(maxsize=256)
 def _passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
     """The passes of a list of specs; they hold their options only, and making them takes longer than small programs."""
-    from ..passes.pipelines import build_passes
+    from ..passes.manager.pipelines import build_passes
 
     return tuple(build_passes(specs))
 

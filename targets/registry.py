@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..lowering.gpu_chips import DEFAULT_CHIP, get_chip, ptx_version
-from ..passes.pipelines import (
+from ..passes.manager.pipelines import (
     FUSE,
     LOWER_GPU_LOOPS,
     LOWER_LINALG,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..passes.timing import Timing
+    from ..passes.manager.timing import Timing
     from .executable import Executable
     from .serialized import Serialized
 

@@ -45,7 +45,7 @@ def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
 
 def print_internal_error(tool: str, error: BaseException) -> None:
     """A bug of ours: the innermost calls, then the message. An invalid module after a pass needs no calls."""
-    from ..passes.pass_manager import PassFailure
+    from ..passes.manager.pass_manager import PassFailure
 
     cause = error.__cause__ if isinstance(error, PassFailure) else error
     if cause is not None and not isinstance(cause, DiagnosticError):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from ..passes.timing import Timing
+from ..passes.manager.timing import Timing
 from .arrays import RTOL, load_npz, pick, random_arrays
 from .failures import EXIT_INPUT, EXIT_INTERRUPTED, report
 from .fuzzing.arrays import DTYPES, Claim

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..passes.pipelines import MATH_MODES
+from ..passes.manager.pipelines import MATH_MODES
 from ..targets.registry import ALIASES, TARGETS
 from .command_line import Arguments, CommandLine, Option, UsageError
 

@@ -24,10 +24,10 @@ from ..hlo_dialect.op import HloOp, RegionOp
 from ..lowering.convert_chlo_to_hlo import ConvertChloToHloPass
 from ..lowering.convert_hlo_to_linalg.conversion import patterns
 from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
-from ..passes.decompose_hlo import decompositions
-from ..passes.fusion_graph import LOOP_ROLES, listed_role
-from ..passes.pipelines import FRONT
-from ..passes.registry import get_pass
+from ..passes.decompose_hlo.transform import decompositions
+from ..passes.fuse_hlo.graph import LOOP_ROLES, listed_role
+from ..passes.manager.pipelines import FRONT
+from ..passes.manager.registry import get_pass
 from ..passes.resolve_dynamic_shapes import STATIC_FORMS
 from ..passes.split_complex.transform import rules
 

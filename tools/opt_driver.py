@@ -17,10 +17,10 @@ from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.printing import print_module
 from ..hlo_dialect.reading import parse_module
-from ..passes.pass_manager import PassFailure, PassManager, PrintIR
-from ..passes.pipelines import FRONT, FUSE_NONE, PipelineError, build_passes
-from ..passes.reproducer import pipeline_of
-from ..passes.timing import Timing
+from ..passes.manager.pass_manager import PassFailure, PassManager, PrintIR
+from ..passes.manager.pipelines import FRONT, FUSE_NONE, PipelineError, build_passes
+from ..passes.manager.reproducer import pipeline_of
+from ..passes.manager.timing import Timing
 from ..targets.registry import BINARY
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report

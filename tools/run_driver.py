@@ -21,8 +21,8 @@ from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.reference import evaluate
 from ..hlo_dialect.tokens import TokenType
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
-from ..passes.pass_manager import PassFailure
-from ..passes.timing import Timing
+from ..passes.manager.pass_manager import PassFailure
+from ..passes.manager.timing import Timing
 from ..targets.registry import get_target
 from .arrays import ArrayType, compare, load_npz, pick, random_arrays, save_npz
 from .failures import EXIT_INPUT, report

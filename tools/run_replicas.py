@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.simulated_replicas import evaluate_replicas
 from ..hlo_dialect.types import Array
-from ..passes.partition_spmd import states_shardings
+from ..passes.partition_spmd.transform import states_shardings
 from ..targets.cpu.replicated import Shardings, partition
 from .arrays import load_npz, pick, random_arrays, save_arrays, save_npz
 from .hlo_run import REFERENCE, Settings

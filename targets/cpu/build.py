@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, Module
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.tokens import TokenType
 from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
-from ...passes import pipelines
+from ...passes.manager import pipelines
+from ...passes.manager.timing import Timing
 from ...passes.split_complex.layout import COMPLEX
-from ...passes.timing import Timing
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from ..registry import CPU

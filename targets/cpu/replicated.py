@@ -35,8 +35,8 @@ from ...hlo_dialect.custom_calls.collective_calls import MEETINGS
 from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
 from ...hlo_dialect.tilings import Tiling
 from ...hlo_dialect.types import Array, i32
-from ...passes.partition_spmd import output_tilings, parameter_tilings
-from ...passes.timing import Timing
+from ...passes.manager.timing import Timing
+from ...passes.partition_spmd.transform import output_tilings, parameter_tilings
 from ..compile import parse_source, run_passes, text_at
 from ..registry import CPU
 from ..source import read_source

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import DiagnosticError
 from ...lowering.gpu_chips import Chip
-from ...passes import pipelines
-from ...passes.timing import Timing
+from ...passes.manager import pipelines
+from ...passes.manager.timing import Timing
 from ..compile import run_passes
 from ..cpu.build import entry_types
 from ..cpu.image import arena_bytes, checks_of, host_calls_of, result_count

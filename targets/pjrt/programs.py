@@ -18,7 +18,7 @@ from ...hlo_dialect.collection import paused_gc
 from ...hlo_dialect.diagnostics import DiagnosticError
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.tokens import TokenType
-from ...passes.timing import Timing
+from ...passes.manager.timing import Timing
 from ..compile import parse_source, text_at
 from ..cpu.executable import CpuExecutable
 from ..cpu.replicated import partition
@@ -196,7 +196,7 @@ def _dump_passes(target: Path, stem: str, source: Source) -> None:
     if not pattern:
         return
     from ...hlo_dialect.dialect import make_context
-    from ...passes.pipelines import FRONT, FUSE
+    from ...passes.manager.pipelines import FRONT, FUSE
     from ..compile import run_passes
 
     try:

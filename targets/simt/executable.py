@@ -10,8 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.types import Array, ArrayType
-from ...passes import pipelines
-from ...passes.timing import Timing
+from ...passes.manager import pipelines
+from ...passes.manager.timing import Timing
 from ..compile import run_passes
 from ..cpu.build import entry_types
 from ..cpu.image import Check, checks_of, result_count

@@ -20,7 +20,7 @@ import numpy as np
 from simt_programs import gpu_level
 
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.passes.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
+from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.jit import host_cpu, host_features
 from xhlo.targets.llvm_ir import emit_device_llvm_ir

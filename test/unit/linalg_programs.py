@@ -17,7 +17,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.types import element_type_of
 from xhlo.lowering.convert_hlo_to_linalg.conversion import ConvertHloToLinalgPass
-from xhlo.passes.fuse_linalg import FuseLinalgPass
+from xhlo.passes.fuse_linalg.transform import FuseLinalgPass
 
 PASSES = (ConvertHloToLinalgPass(), FuseLinalgPass())
 

@@ -13,7 +13,7 @@ from xhlo.dialects.gpu_ops import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
-from xhlo.passes import pipelines
+from xhlo.passes.manager import pipelines
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
 from xhlo.targets.registry import nvptx

@@ -28,7 +28,7 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.gpu_chips import get_chip
-from xhlo.passes.timing import Timing
+from xhlo.passes.manager.timing import Timing
 from xhlo.targets.nvptx.build import build_image
 from xhlo.targets.nvptx.executable import GpuExecutable
 from xhlo.targets.nvptx.runtime.device import Device

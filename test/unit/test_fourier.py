@@ -15,7 +15,7 @@ import xhlo
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import TARGETS, run
 
-from xhlo.passes.decompositions.fourier import MAX_PRIME, MAX_RADIX, radices
+from xhlo.passes.decompose_hlo.fourier import MAX_PRIME, MAX_RADIX, radices
 
 I = tuple[int, ...]
 KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")

@@ -18,8 +18,8 @@ from xhlo.hlo_dialect.fusion import FusionOp
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.verification import verify_module
-from xhlo.passes.fusion_graph import is_affine_reshape, role_of
-from xhlo.passes.pipelines import build_passes
+from xhlo.passes.fuse_hlo.graph import is_affine_reshape, role_of
+from xhlo.passes.manager.pipelines import build_passes
 
 FRONT = "inline,simplify-hlo,cse,"
 

@@ -16,7 +16,7 @@ import xhlo
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
-from xhlo.passes.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
+from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
 from xhlo.targets.compile import run_passes
 
 sys.path.insert(0, str(Path(__file__).parent))

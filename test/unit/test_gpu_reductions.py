@@ -19,7 +19,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.convert_linalg_to_scf.nest import nest_of_generic
 from xhlo.lowering.gpu_chips import get_chip
 from xhlo.lowering.map_kernels_to_gpu.combination import Combination, taken_apart
-from xhlo.passes.pipelines import FRONT, FUSE
+from xhlo.passes.manager.pipelines import FRONT, FUSE
 from xhlo.targets.compile import run_passes
 from xhlo.targets.nvptx.assembler import assemble, assemblers
 from xhlo.targets.nvptx.emission import emit_ptx

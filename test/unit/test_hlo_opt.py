@@ -133,7 +133,7 @@ def test_closed_pipe_is_said():
 
 def test_remarks_only_on_request(run_hlo_opt, monkeypatch: pytest.MonkeyPatch):
     from xhlo.hlo_dialect.diagnostics import Diagnostic, engine_of
-    from xhlo.passes.registry import get_pass
+    from xhlo.passes.manager.registry import get_pass
 
     def remark(self, ctx, op):
         first = next(iter(next(iter(op.ops)).body.block.ops))
@@ -157,7 +157,7 @@ def test_split_file_keeps_line_numbers(run_hlo_opt):
 
 
 def test_lower_reaches_stages_in_order():
-    from xhlo.passes.pipelines import FRONT, FUSE, FUSE_NONE
+    from xhlo.passes.manager.pipelines import FRONT, FUSE, FUSE_NONE
     from xhlo.targets.registry import CPU
     from xhlo.tools.hlo_opt import command_line, pipeline_of
 

@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xhlo.hlo_dialect.diagnostics import op_error
-from xhlo.passes import registry
-from xhlo.passes.registry import PassEntry
+from xhlo.passes.manager import registry
+from xhlo.passes.manager.registry import PassEntry
 
 PROGRAM = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = hlo.add %x, %x : tensor<4xf32>

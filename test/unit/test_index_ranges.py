@@ -17,7 +17,7 @@ from xhlo.targets.source import read_source
 
 def device_function(body: str, arguments: str = "", passes: tuple[str, ...] = ("convert-loops-to-cf",)) -> ModuleOp:
     """A kernel of 8 blocks of 256 threads with that body."""
-    from xhlo.passes.pipelines import build_passes
+    from xhlo.passes.manager.pipelines import build_passes
 
     text = f"""
       gpu.module @kernels {{

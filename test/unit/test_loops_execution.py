@@ -12,7 +12,7 @@ from xdsl.dialects import arith, builtin, func, linalg, memref, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.parser import Parser
 
-from xhlo.passes import pipelines
+from xhlo.passes.manager import pipelines
 from xhlo.targets.cpu import jit, openmp
 from xhlo.targets.llvm_ir import emit_llvm_ir
 

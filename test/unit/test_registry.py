@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 from xdsl.passes import ModulePass
 
-from xhlo.passes import registry
-from xhlo.passes.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError, build_passes, pipeline_text
-from xhlo.passes.registry import DuplicatePassError, PassEntry, PassRegistry, UnknownPassError, get_pass, list_passes
+from xhlo.passes.manager import registry
+from xhlo.passes.manager.pipelines import FRONT, FUSE, FUSE_NONE, PipelineError, build_passes, pipeline_text
+from xhlo.passes.manager.registry import (
+    DuplicatePassError,
+    PassEntry,
+    PassRegistry,
+    UnknownPassError,
+    get_pass,
+    list_passes,
+)
 from xhlo.targets.registry import TARGETS, UnknownTargetError, get_target
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,7 +80,9 @@ class Helper(Base):
 
 
 def test_listing_imports_no_compiler():
-    code = "import sys; from xhlo.passes.registry import list_passes; list_passes(); print('xdsl' in sys.modules)"
+    code = (
+        "import sys; from xhlo.passes.manager.registry import list_passes; list_passes(); print('xdsl' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -15,7 +15,7 @@ from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.types import f16, f32, f64, i1, i32, i64
 from xhlo.hlo_dialect.verification import verify_module
-from xhlo.passes.pipelines import build_passes
+from xhlo.passes.manager.pipelines import build_passes
 from xhlo.passes.simplify_hlo.elementwise import is_exact_conversion
 
 

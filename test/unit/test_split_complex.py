@@ -15,7 +15,7 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.verification import verify_module
-from xhlo.passes.pipelines import build_passes
+from xhlo.passes.manager.pipelines import build_passes
 
 C = "tensor<6xcomplex<f32>>"
 R = "tensor<6xf32>"

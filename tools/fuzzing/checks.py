@@ -17,8 +17,8 @@ from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
 from ...lowering.gpu_chips import get_chip
-from ...passes.pipelines import FRONT, FUSE
-from ...passes.timing import Timing
+from ...passes.manager.pipelines import FRONT, FUSE
+from ...passes.manager.timing import Timing
 from ...targets.compile import run_passes
 from ...targets.cpu.build import build
 from ...targets.nvptx.emission import emit_cubin

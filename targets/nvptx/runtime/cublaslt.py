@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from ....dialects.gpu_library import Matmul, Matrix
-from ....passes.pipelines import LIBRARIES
+from ....passes.manager.pipelines import LIBRARIES
 from .driver import WORKSPACE_BYTES, CudaError, GpuUnavailableError
 
 DISTRIBUTIONS = ("nvidia-cublas", "nvidia-cublas-cu12")

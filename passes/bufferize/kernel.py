@@ -1,0 +1,246 @@
+"""
+Bufferization of one kernel function: results become parameters that the kernel writes in place.
+
+Every tensor value gets a destination before anything is rewritten: the output parameter when it is returned, the
+slice that it is inserted into, the destination of the operation that updates it, else a buffer of its own. A
+`tensor.empty` has no buffer of its own: whoever writes it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import func, memref, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.linalg_ext import DestinationOp
+from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
+from ...hlo_dialect.diagnostics import fail
+from ..buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
+
+
+def slice_offsets(op: tensor.InsertSliceOp) -> list[SSAValue | int]:
+    """The offsets of an insert_slice, each a number or a value."""
+    dynamic = iter(op.offsets)
+    static = op.static_offsets.get_values()
+    return [next(dynamic) if offset == DYNAMIC_INDEX else offset for offset in static]
+
+
+class KernelBufferizer:
+    """Rewrites one kernel in place. Assumes a single block, ended by func.return, of linalg and tensor ops."""
+
+    def __init__(self, function: func.FuncOp, tied: Sequence[int]):
+        self.function = function
+        self.block: Block = function.body.block
+        self.tied = tuple(tied)
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        self.returned: list[SSAValue] = []
+        self.outputs: list[SSAValue] = []
+
+    def run(self) -> None:
+        terminator = self.block.last_op
+        if not isinstance(terminator, func.ReturnOp):
+            fail(self.function, "kernel does not end with func.return")
+        self.returned = list(terminator.operands)
+        self._make_parameters()
+        ops = list(self.block.ops)
+        for op in ops:
+            rewrite = _rewrite_of(op)
+            if rewrite is not None:
+                rewrite(self, op)
+            elif any(is_tensor(v) for v in (*op.operands, *op.results)) and op is not terminator:
+                fail(op, "is not supported by bufferize inside a kernel")
+        self._finish(terminator)
+        for op in reversed(ops):
+            if _rewrite_of(op) is not None:
+                op.detach()
+                op.erase()
+
+    def _make_parameters(self) -> None:
+        for argument in self.block.args:
+            if is_tensor(argument):
+                _set_type(argument, buffer_type(argument.type))
+                self.buffers[argument] = argument
+        for index, value in enumerate(self.returned):
+            if index < len(self.tied):
+                self.outputs.append(self.block.args[self.tied[index]])
+            else:
+                type_ = buffer_type(value.type) if is_tensor(value) else value.type
+                self.outputs.append(self.block.insert_arg(type_, len(self.block.args)))
+
+    def _finish(self, terminator: Operation) -> None:
+        copies: list[Operation] = []
+        for value, output in zip(self.returned, self.outputs, strict=True):
+            source = self.buffers.get(value)
+            if source is None and not isinstance(value.owner, tensor.EmptyOp):
+                fail(terminator, "returns a value that nothing computes")
+            if source is not None and source is not output:
+                copies.append(copy(source, output))
+        self.block.insert_ops_before([*copies, func.ReturnOp()], terminator)
+        terminator.detach()
+        terminator.erase()
+        inputs = [argument.type for argument in self.block.args]
+        self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
+        if len(self.tied) == 0 and self.function.properties.get("res_attrs") is not None:
+            del self.function.properties["res_attrs"]
+
+    def destination(self, value: SSAValue, at: Operation) -> SSAValue:
+        """The buffer that `value`, about to be computed by `at`, is written to."""
+        for index, returned in enumerate(self.returned):
+            if returned is value:
+                return self.outputs[index]
+        use = value.get_user_of_unique_use()
+        if isinstance(use, tensor.InsertSliceOp) and use.source is value and not use.offsets:
+            whole = self.destination_of_slice(use, at)
+            sizes = use.static_sizes.get_values()
+            strides = use.static_strides.get_values()
+            view = subview(whole, slice_offsets(use), sizes, strides)
+            self.block.insert_op_before(view, at)
+            return view.result
+        if isinstance(use, (GenericOp, FillOp, DestinationOp)) and value in use.outputs:
+            return self.destination(use.results[list(use.outputs).index(value)], at)
+        fresh = alloc(buffer_type(value.type))
+        self.block.insert_op_before(fresh, at)
+        return fresh.memref
+
+    def destination_of_slice(self, insert: tensor.InsertSliceOp, at: Operation) -> SSAValue:
+        """The buffer of the tensor that `insert` updates, shared by a chain of inserts into one tensor."""
+        root = insert
+        chain: list[SSAValue] = [insert.result]
+        while isinstance(root.dest.owner, tensor.InsertSliceOp) and root.dest.has_one_use():
+            root = root.dest.owner
+            chain.append(root.result)
+        for value in chain:
+            if value in self.buffers:
+                return self.buffers[value]
+        last = insert
+        while isinstance(user := last.result.get_user_of_unique_use(), tensor.InsertSliceOp):
+            if user.dest is not last.result:
+                break
+            last = user
+            chain.append(last.result)
+        for value in chain:
+            if value in self.buffers:
+                return self.buffers[value]
+        if root.dest in self.buffers and self.buffers[root.dest] in self.outputs:
+            whole = self.buffers[root.dest]
+        else:
+            whole = self.destination(last.result, at)
+            if root.dest in self.buffers:
+                self.block.insert_op_before(copy(self.buffers[root.dest], whole), at)
+        for value in chain:
+            self.buffers[value] = whole
+        return whole
+
+    def written(self, outs: Sequence[SSAValue], results: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
+        """A buffer for each result, holding the value of `outs` where that is not a tensor.empty."""
+        found: list[SSAValue] = []
+        for out, result in zip(outs, results, strict=True):
+            if isinstance(out.owner, tensor.EmptyOp):
+                buffer = self.destination(result, op)
+            else:
+                buffer = self.buffers[out]
+                if not out.has_one_use() or (out.owner is self.block and out not in self.outputs):
+                    buffer = self.destination(result, op)
+                    self.block.insert_op_before(copy(self.buffers[out], buffer), op)
+            self.buffers[result] = buffer
+            found.append(buffer)
+        return found
+
+
+def _set_type(value: SSAValue, type_: Attribute) -> None:
+    value._type = type_  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def _empty(self: KernelBufferizer, op: tensor.EmptyOp) -> None:
+    """Has no buffer: see `destination`."""
+
+
+def _fill(self: KernelBufferizer, op: FillOp) -> None:
+    outputs = self.written(list(op.outputs), list(op.results), op)
+    new = FillOp(list(op.inputs), outputs, [])
+    new.location = op.location
+    self.block.insert_op_before(new, op)
+
+
+def _extracts_to_loads(self: KernelBufferizer, block: Block) -> None:
+    extracts = [inner for inner in block.walk() if isinstance(inner, tensor.ExtractOp)]
+    for inner in extracts:
+        _extract(self, inner)
+    for inner in extracts:
+        inner.detach()
+        inner.erase()
+
+
+def _generic(self: KernelBufferizer, op: GenericOp) -> None:
+    outputs = self.written(list(op.outputs), list(op.results), op)
+    for value in op.inputs:
+        if isinstance(value.owner, tensor.EmptyOp) and value not in self.buffers:
+            unread = alloc(buffer_type(value.type))
+            self.block.insert_op_before(unread, op)
+            self.buffers[value] = unread.memref
+    inputs = [self.buffers.get(value, value) for value in op.inputs]
+    region = op.detach_region(op.body)
+    _extracts_to_loads(self, region.block)
+    new = GenericOp.create(
+        operands=[*inputs, *outputs],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[region],
+        location=op.location,
+    )
+    self.block.insert_op_before(new, op)
+
+
+def _structured(self: KernelBufferizer, op: DestinationOp) -> None:
+    outputs = self.written(list(op.outputs), list(op.results), op)
+    inputs = [self.buffers.get(value, value) for value in op.inputs]
+    for region in op.regions:
+        _extracts_to_loads(self, region.block)
+    self.block.insert_op_before(op.with_operands(inputs, outputs), op)
+
+
+def _extract(self: KernelBufferizer, op: tensor.ExtractOp) -> None:
+    new = load(self.buffers[op.tensor], list(op.indices))
+    new.location = op.location
+    block = cast(Block, op.parent)
+    block.insert_op_before(new, op)
+    op.result.replace_all_uses_with(new.res)
+
+
+def _insert_slice(self: KernelBufferizer, op: tensor.InsertSliceOp) -> None:
+    whole = self.destination_of_slice(op, op)
+    self.buffers[op.result] = whole
+    source = self.buffers.get(op.source)
+    if source is not None and isinstance(source.owner, memref.SubviewOp) and source.owner.source is whole:
+        return
+    if source is None:
+        fail(op, "inserts a value without a buffer")
+    sizes = op.static_sizes.get_values()
+    strides = op.static_strides.get_values()
+    view = subview(whole, slice_offsets(op), sizes, strides)
+    self.block.insert_ops_before([view, copy(source, view.result)], op)
+
+
+def _reshape(self: KernelBufferizer, op: CollapseShapeOp | ExpandShapeOp) -> None:
+    new = reshape(self.buffers[op.src], buffer_type(op.result.type))
+    self.block.insert_op_before(new, op)
+    self.buffers[op.result] = new.result
+
+
+_REWRITES: dict[type[Operation], Callable[[KernelBufferizer, Any], None]] = {
+    tensor.EmptyOp: _empty,
+    FillOp: _fill,
+    GenericOp: _generic,
+    tensor.ExtractOp: _extract,
+    tensor.InsertSliceOp: _insert_slice,
+    CollapseShapeOp: _reshape,
+    ExpandShapeOp: _reshape,
+}
+
+
+def _rewrite_of(op: Operation) -> Callable[[KernelBufferizer, Any], None] | None:
+    return _structured if isinstance(op, DestinationOp) else _REWRITES.get(type(op))

@@ -1,0 +1,51 @@
+"""From tensors to memrefs: kernels write into buffers that their callers give, loops keep their state in buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
+
+from ...hlo_dialect.hlo_pass import HloPass
+from .host import ConstantPool, HostBufferizer
+from .kernel import KernelBufferizer
+
+
+def tied_arguments(function: func.FuncOp) -> Sequence[int]:
+    """The arguments that results 0, 1, .. of a kernel update in place (attribute hlo.tied)."""
+    tied = function.attributes.get("hlo.tied")
+    return tied.get_values() if isinstance(tied, DenseArrayBase) else ()
+
+
+@dataclass(frozen=True)
+class BufferizePass(HloPass):
+    """
+    Tensors become memrefs; results become parameters that are written.
+
+    Before: `func.func private @k(%a: tensor<4xf32>) -> tensor<4xf32> {.. linalg.generic ..}` and
+            `%r = func.call @k(%x)`
+    After:  `func.func private @k(%a: memref<4xf32>, %out: memref<4xf32>) {.. linalg.generic ..}` and
+            `%r = memref.alloc() : memref<4xf32>` `func.call @k(%x, %r)`
+    Assumes: static shapes; kernels (attribute hlo.kernel) of one block of linalg and tensor operations; host functions
+            of calls, constants, reshapes and scf.while/if/index_switch.
+    Leaves: no tensors. Buffers are memref.alloc without dealloc; plan-buffers places them.
+    """
+
+    name = "bufferize"
+    illegal = ("tensor.*",)
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
+        kernels = [function for function in functions if "hlo.kernel" in function.attributes]
+        tied = {kernel.sym_name.data: tied_arguments(kernel) for kernel in kernels}
+        constants = ConstantPool(module)
+        for function in functions:
+            if function.is_declaration:
+                continue
+            if "hlo.kernel" in function.attributes:
+                KernelBufferizer(function, tied[function.sym_name.data]).run()
+            else:
+                HostBufferizer(function, constants, tied).run()

@@ -1,0 +1,1 @@
+"""The pass `decompose-hlo` and its decompositions, a file per family."""

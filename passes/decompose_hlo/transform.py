@@ -1,0 +1,52 @@
+"""hlo operations that are defined by others become those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ...hlo_dialect.convolution import ConvolutionOp
+from ...hlo_dialect.expressions import Decomposition
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from ...lowering.tables import tables
+
+
+@lru_cache(maxsize=1)
+def decompositions() -> dict[type[Operation], Decomposition]:
+    """By operation class: the `DECOMPOSITIONS` of the files of this folder."""
+    return {cls: rule for table in tables(__package__ or "", "DECOMPOSITIONS") for cls, rule in table}
+
+
+@dataclass(frozen=True)
+class DecomposeHloPass(HloPass):
+    """
+    Replace composed operations (batch_norm, fft, rng_bit_generator, ..) by simpler hlo.
+
+    Before: `%0 = hlo.dot %a, %b : ..`     After: `%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ..`
+    Assumes: no chlo. The new operations are decomposed in their turn.
+    Leaves: no operation that has a decomposition, unless that leaves it as it is.
+
+    With short-floats=true, for targets that multiply f16 and bf16 as they are, convolutions of these stay so.
+    """
+
+    name = "decompose-hlo"
+
+    short_floats: bool = False
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        table = decompositions()
+        if self.short_floats:
+            from .convolution import decompose_short_convolution
+
+            table = {**table, ConvolutionOp: decompose_short_convolution}
+        waiting = [op for op in operations_in(module) if type(op) in table]
+        waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
+        while waiting:
+            op = waiting.pop()
+            new_ops = table[type(op)](op)
+            waiting += reversed([inner for new in new_ops for inner in new.walk() if type(inner) in table])

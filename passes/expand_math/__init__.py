@@ -1,0 +1,1 @@
+"""The pass `expand-math` and the formulas of the elementary functions."""

@@ -1,0 +1,193 @@
+"""Elementary functions become calls of private functions of plain arithmetic, which LLVM inlines and vectorizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, math, memref
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    i64,
+)
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from ...dialects.arith_ops import RemFOp
+from ...dialects.buffers import memref_type
+from ...dialects.gpu_ops import GpuModuleOp
+from ...dialects.scalar import Scalar
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from ...lowering.device_parts import MATH_FUNCTION, lowered_parts
+from ..manager.pipelines import MATH_MODES
+from . import approximations, exponential, exponential_double, remainder, trigonometric, trigonometric_double
+
+Body = Callable[..., Scalar]
+Bodies: TypeAlias = "Mapping[type[Operation], Mapping[type[Attribute], Body]]"
+
+# Each math operation, and by element type the function that writes its body. What is not here stays: rounding and the
+# like are instructions, and the rest of f64 is left to the C library, where there is one.
+BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
+    math.ExpOp: {Float32Type: exponential.exp, Float64Type: exponential.exp},
+    math.ExpM1Op: {Float32Type: exponential.expm1, Float64Type: exponential.expm1},
+    math.LogOp: {Float32Type: exponential.log, Float64Type: exponential.log},
+    math.Log1pOp: {Float32Type: exponential.log1p, Float64Type: exponential.log1p},
+    math.TanhOp: {Float32Type: exponential.tanh, Float64Type: exponential.tanh},
+    math.RsqrtOp: {Float32Type: exponential.rsqrt, Float64Type: exponential.rsqrt},
+    math.PowFOp: {Float32Type: exponential.power},
+    math.CbrtOp: {Float32Type: exponential.cbrt},
+    math.SinOp: {Float32Type: trigonometric.sin},
+    math.CosOp: {Float32Type: trigonometric.cos},
+    math.TanOp: {Float32Type: trigonometric.tan},
+    math.Atan2Op: {Float32Type: trigonometric.atan2},
+}
+
+# The other functions of a C library, for where there is none. LLVM's remainder of floats is fmod there too.
+NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
+    math.PowFOp: {Float64Type: exponential_double.power},
+    math.CbrtOp: {Float64Type: exponential_double.cbrt},
+    math.SinOp: {Float64Type: trigonometric_double.sin},
+    math.CosOp: {Float64Type: trigonometric_double.cos},
+    math.TanOp: {Float64Type: trigonometric_double.tan},
+    math.Atan2Op: {Float64Type: trigonometric_double.atan2},
+    RemFOp: {Float32Type: remainder.fmod, Float64Type: remainder.fmod},
+}
+
+# What a GPU approximates; in place of the above where `mode` is fast.
+FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
+    math.ExpOp: {Float32Type: approximations.exp},
+    math.LogOp: {Float32Type: approximations.log},
+    math.TanhOp: {Float32Type: approximations.tanh},
+    math.RsqrtOp: {Float32Type: approximations.rsqrt},
+    math.SqrtOp: {Float32Type: approximations.sqrt},
+    math.PowFOp: {Float32Type: approximations.power},
+    math.CbrtOp: {Float32Type: approximations.cbrt},
+    math.SinOp: {Float32Type: approximations.sin},
+    math.CosOp: {Float32Type: approximations.cos},
+    math.TanOp: {Float32Type: approximations.tan},
+    arith.DivfOp: {Float32Type: approximations.divide},
+}
+
+TABLES: dict[str, Sequence[int]] = {trigonometric_double.TWO_OVER_PI: trigonometric_double.TWO_OVER_PI_WORDS}
+"""Constants of i64 that bodies read from memory."""
+
+
+def _in_single(body: Body) -> Body:
+    """Of narrower floats, by way of f32."""
+
+    def wide(*operands: Scalar) -> Scalar:
+        return body(*(operand.extend(f32) for operand in operands)).truncate(operands[0].type)
+
+    return wide
+
+
+def _body_of(op: Operation, tables: Sequence[Bodies], device: bool) -> tuple[str, Body] | None:
+    """The name and body of the function that replaces `op`, if it is one to replace."""
+    if isinstance(op, arith.TruncFOp) and isinstance(op.results[0].type, BFloat16Type) and not device:
+        source = op.operands[0].type
+        wide = isinstance(source, Float64Type)
+        body = exponential.round_double_to_bf16 if wide else exponential.round_to_bf16
+        return (f"truncf_{source}_bf16", body) if isinstance(source, (Float32Type, Float64Type)) else None
+    for table in tables:
+        found = table.get(type(op))
+        if found is None:
+            continue
+        element = op.results[0].type
+        name = f"{op.name.split('.')[1]}_{element}"
+        if type(element) in found:
+            return name, found[type(element)]
+        if device and isinstance(element, (Float16Type, BFloat16Type)) and Float32Type in found:
+            return name, _in_single(found[Float32Type])
+    return None
+
+
+def _table(name: str) -> memref.GlobalOp:
+    words = [word - (1 << 64) if word >> 63 else word for word in TABLES[name]]
+    value = DenseIntOrFPElementsAttr.from_list(TensorType(i64, (len(words),)), words)
+    type_ = memref_type((len(words),), i64)
+    return memref.GlobalOp.get(StringAttr(name), type_, value, constant=UnitAttr(), alignment=16)
+
+
+def _define(name: str, op: Operation, body: Body) -> func.FuncOp:
+    operands = [operand.type for operand in op.operands]
+    results = [result.type for result in op.results]
+    block = Block(arg_types=operands)
+    value = body(*(Scalar(block, argument) for argument in block.args))
+    block.add_op(func.ReturnOp(value.value))
+    function = func.FuncOp(name, FunctionType.from_lists(operands, results), Region(block), StringAttr("private"))
+    function.attributes["xhlo.inline"] = UnitAttr()
+    return function
+
+
+@dataclass(frozen=True)
+class ExpandMathPass(HloPass):
+    """
+    Elementary functions become calls of private arithmetic functions, one for each function and type.
+
+    Before: `%y = math.exp %x : f32`
+    After:  `%y = func.call @xhlo_math_exp_f32(%x) : (f32) -> f32`, with that function's body in arith
+    In a gpu.module, which has no C library, that is so of every function, and of remainders of floats; the host around
+    it is left alone. There `mode=fast` takes the chip's approximations: functions whose bodies are marked
+    `fastmath<afn>`, and sums of products that may be fused. Modes strict and default change nothing that rounds.
+    Assumes: scalar operands. Rounding to bfloat16 is expanded too on a CPU: the machine's own flushes denormals.
+    Leaves: math operations that are single instructions, and on a CPU those of f64 that the C library computes.
+    """
+
+    name = "expand-math"
+
+    mode: str = "default"
+    """strict, default or fast."""
+    complete: bool = False
+    """On a CPU too, leave nothing to the C library."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in MATH_MODES:
+            raise ValueError(f"no mode is named '{self.mode}'; there are {', '.join(MATH_MODES)}")
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for part in lowered_parts(module):
+            self._expand(part)
+
+    def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
+        device = isinstance(part, GpuModuleOp)
+        fast = device and self.mode == "fast"
+        tables = [FAST] * fast + [BODIES] + [NO_LIBRARY] * (device or self.complete)
+        defined: dict[str, func.FuncOp] = {}
+        for op in operations_in(part):
+            if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
+                op.properties["fastmath"] = arith.FastMathFlagsAttr([*op.fastmath.data, _CONTRACT])
+            found = _body_of(op, tables, device)
+            if found is None:
+                continue
+            name, body = f"{MATH_FUNCTION}{found[0]}", found[1]
+            if name not in defined:
+                defined[name] = _define(name, op, body)
+            call = func.CallOp(name, op.operands, [result.type for result in op.results])
+            call.location = op.location
+            cast(Block, op.parent).insert_op_before(call, op)
+            op.results[0].replace_all_uses_with(call.results[0])
+            op.detach()
+            op.erase()
+        used = {
+            op.name_.root_reference.data
+            for function in defined.values()
+            for op in operations_in(function)
+            if isinstance(op, memref.GetGlobalOp)
+        }
+        part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
+
+
+_CONTRACT = FastMathFlag.ALLOW_CONTRACT

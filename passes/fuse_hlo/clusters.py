@@ -1,0 +1,231 @@
+"""
+The planner's working state: which nodes are fused with which, and what reaches what.
+
+A cluster is a fusion in the making. Its number is that of one of its nodes. `reach[c]` is a bit set (a Python integer)
+of the clusters that depend on `c`; bits of clusters that were merged away stay set beside the bit of the one that took
+them. Two clusters may become one only where no third one lies on a path between them: the fusion would need its own
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from xdsl.ir import SSAValue
+
+from .graph import LOOP_ROLES, BlockGraph, Node, is_splat_constant
+
+MAX_OPS = 200
+"""Operations in one fusion: beyond it, register pressure and compile time cost more than memory traffic."""
+
+MAX_INPUTS = 32
+"""Operands of one fusion: as many streams as address registers and the hardware prefetchers can follow."""
+
+
+class Mode(IntEnum):
+    """At which index a fusion computes an operation's element, relative to the index it iterates over."""
+
+    SAME = 0
+    """At the same index: may be a result of a loop fusion, or be reduced."""
+    MAPPED = 1
+    """At an index computed from it, possibly several times: never a result."""
+    REDUCED = 2
+    """At the reduced index, after the reduction: the reduction itself and its epilogue."""
+    ROW = 3
+    """Once per row, or once per element of the row."""
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A fusion in the making; `kind` is the fusion's, or `host` for what stays outside fusions."""
+
+    number: int
+    kind: str
+    domain: tuple[int, ...]
+    """loop, row: the shape of the results; reduce: the shape that is reduced."""
+    elements: int
+    ops: dict[int, Mode]
+    evaluations: dict[int, int]
+    """How often each node's elements are computed, in elements."""
+    inputs: dict[SSAValue, None]
+    reduced: tuple[int, ...] = ()
+    """reduce: the reduced dimensions."""
+    result_shape: tuple[int, ...] = ()
+    """reduce: the shape of the results."""
+    row_dims: int = 0
+    repeated: int = 0
+    """Work that the cluster repeats, in additions."""
+
+
+@dataclass
+class Clusters:
+    """All clusters of a block. `places[n]` are the clusters that compute node n: several where it is duplicated."""
+
+    graph: BlockGraph
+    live: dict[int, Cluster] = field(default_factory=dict[int, Cluster])
+    places: list[list[int]] = field(default_factory=list[list[int]])
+    reach: list[int] = field(default_factory=list[int])
+
+    @staticmethod
+    def of(graph: BlockGraph) -> Clusters:
+        """Every node in a cluster of its own."""
+        clusters = Clusters(graph)
+        for node in graph.nodes:
+            clusters.live[node.index] = single(node)
+            clusters.places.append([node.index])
+        clusters.reach = [0] * len(graph.nodes)
+        for node in reversed(graph.nodes):
+            seen = 0
+            for user in node.users:
+                seen |= clusters.reach[user] | (1 << user)
+            clusters.reach[node.index] = seen
+        return clusters
+
+    def users_of(self, number: int) -> list[int]:
+        """The clusters that read node `number`, in the order of its users; its own cluster included."""
+        found: dict[int, None] = {}
+        for user in self.graph.nodes[number].users:
+            for place in self.places[user]:
+                found[place] = None
+        return list(found)
+
+    def reaches(self, source: int, target: int) -> bool:
+        return bool(self.reach[source] >> target & 1)
+
+    def indirect_path(self, source: Cluster, target: Cluster) -> int | None:
+        """A third cluster on a path from `source` to `target`, or None."""
+        if not self.reaches(source.number, target.number):
+            return None
+        for index in source.ops:
+            for user in self.users_of(index):
+                if user != source.number and user != target.number and self.reaches(user, target.number):
+                    return user
+        return None
+
+    def home(self, number: int) -> int:
+        """The cluster that hands node `number` out: its only place, or the last where it is duplicated."""
+        return self.places[number][-1]
+
+    def mergeable(self, one: Cluster, other: Cluster) -> bool:
+        """Whether the two may become one without a cycle and within the limits."""
+        return (
+            self.fits(one, other) and self.indirect_path(one, other) is None and self.indirect_path(other, one) is None
+        )
+
+    def fits(self, one: Cluster, other: Cluster) -> bool:
+        """Whether the two together stay below the limits."""
+        if len(one.ops) + len(other.ops) > MAX_OPS:
+            return False
+        if len(one.inputs) + len(other.inputs) <= MAX_INPUTS:
+            return True
+        joined = dict.fromkeys([*one.inputs, *other.inputs])
+        inside = [v for v in joined if self._inside(v, one) or self._inside(v, other)]
+        return len(joined) - len(inside) <= MAX_INPUTS
+
+    def _inside(self, value: SSAValue, cluster: Cluster) -> bool:
+        number = self.graph.index.get(value.owner)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return number is not None and number in cluster.ops
+
+    def absorb(self, keep: Cluster, gone: Cluster) -> None:
+        """Merge `gone` into `keep`: nodes, inputs and reachability. The caller sets modes that change."""
+        for index, mode in gone.ops.items():
+            keep.ops[index] = min(mode, keep.ops.get(index, mode))
+            keep.evaluations[index] = keep.evaluations.get(index, 0) + gone.evaluations[index]
+            places = self.places[index]
+            places[places.index(gone.number)] = keep.number
+            if len(places) > 1:  # the last place stays last: it is the node's home
+                self.places[index] = list(dict.fromkeys(reversed(places)))[::-1]
+        keep.inputs.update(gone.inputs)
+        self._drop_inner_inputs(keep)
+        keep.repeated += gone.repeated
+        del self.live[gone.number]
+        self._joined_reach(keep.number, (gone.number,))
+
+    def _drop_inner_inputs(self, cluster: Cluster) -> None:
+        for value in [v for v in cluster.inputs if self._inside(v, cluster)]:
+            del cluster.inputs[value]
+
+    def _joined_reach(self, keep: int, gone: Iterable[int]) -> None:
+        reach = self.reach
+        known = reach[keep] | 1 << keep
+        union = known
+        members = 1 << keep
+        all_above = True
+        for number in gone:
+            union |= reach[number]
+            members |= 1 << number
+            all_above = all_above and self.reaches(number, keep)
+        if all_above and union & ~members == known & ~members:
+            return  # whatever reaches a new member already reaches all that the cluster reaches
+        reach[keep] = union & ~members
+        for number in self.live:
+            if number != keep and reach[number] & members:
+                reach[number] |= union
+
+    def duplicate(self, number: int, targets: dict[int, tuple[Mode, int]]) -> None:
+        """Compute node `number` in each of the clusters `targets`, with these modes, instead of on its own."""
+        self.places[number] = list(targets)
+        own = self.live.pop(number)
+        for target, (mode, evaluations) in targets.items():
+            cluster = self.live[target]
+            cluster.ops[number] = mode
+            cluster.evaluations[number] = evaluations
+            cluster.inputs.update(own.inputs)
+            self._drop_inner_inputs(cluster)
+
+    def release(self, number: int, cluster: Cluster) -> None:
+        """
+        Take a node at the border out of `cluster` again; it stands alone.
+
+        Also where other clusters have it: they may compute it at another index and not hand it out.
+        """
+        del cluster.ops[number]
+        self.places[number].remove(cluster.number)
+        if number not in self.places[number]:
+            self.places[number].append(number)
+            self.live[number] = single(self.graph.nodes[number])
+
+    def group(self, members: list[int]) -> Cluster:
+        """Merge single-node clusters, which a copy of this state found to be mergeable; the first keeps its number."""
+        keep = self.live[members[0]]
+        for number in members[1:]:
+            gone = self.live.pop(number)
+            keep.ops.update(gone.ops)
+            keep.evaluations.update(gone.evaluations)
+            keep.inputs.update(gone.inputs)
+            self.places[number] = [keep.number]
+        self._drop_inner_inputs(keep)
+        self._joined_reach(keep.number, members[1:])
+        return keep
+
+
+def single(node: Node) -> Cluster:
+    """The cluster of one node."""
+    kind, mode, domain = "host", Mode.SAME, node.shape
+    match node.role:
+        case "reduce":
+            kind, mode, domain = "reduce", Mode.REDUCED, node.operand_shape
+        case "dot" | "update" | "concatenate" | "custom":
+            kind = node.role
+        case "reshape" | "host" | "constant" | "dead":
+            kind = "host"
+        case role:
+            assert role in LOOP_ROLES, f"role {role} has no fusion kind"
+            kind = "loop"
+    inputs = dict.fromkeys(v for v in node.op.operands if not is_splat_constant(v.owner))
+    elements = 1
+    for size in domain:
+        elements *= size
+    return Cluster(
+        node.index,
+        kind,
+        domain,
+        elements,
+        {node.index: mode},
+        {node.index: node.elements},
+        inputs,
+        reduced=node.dims if kind == "reduce" else (),
+        result_shape=node.shape,
+    )

@@ -1,0 +1,135 @@
+"""
+Elementwise work on a matrix product as the product's epilogue: bias, activation, residual, conversion.
+
+A kernel that holds a tile of sums in registers applies it as it writes them, so that the product never goes to memory
+by itself. That needs every element of the product to be read once, at its own index, by the one fusion that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...hlo_dialect.contraction import DotGeneralOp
+from ...hlo_dialect.control_flow import ReturnOp
+from ...hlo_dialect.diagnostics import Diagnostic
+from ...hlo_dialect.fusion import FusionOp
+from ...hlo_dialect.types import numpy_dtype, shape_of, tensor_type
+from .clusters import MAX_INPUTS, MAX_OPS
+from .cost import size_in_words
+from .graph import role_of
+
+
+def fuse_epilogues(block: Block) -> Iterator[Diagnostic]:
+    """Join each fusion of a dot in `block` with the loop fusion that is its epilogue; a remark at each dot."""
+    for op in list(block.ops):
+        if isinstance(op, FusionOp) and op.kind.data == "dot":
+            loop = _epilogue_of(op)
+            if loop is None:
+                continue
+            product = next(inner for inner in op.body.block.ops if isinstance(inner, DotGeneralOp))
+            (user, *_) = loop.body.block.args[_place(op, loop)].uses
+            text = f"fused {product.name} with {user.operation.name}, its epilogue: saves {_saved(op)}"
+            yield Diagnostic("remark", text, product.location)
+            _join(op, loop)
+
+
+def _saved(product: FusionOp) -> str:
+    """The bytes of the product, written and read."""
+    type_ = tensor_type(product.outs[0])
+    dtype = numpy_dtype(type_.element_type)
+    elements = 1
+    for size in type_.get_shape():
+        elements *= size
+    return size_in_words(2 * elements * (dtype.itemsize if dtype is not None else 8))
+
+
+def _place(product: FusionOp, loop: FusionOp) -> int:
+    """Which operand of the loop fusion the product is."""
+    return list(loop.operands).index(product.outs[0])
+
+
+def _epilogue_of(product: FusionOp) -> FusionOp | None:
+    """The loop fusion that alone uses a product, each element of it at its own index."""
+    if len(product.outs) != 1:
+        return None
+    uses = list(product.outs[0].uses)
+    loop = uses[0].operation if len(uses) == 1 else None
+    if not isinstance(loop, FusionOp) or loop.kind.data != "loop" or loop.parent is not product.parent:
+        return None
+    shape = shape_of(product.outs[0].type)
+    if any(shape_of(result.type) != shape for result in loop.outs):
+        return None
+    if not _reads_at_own_index(loop.body.block.args[_place(product, loop)], shape):
+        return None
+    inputs = dict.fromkeys([*product.operands, *loop.operands])
+    if len(inputs) - 1 > MAX_INPUTS or _size(product) + _size(loop) > MAX_OPS:
+        return None
+    return loop
+
+
+def _size(fusion: FusionOp) -> int:
+    return len(list(fusion.body.block.ops))
+
+
+def _reads_at_own_index(argument: SSAValue, shape: tuple[int, ...]) -> bool:
+    """Whether all that depends on the argument is elementwise, of its shape."""
+    seen: set[Operation] = set()
+    waiting: list[SSAValue] = [argument]
+    while waiting:
+        for use in waiting.pop().uses:
+            user = use.operation
+            if user in seen or isinstance(user, ReturnOp):
+                continue
+            if role_of(user) != "elementwise" or any(shape_of(result.type) != shape for result in user.results):
+                return False
+            seen.add(user)
+            waiting += user.results
+    return True
+
+
+def _join(product: FusionOp, loop: FusionOp) -> None:
+    """Put both into one fusion, where the loop fusion stands."""
+    inputs = [value for value in dict.fromkeys([*product.operands, *loop.operands]) if value is not product.outs[0]]
+    block = Block(arg_types=[value.type for value in inputs])
+    local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for value, argument in local.items():
+        argument.name_hint = value.name_hint
+    (made,) = _copy_into(block, product, local)
+    local[product.outs[0]] = made
+    returned = _copy_into(block, loop, local)
+    location = loop.location
+    block.add_op(ReturnOp.create(operands=returned, location=location))
+    fusion = FusionOp.create(
+        operands=inputs,
+        result_types=[result.type for result in loop.outs],
+        properties={"kind": StringAttr("dot")},
+        regions=[Region([block])],
+        location=location,
+    )
+    cast(Block, loop.parent).insert_op_before(fusion, loop)
+    for old, new in zip(loop.outs, fusion.outs, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for op in (loop, product):
+        op.detach()
+        op.erase()
+
+
+def _copy_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue]) -> list[SSAValue]:
+    """Copy a fusion's operations to a block; what it returns there. `local`: what stands for its operands."""
+    body = fusion.body.block
+    mapping: dict[SSAValue, SSAValue] = {
+        argument: local[value] for argument, value in zip(body.args, fusion.operands, strict=True)
+    }
+    for op in body.ops:
+        if isinstance(op, ReturnOp):
+            return [mapping[value] for value in op.operands]
+        copy = op.clone(mapping)
+        for old, new in zip(op.walk(), copy.walk(), strict=True):
+            new.location = old.location
+        block.add_op(copy)
+    return []

@@ -1,0 +1,249 @@
+"""
+The data flow of one block, as the fusion planner sees it: nodes in program order, their roles, users and sizes.
+
+A role says what a fusion can do with an operation. It depends on the operation's class alone, so that an elementwise
+operation added from outside fuses without a line here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ...hlo_dialect.calls import CustomCallOp
+from ...hlo_dialect.contraction import DotGeneralOp
+from ...hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ...hlo_dialect.conversion import BitcastConvertOp
+from ...hlo_dialect.creation import ConstantOp, IotaOp
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.fusion import FusionOp
+from ...hlo_dialect.gather import GatherOp
+from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.reduction import ReduceOp
+from ...hlo_dialect.shapes import reshape_parts
+from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.types import is_splat, numpy_dtype
+from .cost import cost_of
+
+Role = Literal[
+    "elementwise",
+    "broadcast",
+    "movement",  # transpose, slice, reverse: the result's index is an affine map of the operand's
+    "gather",  # pad, dynamic_slice, gather: an index map with a condition or an offset known at run time
+    "iota",
+    "reshape",  # a bitcast of the buffer outside fusions; an affine index map inside them
+    "constant",
+    "reduce",
+    "dot",
+    "update",
+    "concatenate",
+    "custom",  # any other operation with a pattern in convert-hlo-to-linalg: a kernel of its own
+    "dead",  # nothing needs it
+    "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
+]
+
+_ROLES: dict[type[Operation], Role] = {
+    BroadcastInDimOp: "broadcast",
+    TransposeOp: "movement",
+    SliceOp: "movement",
+    ReverseOp: "movement",
+    PadOp: "gather",
+    DynamicSliceOp: "gather",
+    GatherOp: "gather",
+    IotaOp: "iota",
+    ReshapeOp: "reshape",
+    ConstantOp: "constant",
+    ReduceOp: "reduce",
+    DotGeneralOp: "dot",
+    DynamicUpdateSliceOp: "update",
+    ConcatenateOp: "concatenate",
+    BitcastConvertOp: "custom",  # between widths; of equal ones it is elementwise
+    WhileOp: "host",
+    IfOp: "host",
+    CaseOp: "host",
+    OptimizationBarrierOp: "host",
+    CustomCallOp: "custom",
+    FusionOp: "host",
+    ReturnOp: "host",
+    func.CallOp: "host",
+    func.ReturnOp: "host",
+}
+
+LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
+"""Roles whose result at one index is computed from the operands at indices known from it."""
+
+
+def role_of(op: Operation) -> Role | None:
+    """The role of an operation, or None for one that the planner does not know."""
+    if getattr(op, "elementwise", False):
+        return "elementwise"
+    known = _ROLES.get(type(op))
+    return "custom" if known is None and _is_custom(op) else known
+
+
+def listed_role(cls: type[Operation]) -> Role | None:
+    """The role that this file gives to a class, elementwise ones and those of other packages aside."""
+    return _ROLES.get(cls)
+
+
+def _is_custom(op: Operation) -> bool:
+    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation that this file does not know."""
+    # All of linalg: imported only where it is needed.
+    from ...lowering.convert_hlo_to_linalg.conversion import patterns
+    from ...lowering.convert_hlo_to_linalg.scalars import scalar_patterns
+
+    known = type(op) in patterns() and type(op) not in scalar_patterns()
+    return known and is_side_effect_free(op)
+
+
+@dataclass(slots=True)
+class Node:
+    """One operation of the block; sizes are those of its first result."""
+
+    index: int
+    op: Operation
+    role: Role
+    shape: tuple[int, ...] = ()
+    elements: int = 0
+    bytes: int = 0
+    cost: int = 0
+    dims: tuple[int, ...] = ()
+    """reduce: the reduced dimensions. broadcast: where each operand dimension goes."""
+    operand_shape: tuple[int, ...] = ()
+    """reduce, broadcast: the shape of the first operand."""
+    effects: bool = False
+    """A custom call with side effects, or control flow around one."""
+    after_reduce: bool = False
+    """An elementwise operation of a reduction's result: it can be the reduction's epilogue."""
+    operands: list[int] = field(default_factory=list[int])
+    """The nodes of this block that the operation, or a region of it, reads; each once."""
+    users: list[int] = field(default_factory=list[int])
+    """The nodes that read this one, in program order; each once."""
+
+
+class BlockGraph:
+    """The nodes of a block and who uses whom; nodes whose results nothing needs have role `dead`."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.nodes: list[Node] = []
+        self.index: dict[Operation, int] = {}
+        self.unknown_ops: list[Operation] = []
+        for op in block.ops:
+            self._add(op)
+        self._order_effects()
+        self._bury_dead()
+
+    def _order_effects(self) -> None:
+        """Calls with side effects stay in their order: each depends on the one before it, and is never dead."""
+        last: Node | None = None
+        for node in self.nodes:
+            node.effects = has_effects(node.op)
+            if node.effects:
+                if last is not None and last.index not in node.operands:
+                    node.operands.append(last.index)
+                    last.users.append(node.index)
+                last = node
+
+    def _bury_dead(self) -> None:
+        for node in reversed(self.nodes):
+            if node.effects:
+                continue
+            if not node.users and (node.role != "host" or isinstance(node.op, ReshapeOp)):
+                node.role = "dead"
+                for operand in node.operands:
+                    self.nodes[operand].users.remove(node.index)
+
+    def _add(self, op: Operation) -> None:
+        role = role_of(op)
+        if role is None:
+            self.unknown_ops.append(op)
+            role = "host"
+        if op.regions and role != "host":
+            _refuse_captures(op)
+        node = Node(len(self.nodes), op, role)
+        self.nodes.append(node)
+        self.index[op] = node.index
+        if op.results:
+            _measure(node, op.results[0].type)
+        if role == "reduce" or role == "broadcast":
+            name = "dimensions" if role == "reduce" else "broadcast_dimensions"
+            node.dims = int_array(op, name)
+            node.operand_shape = cast("TensorType[Attribute]", op.operands[0].type).get_shape()
+        elif role == "reshape" and not is_affine_reshape(
+            cast("TensorType[Attribute]", op.operands[0].type).get_shape(), node.shape
+        ):
+            node.role = "host"
+        self._connect(node)
+
+    def _connect(self, node: Node) -> None:
+        nodes = self.nodes
+        for value in read_values(node.op):
+            if isinstance(value, OpResult):
+                found = self.index.get(value.op)
+                if found is not None and found not in node.operands:
+                    node.operands.append(found)
+                    producer = nodes[found]
+                    producer.users.append(node.index)
+                    if node.role == "elementwise" and (producer.role == "reduce" or producer.after_reduce):
+                        node.after_reduce = node.after_reduce or producer.shape == node.shape
+
+
+def has_effects(op: Operation) -> bool:
+    """Whether the operation is a custom call with side effects, or holds one."""
+    inside = op.walk() if op.regions else (op,)
+    return any(isinstance(each, CustomCallOp) and not is_side_effect_free(each) for each in inside)
+
+
+def _refuse_captures(op: Operation) -> None:
+    """Fail where a region of a kernel's operation reads a value from outside: constants were cloned in before."""
+    inside: set[SSAValue] = set()
+    nested = [inner for inner in op.walk() if inner is not op]
+    for inner in op.walk():
+        inside.update(inner.results)
+        inside.update(argument for region in inner.regions for block in region.blocks for argument in block.args)
+    if any(value not in inside for inner in nested for value in inner.operands):
+        fail(op, "has a region that uses a value from outside it, which is not supported; pass it as an operand")
+
+
+def read_values(op: Operation) -> list[SSAValue]:
+    """The operands of `op` and of every operation in its regions, values defined inside included."""
+    if not op.regions:
+        return list(op.operands)
+    values: list[SSAValue] = []
+    for inner in op.walk():
+        values.extend(inner.operands)
+    return values
+
+
+def _measure(node: Node, type_: Attribute) -> None:
+    if not isinstance(type_, TensorType):
+        return
+    tensor = cast("TensorType[Attribute]", type_)
+    node.shape = tensor.get_shape()
+    node.elements = math.prod(node.shape)
+    dtype = numpy_dtype(tensor.element_type)
+    node.bytes = node.elements * (dtype.itemsize if dtype is not None else 8)
+    node.cost = cost_of(node.op.name)
+
+
+def int_array(op: Operation, name: str) -> tuple[int, ...]:
+    """The integers of a dense array property."""
+    return cast("DenseArrayBase[Attribute]", op.properties[name]).get_values()  # pyright: ignore
+
+
+def is_splat_constant(op: Operation | Block) -> bool:
+    """Whether `op` is a constant of one element or of equal elements: such a one is cloned into fusions."""
+    return isinstance(op, ConstantOp) and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
+
+
+def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a reshape is an affine index map: it inserts or removes dimensions of one element, or splits them."""
+    return reshape_parts(source, target) is not None

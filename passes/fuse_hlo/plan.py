@@ -1,0 +1,179 @@
+"""
+The fusion plan of a block: decided on clusters, frozen before anything is rewritten.
+
+`plan_block` analyses only. Its steps are in an order in which every step finds its inputs computed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from ...hlo_dialect.diagnostics import Diagnostic
+from ...hlo_dialect.types import shape_of
+from .clusters import Cluster, Clusters
+from .graph import BlockGraph, is_splat_constant
+from .producers import ProducerFusion
+from .remarks import remarks
+from .rows import fuse_rows
+from .siblings import fuse_siblings
+
+Strategy = Literal["default", "none"]
+
+_MEMORY_KINDS = frozenset({"host", "dot", "custom"})
+"""Kinds of steps that read every operand from memory, splat constants too; custom ones have scalar constants inside."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One fusion to build (in program order of its operations), or one operation that stays outside."""
+
+    kind: str
+    """The fusion's kind, or `host`."""
+    ops: tuple[Operation, ...]
+    inputs: tuple[SSAValue, ...] = ()
+    outputs: tuple[SSAValue, ...] = ()
+    moved: frozenset[Operation] = frozenset()
+    """The operations that are moved into the fusion; the others are cloned, another step has them too."""
+    row_dims: int = 0
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """What becomes of a block: its steps, what was decided and why, and the operations nobody knows."""
+
+    steps: tuple[Step, ...]
+    remarks: tuple[Diagnostic, ...] = ()
+    unknown: tuple[Operation, ...] = ()
+
+
+def plan_block(block: Block, strategy: Strategy, with_remarks: bool = True) -> BlockPlan:
+    """Partition the block's operations into fusions."""
+    graph = BlockGraph(block)
+    if graph.unknown_ops:
+        return BlockPlan((), (), tuple(graph.unknown_ops))
+    clusters = Clusters.of(graph)
+    said: tuple[Diagnostic, ...] = ()
+    if strategy == "default":
+        fuse_rows(clusters)
+        ProducerFusion(clusters).run()
+        fuse_siblings(clusters)
+        said = tuple(remarks(clusters)) if with_remarks else ()
+        _peel_reshapes(clusters)
+    return BlockPlan(tuple(_Steps(clusters).build()), said)
+
+
+def _peel_reshapes(clusters: Clusters) -> None:
+    """A reshape at the border of a fusion leaves it: outside it costs nothing, the buffer is the same."""
+    nodes = clusters.graph.nodes
+    for cluster in list(clusters.live.values()):
+        reshapes = [i for i in sorted(cluster.ops) if nodes[i].role == "reshape"]
+        if len(cluster.ops) == 1:
+            continue
+        for number in reshapes:
+            if not any(operand in cluster.ops for operand in nodes[number].operands):
+                clusters.release(number, cluster)
+        for number in reversed(reshapes):
+            if number in cluster.ops and not any(user in cluster.ops for user in nodes[number].users):
+                clusters.release(number, cluster)
+
+
+class _Steps:
+    """Orders the clusters and writes each down as a step."""
+
+    def __init__(self, clusters: Clusters):
+        self.clusters = clusters
+        self.graph = clusters.graph
+        self.nodes = clusters.graph.nodes
+
+    def build(self) -> list[Step]:
+        steps: list[Step] = []
+        for cluster in self._ordered():
+            first = self.nodes[next(iter(cluster.ops))]
+            if first.role == "dead":
+                continue
+            if first.role == "constant":
+                steps.extend(self._constant(first.index))
+            elif cluster.kind == "host":
+                steps.append(Step("host", (first.op,)))
+            else:
+                steps.append(self._fusion(cluster))
+        return steps
+
+    def _ordered(self) -> list[Cluster]:
+        """Producers before users; among those ready, the one that ends first in the program."""
+        clusters, live = self.clusters, self.clusters.live
+        waiting: dict[int, int] = {}
+        readers: dict[int, list[int]] = {number: [] for number in live}
+        for number, cluster in live.items():
+            sources = {
+                clusters.home(operand)
+                for index in cluster.ops
+                for operand in self.nodes[index].operands
+                if operand not in cluster.ops
+            }
+            waiting[number] = len(sources)
+            for source in sources:
+                readers[source].append(number)
+        last = {number: max(cluster.ops) for number, cluster in live.items()}
+        ready = [(last[number], number) for number, count in waiting.items() if count == 0]
+        heapq.heapify(ready)
+        ordered: list[Cluster] = []
+        while ready:
+            _, number = heapq.heappop(ready)
+            ordered.append(live[number])
+            for reader in readers[number]:
+                waiting[reader] -= 1
+                if waiting[reader] == 0:
+                    heapq.heappush(ready, (last[reader], reader))
+        assert len(ordered) == len(live), "the fusion plan has a cycle"
+        return ordered
+
+    def _constant(self, number: int) -> list[Step]:
+        """A constant stays outside for those that read it from memory; a large splat is filled by a fusion."""
+        op = self.nodes[number].op
+        if not is_splat_constant(op):
+            return [Step("host", (op,))]
+        if not any(self._from_memory(op.results[0], place) for place in self.clusters.users_of(number)):
+            return []
+        if self.nodes[number].elements == 1:
+            return [Step("host", (op,))]
+        return [Step("loop", (op,), (), tuple(op.results), frozenset())]
+
+    def _from_memory(self, value: SSAValue, place: int) -> bool:
+        cluster = self.clusters.live[place]
+        if cluster.kind in _MEMORY_KINDS:
+            return cluster.kind != "custom" or shape_of(value) != ()
+        return cluster.kind == "update" and self.nodes[next(iter(cluster.ops))].op.operands[0] is value
+
+    def _fusion(self, cluster: Cluster) -> Step:
+        ops = [self.nodes[i].op for i in sorted(cluster.ops)]
+        inside = {result for op in ops for result in op.results}
+        inputs: dict[SSAValue, None] = {}
+        for op in ops:
+            for value in op.operands:
+                if value in inside or value in inputs:
+                    continue
+                if not is_splat_constant(value.owner) or self._from_memory(value, cluster.number):
+                    inputs[value] = None
+        outputs = [result for op in ops for result in op.results if self._is_output(result, cluster)]
+        moved = frozenset(op for op in ops if self.clusters.home(self.graph.index[op]) == cluster.number)
+        return Step(cluster.kind, tuple(ops), tuple(inputs), tuple(outputs), moved, cluster.row_dims)
+
+    def _is_output(self, result: OpResult, cluster: Cluster) -> bool:
+        number = self.graph.index[result.op]
+        if self.clusters.home(number) != cluster.number:
+            return False
+        for use in result.uses:
+            user = self.graph.index.get(use.operation)
+            if user is None:  # inside a region of a control flow operation
+                outer = self.graph.block.find_ancestor_op_in_block(use.operation)
+                user = None if outer is None else self.graph.index[outer]
+            if user is None or self.nodes[user].role == "dead":
+                continue
+            if any(number not in self.clusters.live[place].ops for place in self.clusters.places[user]):
+                return True
+        return False

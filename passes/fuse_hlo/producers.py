@@ -1,0 +1,287 @@
+"""
+Producer into consumer: the planner's step that makes loop, reduce and concatenate fusions.
+
+Nodes are visited from the last to the first, so that all users of a node are placed when it is. A node then
+
+1. joins the only fusion that uses it, where that computes it at most as often as the cost model allows;
+2. or, used by several loop fusions over one domain, makes them one fusion (with several results);
+3. or is computed in each of them, where that is cheaper than writing and reading it;
+4. or joins one of them and becomes one more result of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...hlo_dialect.contraction import DotGeneralOp
+from ...hlo_dialect.gather import GatherOp
+from ...hlo_dialect.types import shape_of
+from .clusters import Cluster, Clusters, Mode
+from .cost import CHEAP, FREE, NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
+from .graph import LOOP_ROLES, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a node would be computed inside a cluster."""
+
+    mode: Mode
+    evaluations: int
+    is_result: bool
+    """Whether the cluster can also hand the node out."""
+
+
+class ProducerFusion:
+    """Runs the step on `clusters`; `reason` explains afterwards why a producer and a user are apart."""
+
+    def __init__(self, clusters: Clusters):
+        self.clusters = clusters
+        self.nodes = clusters.graph.nodes
+
+    def run(self) -> None:
+        for node in reversed(self.nodes):
+            if node.role not in LOOP_ROLES and node.role != "reduce":
+                continue
+            own = self.clusters.live.get(node.index)
+            if own is not None and own.kind != "row" and len(own.ops) == 1 and node.users:
+                self._place(node, own)
+
+    def _place(self, node: Node, own: Cluster) -> None:
+        users = self.clusters.users_of(node.index)
+        if len(users) > 1 and node.role != "reduce":
+            self._unite_users(node, users)
+            users = self.clusters.users_of(node.index)
+        fits = {user: self.fit(node, self.clusters.live[user]) for user in users}
+        taken = {user: fit for user, fit in fits.items() if isinstance(fit, Fit)}
+        if len(users) == 1:
+            for user, fit in taken.items():
+                self._join(node, own, self.clusters.live[user], fit)
+        elif len(taken) == len(users) and self._worth_repeating(node, taken):
+            self._repeat(node, taken)
+        elif not self._join_as_result(node, own, users, taken) and node.cost == FREE and taken:
+            self._repeat_beside(node, taken)
+
+    # -- decisions ---------------------------------------------------------------------------------
+
+    def _unite_users(self, node: Node, users: list[int]) -> None:
+        """Make one fusion of the loop fusions (or reductions) over one domain that use `node` at their own index."""
+        clusters = self.clusters
+        first: dict[tuple[object, ...], Cluster] = {}
+        for number in users:
+            cluster = clusters.live[number]
+            fit = self.fit(node, cluster)
+            if not isinstance(fit, Fit) or fit.mode is not Mode.SAME:
+                continue
+            key = signature(cluster)
+            keep = first.setdefault(key, cluster)
+            if keep is not cluster and can_unite(clusters, keep, cluster):
+                clusters.absorb(keep, cluster)
+
+    def _worth_repeating(self, node: Node, taken: dict[int, Fit]) -> bool:
+        """Computing a cheap node in each user reads its operands there; else it is written once and read in each."""
+        if node.cost > CHEAP or len(taken) > 8:
+            return False
+        if node.cost == FREE:
+            return True
+        limit = REPEATED_WORK_PER_ELEMENT
+        if any(self.clusters.live[c].repeated >= limit * self.clusters.live[c].elements for c in taken):
+            return False
+        read = sum(self.nodes[i].bytes for i in node.operands if self.nodes[i].role != "constant")
+        read += sum(node.bytes for v in node.op.operands if v.owner not in self.clusters.graph.index)  # pyright: ignore
+        return read * len(taken) <= read + node.bytes * (1 + len(taken))
+
+    def _repeat(self, node: Node, taken: dict[int, Fit]) -> None:
+        for number, fit in taken.items():
+            self.clusters.live[number].repeated += node.cost * fit.evaluations
+        self.clusters.duplicate(node.index, {c: (f.mode, f.evaluations) for c, f in taken.items()})
+
+    def _repeat_beside(self, node: Node, taken: dict[int, Fit]) -> None:
+        """
+        A free node that some user needs in memory is still computed anew in the fusions that can.
+
+        Only where that reads less than the node itself: a broadcast or an iota, not a transpose.
+        """
+        if node.role not in ("broadcast", "iota"):
+            return
+        own = self.clusters.live[node.index]
+        targets = {c: (f.mode, f.evaluations) for c, f in taken.items()}
+        self.clusters.duplicate(node.index, targets)
+        self.clusters.live[node.index] = own
+        self.clusters.places[node.index].append(node.index)
+
+    def _join_as_result(self, node: Node, own: Cluster, users: list[int], taken: dict[int, Fit]) -> bool:
+        clusters = self.clusters
+        for number, fit in taken.items():
+            if not fit.is_result or any(other != number and clusters.reaches(other, number) for other in users):
+                continue
+            return self._join(node, own, clusters.live[number], fit)
+        return False
+
+    def _join(self, node: Node, own: Cluster, cluster: Cluster, fit: Fit) -> bool:
+        if not self.clusters.fits(own, cluster):
+            return False
+        if node.role == "reduce" and cluster.kind == "loop":
+            cluster.kind = "reduce"
+            cluster.domain, cluster.reduced, cluster.result_shape = own.domain, own.reduced, node.shape
+            cluster.elements = own.elements
+            for index in cluster.ops:
+                cluster.ops[index] = Mode.REDUCED
+        own.ops[node.index] = fit.mode
+        own.evaluations[node.index] = fit.evaluations
+        cluster.repeated += repeated_work(node.cost, fit.evaluations, node.elements)
+        self.clusters.absorb(cluster, own)
+        return True
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    def fit(self, node: Node, cluster: Cluster) -> Fit | str:
+        """How `cluster`, which uses `node`, would compute it; or why it cannot, in words."""
+        if node.role == "reduce":
+            return self._fit_reduce(node, cluster)
+        if node.role not in LOOP_ROLES:
+            return f"{node.op.name} is a kernel of its own, its result is in memory"
+        if cluster.kind not in ("loop", "reduce", "concatenate"):
+            return self._refusal(node, cluster)
+        uses = self._uses(node, cluster)
+        if isinstance(uses, str):
+            return uses
+        same, mapped, reduced = uses
+        if reduced:
+            if same or mapped:
+                return "it is needed before and after the reduction"
+            if node.role not in ("elementwise", "broadcast", "iota"):
+                return f"the epilogue of a reduction is elementwise, {node.op.name} is not"
+            return Fit(Mode.REDUCED, node.elements, True)
+        evaluations = mapped + (node.elements if same else 0)
+        refused = self._too_much_work(node, cluster, evaluations)
+        if refused:
+            return refused
+        mode = Mode.SAME if same and node.shape == cluster.domain else Mode.MAPPED
+        return Fit(mode, evaluations, mode is Mode.SAME and cluster.kind == "loop")
+
+    def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
+        """(read at the cluster's own index, evaluations through other maps, read after the reduction); or why not."""
+        same, mapped, reduced = False, 0, False
+        value = node.op.results[0]
+        for number in node.users:
+            mode = cluster.ops.get(number)
+            if mode is None:
+                continue
+            user = self.nodes[number]
+            if user.role == "elementwise":
+                if user.shape != node.shape:
+                    return f"it is a scalar operand of {user.op.name}, computed once"
+                if mode is Mode.MAPPED:
+                    mapped += cluster.evaluations[number]
+                same = same or mode is Mode.SAME
+                reduced = reduced or mode is Mode.REDUCED
+            elif user.role == "reduce":
+                if value in user.op.operands[len(user.op.results) :]:
+                    return "it is the initial value of a reduction, computed once"
+                same = True
+            elif user.role == "gather" and not (isinstance(user.op, GatherOp) and value is not user.op.operand):
+                return f"{user.op.name} reads it at an index known only at run time"
+            elif user.role == "concatenate":
+                mapped += node.elements * list(user.op.operands).count(value)
+            elif mode is Mode.REDUCED:
+                return f"it would be computed through {user.op.name} after the reduction"
+            else:
+                mapped += cluster.evaluations[number]
+        return same, mapped, reduced
+
+    def _too_much_work(self, node: Node, cluster: Cluster, evaluations: int) -> str | None:
+        repeated = repeated_work(node.cost, evaluations, node.elements)
+        if repeated == 0:
+            return None
+        if node.after_reduce and node.role == "elementwise":
+            return "it is computed once in the epilogue of the reduction before it"
+        if repeated <= NEGLIGIBLE_WORK:
+            return None
+        if node.cost <= CHEAP and cluster.repeated + repeated <= REPEATED_WORK_PER_ELEMENT * cluster.elements:
+            return None
+        return f"would be recomputed {-(-evaluations // max(1, node.elements))}x"
+
+    def _fit_reduce(self, node: Node, cluster: Cluster) -> Fit | str:
+        if cluster.kind == "loop":
+            if cluster.domain != node.shape:
+                return "a reduction is not computed again at every index of a loop over another shape"
+            if any(self.nodes[i].role not in ("elementwise", "broadcast", "iota") for i in cluster.ops):
+                return "the epilogue of a reduction is elementwise, this fusion moves data too"
+            if any(mode is not Mode.SAME for mode in cluster.ops.values()):
+                return "the epilogue of a reduction reads it at its own index only"
+        elif cluster.kind == "reduce":
+            if (cluster.domain, cluster.reduced) != (node.operand_shape, node.dims):
+                return "the two reductions differ in shape or dimensions"
+        else:
+            return self._refusal(node, cluster)
+        for number in node.users:
+            mode = cluster.ops.get(number)
+            if mode is None:
+                continue
+            if self.nodes[number].role != "elementwise" or self.nodes[number].shape != node.shape:
+                return f"{self.nodes[number].op.name} reads the reduction's result at another index"
+            if cluster.kind == "reduce" and mode is not Mode.REDUCED:
+                return "one of the two reductions needs the result of the other"
+        return Fit(Mode.REDUCED, node.elements, True)
+
+    def _refusal(self, node: Node, cluster: Cluster) -> str:
+        user = next((self.nodes[i] for i in node.users if i in cluster.ops), None)
+        name = user.op.name if user is not None else "it"
+        match cluster.kind:
+            case "dot":
+                return f"would be recomputed {_times_read(node, user)}x"
+            case "custom":
+                return f"{name} is a kernel of its own, its operands are in memory"
+            case "update":
+                return f"{name} works in place on values in memory"
+            case "row":
+                if node.role in ("elementwise", "broadcast", "iota"):
+                    return "the row fusion works on rows of another shape"
+                return f"a row fusion holds elementwise operations, broadcasts and reductions, not {node.op.name}"
+            case _ if user is not None and user.op.name == "hlo.reshape":
+                return "the reshape costs nothing where it is, between kernels"
+            case _:
+                return f"{name} is not part of a kernel"
+
+
+def _times_read(node: Node, user: Node | None) -> int:
+    """How often a contraction reads each element of its operand: once for each free index of the other operand."""
+    op = user.op if user is not None else None
+    if not isinstance(op, DotGeneralOp):
+        return 1
+    is_lhs = op.operands[0] is node.op.results[0]
+    other, free = (op.operands[1], op.rhs_free) if is_lhs else (op.operands[0], op.lhs_free)
+    return math.prod(shape_of(other)[dim] for dim in free)
+
+
+def signature(cluster: Cluster) -> tuple[object, ...]:
+    """Fusions of equal signature iterate over the same indices and may become one with several results."""
+    if cluster.kind == "loop":
+        return ("loop", cluster.domain)
+    if cluster.kind == "reduce":
+        return ("reduce", cluster.domain, cluster.reduced, cluster.result_shape)
+    return (cluster.kind, cluster.number)
+
+
+def can_unite(clusters: Clusters, keep: Cluster, other: Cluster) -> bool:
+    """Whether two fusions of one signature may become one: no cycle, within the limits, no value read across them."""
+    if keep.kind not in ("loop", "reduce") or not clusters.mergeable(keep, other):
+        return False
+    if clusters.reaches(keep.number, other.number) or clusters.reaches(other.number, keep.number):
+        return keep.kind == "loop" and _reads_at_same_index(clusters, keep, other)
+    return True
+
+
+def _reads_at_same_index(clusters: Clusters, one: Cluster, other: Cluster) -> bool:
+    """Whether what either reads of the other is read by elementwise operations at the fusion's own index."""
+    nodes = clusters.graph.nodes
+    for source, target in ((one, other), (other, one)):
+        for index in source.ops:
+            for user in nodes[index].users:
+                if user not in target.ops or user in source.ops or index in target.ops:
+                    continue
+                elementwise = nodes[user].role == "elementwise" and nodes[user].shape == nodes[index].shape
+                if not elementwise or target.ops[user] is not Mode.SAME or source.ops[index] is not Mode.SAME:
+                    return False
+    return True

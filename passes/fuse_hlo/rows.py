@@ -1,0 +1,234 @@
+"""
+Row fusions: reductions over the trailing dimensions together with everything of the same rows around them.
+
+A softmax reads its input for the maximum, again for the sum, again for the quotient. As one kernel over rows each
+input is read once and each output written once, because a row stays in the cache between the steps. Rows are looked for
+before loops and reductions: a loop fusion would take operations that belong to a row.
+
+For rows of shape `lead + trailing`, an operation is part of the row as
+
+* full: elementwise or iota, of the shape of all rows;
+* lead: elementwise (or what adds dimensions of one element), one value per row;
+* expand: a broadcast of a lead value along its row;
+* outer: a broadcast of something from outside the fusion;
+* reduce: a reduction of exactly the trailing dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from .clusters import Cluster, Clusters, Mode
+from .graph import BlockGraph, Node
+
+RowRole = Literal["full", "lead", "expand", "outer", "reduce"]
+
+MIN_ROWS = 8
+"""Fewer rows than this leave threads idle, which costs more than the memory traffic when rows are long."""
+
+LONG_ROW = 1 << 16
+"""A row of more elements leaves the cache between the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """What the operations of one row fusion share: the shape of all rows and how many dimensions number the rows."""
+
+    shape: tuple[int, ...]
+    row_dims: int
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        return self.shape[: self.row_dims]
+
+    def is_lead(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor of `shape` has one element per row."""
+        count = self.row_dims
+        return shape[:count] == self.lead and math.prod(shape[count:]) == 1
+
+    def role(self, node: Node) -> RowRole | None:
+        """The node's part in a fusion over these rows, or None."""
+        match node.role:
+            case "elementwise":
+                if node.shape == self.shape:
+                    return "full"
+                return "lead" if self.is_lead(node.shape) else None
+            case "iota":
+                if node.shape == self.shape:
+                    return "full"
+                return "lead" if self.is_lead(node.shape) else None
+            case "reshape":
+                source = node.op.operands[0].type.get_shape()  # pyright: ignore
+                return "lead" if self.is_lead(node.shape) and self.is_lead(source) else None  # pyright: ignore
+            case "broadcast":
+                in_place = node.dims[: self.row_dims] == tuple(range(self.row_dims))
+                if not in_place or not self.is_lead(node.operand_shape):
+                    return "outer" if node.shape == self.shape or self.is_lead(node.shape) else None
+                if node.shape == self.shape:
+                    return "expand"
+                return "lead" if self.is_lead(node.shape) else None
+            case "reduce":
+                trailing = tuple(range(self.row_dims, len(self.shape)))
+                matches = node.operand_shape == self.shape and tuple(sorted(node.dims)) == trailing
+                return "reduce" if matches else None
+            case _:
+                return None
+
+
+def row_shapes(graph: BlockGraph) -> list[RowShape]:
+    """The row shapes that reductions of the block have, in program order."""
+    found: dict[RowShape, None] = {}
+    for node in graph.nodes:
+        if node.role != "reduce" or 0 in node.operand_shape:
+            continue
+        rank, count = len(node.operand_shape), len(node.dims)
+        if 1 <= count < rank and tuple(sorted(node.dims)) == tuple(range(rank - count, rank)):
+            found[RowShape(node.operand_shape, rank - count)] = None
+    return list(found)
+
+
+def too_few_rows(row: RowShape) -> str | None:
+    """Why rows of this shape are not worth one kernel, or None."""
+    rows, length = math.prod(row.lead), math.prod(row.shape[row.row_dims :])
+    if rows < MIN_ROWS and length > LONG_ROW:
+        return f"{rows} rows of {length} elements would leave threads idle"
+    if length == 1:
+        return "the rows have one element"
+    return None
+
+
+class RowFusion:
+    """Finds the row fusions of one row shape and makes clusters of them."""
+
+    def __init__(self, clusters: Clusters, row: RowShape):
+        self.clusters = clusters
+        self.nodes = clusters.graph.nodes
+        self.row = row
+        self.roles: dict[int, RowRole] = {}
+        for node in self.nodes:
+            cluster = clusters.live.get(node.index)
+            if cluster is None or cluster.kind == "row" or node.index not in cluster.ops or len(cluster.ops) > 1:
+                continue
+            role = row.role(node)
+            if role is not None:
+                self.roles[node.index] = role
+
+    def run(self) -> None:
+        seeds = [index for index, role in self.roles.items() if role == "reduce" and self._comes_back(index)]
+        if not seeds:
+            return
+        trial = self._trial(self._connected(seeds))
+        for cluster in trial.live.values():
+            if any(self.roles.get(i) == "expand" and self._is_fed(i, cluster) for i in cluster.ops):
+                self._commit(sorted(cluster.ops))
+
+    def _comes_back(self, seed: int) -> bool:
+        """Whether the reduction's result is broadcast along its rows again."""
+        pending, seen = [seed], {seed}
+        while pending:
+            for user in self.nodes[pending.pop()].users:
+                role = self.roles.get(user)
+                if role == "expand":
+                    return True
+                if role == "lead" and user not in seen:
+                    seen.add(user)
+                    pending.append(user)
+        return False
+
+    def _connected(self, seeds: list[int]) -> list[int]:
+        """The nodes with a role that hang together with the seeds, through edges that a row fusion may hold."""
+        seen, pending = set(seeds), list(seeds)
+        while pending:
+            index = pending.pop()
+            node = self.nodes[index]
+            around = [user for user in node.users if self._inner(index, user)]
+            around += [operand for operand in node.operands if self._inner(operand, index)]
+            for other in around:
+                if other not in seen:
+                    seen.add(other)
+                    pending.append(other)
+        return sorted(seen)
+
+    def _inner(self, producer: int, user: int) -> bool:
+        """Whether the edge can lie inside a fusion over these rows."""
+        roles = self.roles
+        if producer not in roles or user not in roles:
+            return False
+        source, target = self.nodes[producer], self.nodes[user]
+        match roles[user]:
+            case "expand":
+                return roles[producer] in ("lead", "reduce")
+            case "outer":
+                return False
+            case "full":
+                return source.shape == self.row.shape
+            case "lead":
+                return self.row.is_lead(source.shape) and (target.role != "elementwise" or source.shape == target.shape)
+            case "reduce":
+                count = len(target.op.results)
+                values = target.op.operands
+                return (
+                    all(value not in values[count:] for value in source.op.results) and source.shape == self.row.shape
+                )
+
+    def _trial(self, members: list[int]) -> Clusters:
+        """The members merged with their users as far as that is lawful, on a copy of the state."""
+        base = self.clusters
+        trial = Clusters(base.graph, {}, [list(p) for p in base.places], list(base.reach))
+        for number, cluster in base.live.items():
+            trial.live[number] = Cluster(
+                number, cluster.kind, cluster.domain, cluster.elements, dict(cluster.ops),
+                dict(cluster.evaluations), dict(cluster.inputs),
+            )  # fmt: skip
+        allowed = set(members)
+        for index in reversed(members):
+            for user in self.nodes[index].users:
+                if user not in allowed or not self._inner(index, user):
+                    continue
+                own, other = trial.live[trial.places[index][0]], trial.live[trial.places[user][0]]
+                if own is not other and self._lawful(trial, own, other):
+                    trial.absorb(other, own)
+        return trial
+
+    def _lawful(self, trial: Clusters, one: Cluster, other: Cluster) -> bool:
+        if not trial.mergeable(one, other):
+            return False
+        for source, target in ((one, other), (other, one)):
+            if not trial.reaches(source.number, target.number):
+                continue
+            for index in source.ops:
+                if any(u in target.ops and not self._inner(index, u) for u in self.nodes[index].users):
+                    return False
+        return True
+
+    def _is_fed(self, expand: int, cluster: Cluster) -> bool:
+        """Whether a reduction of the cluster reaches the broadcast through its lead operations."""
+        pending = [expand]
+        seen: set[int] = set()
+        while pending:
+            for operand in self.nodes[pending.pop()].operands:
+                if operand not in cluster.ops or operand in seen:
+                    continue
+                seen.add(operand)
+                if self.roles[operand] == "reduce":
+                    return True
+                if self.roles[operand] == "lead":
+                    pending.append(operand)
+        return False
+
+    def _commit(self, members: list[int]) -> None:
+        cluster = self.clusters.group(members)
+        cluster.kind = "row"
+        cluster.domain, cluster.row_dims = self.row.shape, self.row.row_dims
+        cluster.elements = math.prod(self.row.shape)
+        for index in cluster.ops:
+            cluster.ops[index] = Mode.ROW
+
+
+def fuse_rows(clusters: Clusters) -> None:
+    """Make the row fusions of all row shapes, in program order of their first reductions."""
+    for row in row_shapes(clusters.graph):
+        if too_few_rows(row) is None:
+            RowFusion(clusters, row).run()

@@ -1,0 +1,182 @@
+"""Operations that can run as one kernel become one hlo.fusion, and every decision is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...hlo_dialect.control_flow import OptimizationBarrierOp, ReturnOp
+from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.diagnostics import engine_of
+from ...hlo_dialect.fusion import FusionKind, FusionOp
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.types import i64
+from .epilogues import fuse_epilogues
+from .graph import is_splat_constant
+from .plan import Step, plan_block
+
+_KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(FusionKind)}
+
+
+@dataclass(frozen=True)
+class FuseHloPass(HloPass):
+    """
+    Partition every block into fusions, by the bytes that a fusion keeps out of memory.
+
+    Before: `%0 = hlo.multiply %x, %x`, `%1 = hlo.add %0, %y`
+    After:  `%1 = hlo.fusion loop (%a = %x : .., %b = %y : ..) -> .. { multiply, add }`
+    Assumes: the level after simplify-hlo: no tuples, no complex numbers, functions of one block.
+    Leaves: every computing operation in a fusion; outside them constants, reshapes, control flow and calls.
+
+    strategy=none makes each operation a fusion of its own. With epilogues=true, for targets whose matrix products write
+    their results element by element, what is computed elementwise from a product is part of its fusion.
+    """
+
+    name = "fuse-hlo"
+    illegal = ("hlo.optimization_barrier",)
+
+    strategy: Literal["default", "none"] = "default"
+    epilogues: bool = False
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        engine = engine_of(ctx)
+        for function in list(module.body.block.ops):
+            if not isinstance(function, func.FuncOp) or "hlo.kernel" in function.attributes:
+                continue
+            pending = list(function.body.blocks)
+            while pending:
+                block = pending.pop(0)
+                sink_constants(block)
+                plan = plan_block(block, self.strategy)
+                if plan.unknown:
+                    raise self.unsupported(plan.unknown[0])
+                pending[:0] = Rewriter(block, plan.steps).run()
+                epilogues = self.epilogues and self.strategy == "default"
+                joined = {remark.location: remark for remark in fuse_epilogues(block)} if epilogues else {}
+                for remark in plan.remarks:
+                    stands = not remark.message.startswith("not fused hlo.dot_general")
+                    engine.emit(remark if stands else joined.get(remark.location, remark))
+
+
+def sink_constants(block: Block) -> None:
+    """Clone splat constants into the regions that use them, so that they are constants to the fusions there too."""
+    for op in list(block.ops):
+        if not op.regions or isinstance(op, FusionOp):
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                _sink_into(block, inner)
+
+
+def _sink_into(block: Block, inner: Block) -> None:
+    clones: dict[SSAValue, SSAValue] = {}
+    for op in list(inner.walk()):
+        for index, value in enumerate(op.operands):
+            owner = value.owner
+            if not isinstance(owner, ConstantOp) or owner.parent is not block or not is_splat_constant(owner):
+                continue
+            if value not in clones:
+                clone = owner.clone()
+                first = inner.first_op
+                assert first is not None
+                inner.insert_op_before(clone, first)
+                clones[value] = clone.results[0]
+            op.operands[index] = clones[value]
+
+
+class Rewriter:
+    """Rebuilds a block from the steps of its plan."""
+
+    def __init__(self, block: Block, steps: Sequence[Step]):
+        self.block = block
+        self.steps = steps
+        self.outside: dict[SSAValue, SSAValue] = {}
+        """What replaces an original value outside the fusions."""
+        self.originals = {op: tuple(op.operands) for op in block.ops}
+
+    def run(self) -> list[Block]:
+        """Rewrite; returns the blocks of control flow that are still to be planned."""
+        kept: set[Operation] = set()
+        inner: list[Block] = []
+        terminator = self.block.last_op
+        assert terminator is not None
+        for step in self.steps:
+            if step.kind == "host":
+                op = step.ops[0]
+                self._redirect(op)
+                if isinstance(op, OptimizationBarrierOp):
+                    self.outside.update(zip(op.results, tuple(op.operands), strict=True))
+                    continue
+                inner += [block for region in op.regions for block in region.blocks]
+            else:
+                kept.update(step.moved)
+                op = self._fusion(step)
+            kept.add(op)
+            if op is not terminator:
+                if op.parent is not None:
+                    op.detach()
+                self.block.insert_op_before(op, terminator)
+        self._erase_rest(kept)
+        return inner
+
+    def _redirect(self, op: Operation) -> None:
+        outside = self.outside
+        for each in op.walk() if op.regions else (op,):
+            if any(value in outside for value in each.operands):
+                each.operands = [outside.get(value, value) for value in each.operands]
+
+    def _fusion(self, step: Step) -> FusionOp:
+        block = Block(arg_types=[value.type for value in step.inputs])
+        local: dict[SSAValue, SSAValue] = dict(zip(step.inputs, block.args, strict=True))
+        for value, argument in zip(step.inputs, block.args, strict=True):
+            argument.name_hint = value.name_hint
+        for op in step.ops:
+            operands = [self._inside(value, local, block) for value in self.originals[op]]
+            if op in step.moved:
+                op.detach()
+                op.operands = operands
+                placed = op
+            else:
+                placed = op.clone()
+                placed.operands = operands
+                for result, clone in zip(op.results, placed.results, strict=True):
+                    local[result] = clone
+            block.add_op(placed)
+        returned = [local.get(value, value) for value in step.outputs]
+        location = step.ops[-1].location
+        block.add_op(ReturnOp.create(operands=returned, location=location))
+        properties: dict[str, Attribute] = {"kind": _KINDS[step.kind]}
+        if step.kind == "row":
+            properties["row_dims"] = IntegerAttr(step.row_dims, i64)
+        fusion = FusionOp.create(
+            operands=[self.outside.get(value, value) for value in step.inputs],
+            result_types=[value.type for value in step.outputs],
+            properties=properties,
+            regions=[Region([block])],
+            location=location,
+        )
+        for value, result in zip(step.outputs, fusion.results, strict=True):
+            self.outside[value] = result
+            result.name_hint = value.name_hint
+        return fusion
+
+    def _inside(self, value: SSAValue, local: dict[SSAValue, SSAValue], block: Block) -> SSAValue:
+        """What stands for an original value inside the fusion; splat constants are cloned in at their first use."""
+        found = local.get(value)
+        if found is None and is_splat_constant(cast(Operation, value.owner)):
+            clone = cast(Operation, value.owner).clone()
+            block.add_op(clone)
+            found = local[value] = clone.results[0]
+        return value if found is None else found
+
+    def _erase_rest(self, kept: set[Operation]) -> None:
+        for op in reversed(list(self.block.ops)):
+            if op not in kept:
+                op.detach()
+                op.erase(safe_erase=False)

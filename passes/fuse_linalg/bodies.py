@@ -1,0 +1,252 @@
+"""Bodies of fused generics: index maps composed, bodies cloned once per distinct access, equal operations shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
+
+from ...dialects.buffers import INDEX
+
+Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
+"""Where a tensor is read: expressions of the loop's dimensions, or index values that the body computes."""
+
+_NO_WRAP = arith.IntegerOverflowAttr("none")
+_INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+}
+
+
+_Linear: TypeAlias = tuple[tuple[tuple[int, int], ...], int]
+"""(dimension, coefficient) by dimension, without zeros, and the constant."""
+
+
+@lru_cache(maxsize=8192)
+def _linear(expr: AffineExpr) -> _Linear:
+    if isinstance(expr, AffineDimExpr):
+        return ((expr.position, 1),), 0
+    if isinstance(expr, AffineConstantExpr):
+        return (), expr.value
+    assert isinstance(expr, AffineBinaryOpExpr), "index maps have no symbols"
+    left, right = _linear(expr.lhs), _linear(expr.rhs)
+    if expr.kind is AffineBinaryOpKind.Add:
+        return _sum([(1, left), (1, right)], 0)
+    assert expr.kind is AffineBinaryOpKind.Mul and not right[0], "index maps are linear"
+    return _sum([(right[1], left)], 0)
+
+
+def _sum(terms: Sequence[tuple[int, _Linear]], constant: int) -> _Linear:
+    found: dict[int, int] = {}
+    for factor, (coefficients, offset) in terms:
+        constant += factor * offset
+        for dim, coefficient in coefficients:
+            found[dim] = found.get(dim, 0) + factor * coefficient
+    return tuple(sorted((dim, c) for dim, c in found.items() if c != 0)), constant
+
+
+@lru_cache(maxsize=8192)
+def substitute(expr: AffineExpr, access: tuple[AffineExpr, ...]) -> AffineExpr:
+    """`expr` with its dimensions replaced by `access`, as the sum of multiples of dimensions that it comes to."""
+    if isinstance(expr, AffineDimExpr) and isinstance(access[expr.position], AffineDimExpr):
+        return access[expr.position]
+    coefficients, constant = _linear(expr)
+    coefficients, constant = _sum([(factor, _linear(access[dim])) for dim, factor in coefficients], constant)
+    result: AffineExpr | None = None
+    for dim, factor in coefficients:
+        term = AffineExpr.dimension(dim) * factor
+        result = term if result is None else result + term
+    return AffineExpr.constant(constant) if result is None else result + constant
+
+
+@lru_cache(maxsize=64)
+def point(rank: int) -> tuple[AffineExpr, ...]:
+    """A generic's own place: each of its dimensions."""
+    return tuple(AffineExpr.dimension(dim) for dim in range(rank))
+
+
+class FusedBody:
+    """
+    A body under construction, and the operands that it turns out to need.
+
+    `producer_of` says which values are computed here: it gives their generic, and None for what is read.
+    Without loops (`loops` is False) every element is read by tensor.extract: the body is scalar code of its own.
+    """
+
+    def __init__(
+        self,
+        producer_of: Callable[[SSAValue], GenericOp | None],
+        output_types: Sequence[Attribute] = (),
+        loops: bool = True,
+    ):
+        self.block = Block(arg_types=output_types)
+        self.outputs = list(self.block.args)
+        self.producer_of = producer_of
+        self.loops = loops
+        self.operands: list[tuple[SSAValue, tuple[AffineExpr, ...]]] = []
+        self._elements: dict[tuple[SSAValue, Access], SSAValue] = {}
+        self._inlined: dict[tuple[GenericOp, Access], list[SSAValue]] = {}
+        self._known: dict[Any, SSAValue] = {}
+
+    # -- elements ----------------------------------------------------------------------------------
+
+    def element(self, value: SSAValue, access: Access) -> SSAValue:
+        """One element of a tensor: of a fused producer computed here, else read."""
+        if isinstance(value.owner, FillOp):
+            return value.owner.inputs[0]
+        producer = self.producer_of(value)
+        if producer is not None:
+            return self.compute(producer, access)[cast(OpResult, value).index]
+        key = (value, access)
+        found = self._elements.get(key)
+        if found is None:
+            found = self._elements[key] = self._read(value, access)
+        return found
+
+    def _read(self, value: SSAValue, access: Access) -> SSAValue:
+        element = cast(Any, value.type).element_type
+        affine = tuple(place for place in access if isinstance(place, AffineExpr))
+        if self.loops and len(affine) == len(access):
+            self.operands.append((value, affine))
+            return self.block.insert_arg(element, len(self.operands) - 1)
+        places = [self.index(place) for place in access]
+        return self._emit(tensor.ExtractOp, (value, *places), (element,), {})
+
+    def keep(self, value: SSAValue, affine: tuple[AffineExpr, ...]) -> None:
+        """An operand that nothing reads."""
+        self.operands.append((value, affine))
+        self.block.insert_arg(cast(Any, value.type).element_type, len(self.operands) - 1)
+
+    def compute(self, generic: GenericOp, access: Access) -> list[SSAValue]:
+        """
+        What a parallel generic yields at the point `access` of its loops.
+
+        Its producers are computed first, by a stack of their own: chains of them may be long.
+        """
+        stack = [(generic, access)]
+        while stack:
+            key = stack[-1]
+            if key not in self._inlined:
+                missing = [found for found in self._producers(*key) if found not in self._inlined]
+                if missing:
+                    stack += reversed(missing)
+                    continue
+                self._inlined[key] = self._clone_body(*key, None)
+            stack.pop()
+        return self._inlined[generic, access]
+
+    def combine(self, generic: GenericOp, accumulators: Sequence[SSAValue]) -> list[SSAValue]:
+        """What a generic yields at its own point, with `accumulators` as the elements of its outputs."""
+        access = point(len(generic.iterator_types))
+        for producer, place in self._producers(generic, access):
+            self.compute(producer, place)
+        return self._clone_body(generic, access, accumulators)
+
+    def _producers(self, generic: GenericOp, access: Access) -> list[tuple[GenericOp, Access]]:
+        """The fused generics that a body takes its arguments from, and where."""
+        found: list[tuple[GenericOp, Access]] = []
+        for argument, operand, attr in zip(
+            generic.body.block.args, generic.inputs, generic.indexing_maps.data, strict=False
+        ):
+            if argument.first_use is not None:
+                producer = self.producer_of(operand)
+                if producer is not None:
+                    found.append((producer, self.compose(attr.data.results, access)))
+        return found
+
+    def _clone_body(
+        self, generic: GenericOp, access: Access, accumulators: Sequence[SSAValue] | None
+    ) -> list[SSAValue]:
+        source = generic.body.block
+        count = len(generic.inputs) if accumulators is not None else len(generic.operands)
+        values: dict[SSAValue, SSAValue] = dict(zip(source.args[count:], accumulators or (), strict=True))
+        maps = generic.indexing_maps.data
+        for argument, operand, attr in zip(source.args[:count], generic.operands[:count], maps[:count], strict=True):
+            if argument.first_use is not None:
+                values[argument] = self.element(operand, self.compose(attr.data.results, access))
+        for op in source.ops:
+            if op is source.last_op:
+                break
+            self._clone(op, values, access)
+        assert source.last_op is not None, "a generic's body has a terminator"
+        return [values.get(operand, operand) for operand in source.last_op.operands]
+
+    def _clone(self, op: Operation, values: dict[SSAValue, SSAValue], access: Access) -> None:
+        operands = [values.get(operand, operand) for operand in op.operands]
+        if isinstance(op, IndexOp):
+            values[op.results[0]] = self.index(access[op.dim.value.data])
+        elif isinstance(op, tensor.ExtractOp):
+            values[op.result] = self.element(op.tensor, tuple(operands[1:]))
+        elif op.regions or len(op.results) != 1:
+            new = op.clone(values)
+            self.block.add_op(new)
+            values.update(zip(op.results, new.results, strict=True))
+        else:
+            values[op.results[0]] = self._emit(type(op), operands, (op.results[0].type,), op.properties, op)
+
+    # -- operations --------------------------------------------------------------------------------
+
+    def _emit(
+        self,
+        cls: type[Operation],
+        operands: Sequence[SSAValue],
+        types: Sequence[Attribute],
+        properties: dict[str, Attribute],
+        origin: Operation | None = None,
+    ) -> SSAValue:
+        """The result of an operation, emitted unless there is an equal one: bodies hold only pure operations."""
+        key = (cls, *operands, *properties.values(), *types)
+        found = self._known.get(key)
+        if found is None:
+            op = cls.create(operands=operands, result_types=types, properties=dict(properties))
+            if origin is not None:
+                op.location = origin.location
+                op.attributes = dict(origin.attributes)
+            self.block.add_op(op)
+            found = self._known[key] = op.results[0]
+        return found
+
+    # -- places ------------------------------------------------------------------------------------
+
+    def compose(self, expressions: Sequence[AffineExpr], access: Access) -> Access:
+        """The places that expressions of a producer's dimensions name, where these lie at `access`."""
+        affine = tuple(place for place in access if isinstance(place, AffineExpr))
+        if len(affine) == len(access):
+            return tuple(substitute(expr, affine) for expr in expressions)
+        return tuple(self._composed(expr, access) for expr in expressions)
+
+    def _composed(self, expr: AffineExpr, access: Access) -> AffineExpr | SSAValue:
+        if isinstance(expr, AffineDimExpr):
+            return access[expr.position]
+        if not isinstance(expr, AffineBinaryOpExpr):
+            return expr
+        left, right = self._composed(expr.lhs, access), self._composed(expr.rhs, access)
+        if isinstance(left, AffineExpr) and isinstance(right, AffineExpr):
+            return AffineExpr.binary(expr.kind, left, right)
+        return self._arithmetic(expr.kind, self.index(left), self.index(right))
+
+    def index(self, place: AffineExpr | SSAValue) -> SSAValue:
+        """A place as a value: an expression of the loop's dimensions becomes arithmetic."""
+        if isinstance(place, SSAValue):
+            return place
+        if isinstance(place, AffineDimExpr):
+            return self._emit(IndexOp, (), (INDEX,), {"dim": IntegerAttr(place.position, i64)})
+        if isinstance(place, AffineConstantExpr):
+            return self._emit(arith.ConstantOp, (), (INDEX,), {"value": IntegerAttr(place.value, INDEX)})
+        assert isinstance(place, AffineBinaryOpExpr), "index maps have no symbols"
+        return self._arithmetic(place.kind, self.index(place.lhs), self.index(place.rhs))
+
+    def _arithmetic(self, kind: AffineBinaryOpKind, left: SSAValue, right: SSAValue) -> SSAValue:
+        return self._emit(_INDEX_OPS[kind], (left, right), (INDEX,), {"overflowFlags": _NO_WRAP})

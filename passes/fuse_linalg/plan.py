@@ -1,0 +1,269 @@
+"""
+Which generics of a kernel stay, which are computed inside those that read them, and which of them become one.
+
+Nothing is changed here: the plan is made on the kernel as it is, then `fuse_linalg.py` rewrites once.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith, math, tensor
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, YieldOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...hlo_dialect.attributes import ints
+from .bodies import point, substitute
+
+RECOMPUTED_COST = 8
+"""A value that several generics need is computed in each of them up to this cost, else once, into memory."""
+
+REPEATED_COST = 6
+"""In a row kernel, a value of fewer elements than what reads it is computed in its loop below this cost."""
+
+_COSTS: dict[type[Operation], int] = {
+    arith.ConstantOp: 0,
+    YieldOp: 0,
+    arith.DivfOp: 6,
+    math.SqrtOp: 6,
+    math.AbsFOp: 1,
+    math.CopySignOp: 1,
+}
+
+Reads = dict[Operation, bool]
+"""The operations of the kernel's block that stay and read a value; whether only at the point of their own loops."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Generics that become one."""
+
+    members: tuple[GenericOp, ...]
+    outputs: tuple[GenericOp, ...]
+    """The members that something outside the group reads."""
+
+
+def body_cost(generic: GenericOp) -> int:
+    """Roughly the instructions of a body; an elementary function counts 16."""
+    return sum(_COSTS.get(type(op), 16 if op.name.startswith("math.") else 1) for op in generic.body.block.ops)
+
+
+def is_parallel(generic: GenericOp) -> bool:
+    return all(kind.data is IteratorType.PARALLEL for kind in generic.iterator_types.data)
+
+
+def is_contraction(generic: GenericOp) -> bool:
+    return "xhlo.contraction" in generic.attributes
+
+
+def extents(generic: GenericOp) -> tuple[int, ...]:
+    """The loop's sizes: what xhlo.loop_sizes says, else read off the operands that a plain dimension indexes."""
+    stated = generic.attributes.get("xhlo.loop_sizes")
+    if isinstance(stated, DenseArrayBase):
+        return ints(cast(Any, stated))
+    sizes = [-1] * len(generic.iterator_types)
+    for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
+        shape: tuple[int, ...] = cast(Any, value.type).get_shape()
+        for size, expr in zip(shape, attr.data.results, strict=True):
+            if isinstance(expr, AffineDimExpr):
+                sizes[expr.position] = size
+    return tuple(sizes)
+
+
+class KernelPlan:
+    """The plan for one kernel's block; `row` kernels keep what they need once a row out of their inner loops."""
+
+    def __init__(self, block: Block, row: bool):
+        self.row = row
+        self.position: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
+        self.generics = [op for op in self.position if isinstance(op, GenericOp)]
+        self.inlined: set[GenericOp] = set()
+        """Only asked whether it holds a generic; never iterated, for its order is not fixed."""
+        self._reads: dict[GenericOp, Reads] = {}
+        self._extents = {generic: extents(generic) for generic in self.generics}
+        self._costs = self._accumulated_costs()
+        kept = {producer for generic in self.generics if is_contraction(generic) for producer in _producers(generic)}
+        self.groups = self._decide(kept)
+        while (producer := self._sizes_of_a_lost_loop()) is not None:
+            kept.add(producer)
+            self.groups = self._decide(kept)
+
+    def _decide(self, kept: set[GenericOp]) -> list[Group]:
+        """First the groups of what must stay; then what those would compute more than once, and is not cheap."""
+
+        def only_forced(generic: GenericOp, reads: Reads) -> bool:
+            return False
+
+        stays = self._staying(kept, only_forced)
+        owners: dict[Operation, int] = {
+            member: number for number, group in enumerate(self._grouped(stays)) for member in group.members
+        }
+
+        def expensive(generic: GenericOp, reads: Reads) -> bool:
+            readers = {owners.get(op, -1 - self.position[op]) for op in reads}
+            if len(readers) > 1 and self._costs[generic] > RECOMPUTED_COST:
+                return True
+            size = pymath.prod(self._extents[generic])
+            repeated = any(pymath.prod(self._extents[op]) > size for op in reads if isinstance(op, GenericOp))
+            return self.row and repeated and self._costs[generic] >= REPEATED_COST
+
+        return self._grouped(self._staying(kept, expensive))
+
+    def _accumulated_costs(self) -> dict[GenericOp, int]:
+        """The cost of an element, with that of the producers that may be computed inside."""
+        costs: dict[GenericOp, int] = {}
+        for generic in self.generics:
+            producers = [producer for producer in _producers(generic) if is_parallel(producer)]
+            costs[generic] = body_cost(generic) + sum(costs[producer] for producer in producers)
+        return costs
+
+    def _staying(self, kept: set[GenericOp], expensive: Callable[[GenericOp, Reads], bool]) -> list[GenericOp]:
+        """
+        Decide from the last generic to the first, so that all that read one are decided when it is.
+
+        One must stay when it reduces, or when something but generics and scalar reads needs it: the function's
+        return, an insert, a reshape.
+        """
+        self._reads.clear()
+        self.inlined.clear()
+        stays: list[GenericOp] = []
+        for generic in reversed(self.generics):
+            reads = self._reads[generic] = self._reads_of(generic)
+            forced = not is_parallel(generic) or generic in kept
+            needed = any(not isinstance(op, (GenericOp, tensor.ExtractOp)) for op in reads)
+            if forced or needed or expensive(generic, reads):
+                stays.append(generic)
+            else:
+                self.inlined.add(generic)
+        return stays[::-1]
+
+    def _reads_of(self, generic: GenericOp) -> Reads:
+        found: Reads = {}
+        for value in generic.results:
+            for user, at_point in self._users(value):
+                self._add_read(found, user, at_point)
+        return found
+
+    def _add_read(self, found: Reads, user: Operation, at_point: bool) -> None:
+        """One that is computed inside others stands for those."""
+        if isinstance(user, GenericOp) and user in self.inlined:
+            for op, there in self._reads[user].items():
+                found[op] = found.get(op, True) and at_point and there
+        else:
+            found[user] = found.get(user, True) and at_point
+
+    def _users(self, value: SSAValue) -> list[tuple[Operation, bool]]:
+        """The operations of the block that use a value, also inside their bodies."""
+        users: list[tuple[Operation, bool]] = []
+        for use in value.uses:
+            user = use.operation
+            if isinstance(user, GenericOp) and use.index < len(user.inputs):
+                results = user.indexing_maps.data[use.index].data.results
+                users.append((user, results == point(len(user.iterator_types))))
+            elif user in self.position:
+                users.append((user, False))
+            else:
+                users.append((cast(Operation, user.parent_op()), False))
+        return users
+
+    # -- groups ------------------------------------------------------------------------------------
+
+    def _grouped(self, stays: Sequence[GenericOp]) -> list[Group]:
+        """Generics over one iteration space become one, at the place of the last, where all can wait for it."""
+        groups: list[list[GenericOp]] = []
+        open_groups: dict[Hashable, list[GenericOp]] = {}
+        for generic in stays:
+            space = (self._extents[generic], generic.iterator_types)
+            group = open_groups.get(space)
+            if is_contraction(generic):
+                groups.append([generic])
+            elif group is not None and all(self._can_wait(member, group, generic) for member in group):
+                group.append(generic)
+            else:
+                open_groups[space] = group = [generic]
+                groups.append(group)
+        return [Group(tuple(group), self._outputs(group)) for group in groups]
+
+    def _can_wait(self, member: GenericOp, group: Sequence[GenericOp], last: GenericOp) -> bool:
+        """
+        Whether `member` can be computed as late as `last`, together with it.
+
+        Those of the group that read it must do so at the point of their loops, where its value is at hand; the others
+        must come later. What is inserted into a slice stays alone, so that it is written there.
+        """
+        for op, at_point in self._reads[member].items():
+            if isinstance(op, tensor.InsertSliceOp):
+                return False
+            if op is last or op in group:
+                if not at_point or not is_parallel(member):
+                    return False
+            elif self.position[op] < self.position[last]:
+                return False
+        return True
+
+    def _outputs(self, group: Sequence[GenericOp]) -> tuple[GenericOp, ...]:
+        return tuple(g for g in group if not self._reads[g] or any(op not in group for op in self._reads[g]))
+
+    # -- sizes -------------------------------------------------------------------------------------
+
+    def _sizes_of_a_lost_loop(self) -> GenericOp | None:
+        """
+        A producer that has to stay because, fused, no operand would give the size of some loop; None if all do.
+
+        `reduce(iota)` reads nothing at all: the iota is written so that there is something to count.
+        """
+        for group in self.groups:
+            for generic in group.members:
+                if is_parallel(generic) or "xhlo.loop_sizes" in generic.attributes:
+                    continue
+                if len(self._given(generic)) < len(generic.iterator_types):
+                    return next(producer for producer in _producers(generic) if producer in self.inlined)
+        return None
+
+    def _given(self, generic: GenericOp) -> set[int]:
+        """The dimensions that index an operand plainly once the producers are fused."""
+        given: set[int] = set()
+        sizes = self._extents[generic]
+        own = point(len(generic.iterator_types))
+        pending: list[tuple[SSAValue, tuple[AffineExpr, ...]]] = []
+        seen: set[tuple[SSAValue, tuple[AffineExpr, ...]]] = set()
+
+        def read(reader: GenericOp, access: tuple[AffineExpr, ...]) -> None:
+            for argument, operand, attr in zip(
+                reader.body.block.args, reader.inputs, reader.indexing_maps.data, strict=False
+            ):
+                if argument.first_use is not None:
+                    pending.append((operand, tuple(substitute(expr, access) for expr in attr.data.results)))
+
+        read(generic, own)
+        for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
+            if value in generic.inputs and not isinstance(value.owner, tensor.EmptyOp):
+                continue
+            given |= {expr.position for expr in attr.data.results if isinstance(expr, AffineDimExpr)}
+        while pending:
+            value, access = pending.pop()
+            if (value, access) in seen:
+                continue
+            seen.add((value, access))
+            owner = value.owner
+            if isinstance(owner, GenericOp) and owner in self.inlined:
+                read(owner, access)
+            else:
+                given |= {
+                    expr.position
+                    for expr, size in zip(access, cast(Any, value.type).get_shape(), strict=True)
+                    if isinstance(expr, AffineDimExpr) and size == sizes[expr.position]
+                }
+        return given
+
+
+def _producers(generic: GenericOp) -> list[GenericOp]:
+    """The generics whose results are inputs, each once, in order."""
+    owners = (operand.owner for operand in generic.inputs)
+    return list(dict.fromkeys(owner for owner in owners if isinstance(owner, GenericOp)))

@@ -1,0 +1,167 @@
+"""Each kernel as few generics as it can be: producers go into the bodies of what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, StringAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...dialects.buffers import i32_array
+from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.hlo_pass import HloPass
+from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of
+from .bodies import FusedBody, point
+from .plan import Group, KernelPlan, extents, is_parallel
+
+_REMOVABLE = (
+    GenericOp,
+    FillOp,
+    tensor.EmptyOp,
+    tensor.ExtractOp,
+    tensor.CollapseShapeOp,
+    tensor.ExpandShapeOp,
+)
+
+
+class KernelFuser:
+    """Rewrites one kernel by its plan."""
+
+    def __init__(self, block: Block, row: bool):
+        self.block = block
+        self.plan = KernelPlan(block, row)
+
+    def run(self) -> None:
+        old = list(self.block.ops)
+        for op in old:
+            if isinstance(op, tensor.ExtractOp):
+                self._compute_scalar(op)
+        for group in self.plan.groups:
+            self._build(group)
+        erase_dead(old)
+
+    def _producer(self, value: SSAValue, members: Sequence[GenericOp] = ()) -> GenericOp | None:
+        owner = value.owner
+        is_fused = isinstance(owner, GenericOp) and (owner in self.plan.inlined or owner in members)
+        return cast(GenericOp, owner) if is_fused else None
+
+    def _compute_scalar(self, op: tensor.ExtractOp) -> None:
+        """One element of what generics would compute: as scalar code, in place of the read."""
+        if self._producer(op.tensor) is None:
+            return
+        body = FusedBody(self._producer, loops=False)
+        value = body.element(op.tensor, tuple(op.indices))
+        new = list(body.block.ops)
+        for one in new:
+            one.detach()
+        self.block.insert_ops_before(new, op)
+        op.result.replace_all_uses_with(value)
+
+    def _build(self, group: Group) -> None:
+        """Replace the group by one generic at the place of its last member."""
+        last = group.members[-1]
+        rank = len(last.iterator_types)
+        parallel = is_parallel(last)
+        outputs = [output for generic in group.outputs for output in generic.outputs]
+        # Members read each other at the point of their loops, and only parallel ones are read.
+        members = group.members if parallel else ()
+        body = FusedBody(
+            lambda value: self._producer(value, members), [cast(Any, output.type).element_type for output in outputs]
+        )
+        yielded: list[SSAValue] = []
+        for generic in group.outputs:
+            if parallel:
+                yielded += body.compute(generic, point(rank))
+            else:
+                taken = len(yielded)
+                yielded += body.combine(generic, body.outputs[taken : taken + len(generic.outputs)])
+        body.block.add_op(YieldOp.create(operands=yielded))
+        if not parallel:
+            for shape_only, attr in _shapes_only(last):
+                body.keep(shape_only, attr.data.results)
+        sizes = extents(last)
+        inputs = [value for value, _ in body.operands]
+        attributes = dict(last.attributes)
+        if not parallel:
+            attributes["xhlo.loop_sizes"] = int_array(sizes)
+        new = GenericOp.create(
+            operands=[*inputs, *(_written(output) if parallel else output for output in outputs)],
+            result_types=[output.type for output in outputs],
+            properties={
+                "indexing_maps": maps_attr(
+                    (
+                        *(affine_map(rank, *_places(value, access, sizes)) for value, access in body.operands),
+                        *(attr for g in group.outputs for attr in g.indexing_maps.data[len(g.inputs) :]),
+                    )
+                ),
+                "iterator_types": last.iterator_types,
+                "operandSegmentSizes": i32_array((len(inputs), len(outputs))),
+            },
+            attributes=attributes,
+            regions=[Region(body.block)],
+            location=last.location,
+        )
+        self.block.insert_op_before(new, last)
+        old = [result for generic in group.outputs for result in generic.results]
+        for before, after in zip(old, new.results, strict=True):
+            after.name_hint = before.name_hint
+            before.replace_all_uses_with(after)
+
+
+def _shapes_only(generic: GenericOp) -> list[tuple[SSAValue, AffineMapAttr]]:
+    """The inputs that nothing reads, which give the sizes of loops, and their maps."""
+    pairs = zip(generic.inputs, generic.indexing_maps.data, strict=False)
+    return [(value, attr) for value, attr in pairs if isinstance(value.owner, tensor.EmptyOp)]
+
+
+def _places(value: SSAValue, access: Sequence[AffineExpr], sizes: Sequence[int]) -> list[AffineExpr]:
+    """The access as an index map's results: plain only where a dimension runs through all of the operand."""
+    shape: tuple[int, ...] = cast(Any, value.type).get_shape()
+    return [
+        part_of(expr.position) if isinstance(expr, AffineDimExpr) and sizes[expr.position] != size else expr
+        for expr, size in zip(access, shape, strict=True)
+    ]
+
+
+def _written(output: SSAValue) -> SSAValue:
+    """The output of a parallel generic: what it was filled with has gone into the body."""
+    return output.owner.outputs[0] if isinstance(output.owner, FillOp) else output
+
+
+def erase_dead(ops: Sequence[Operation]) -> None:
+    """Erase generics and what only they used, from the end."""
+    for op in reversed(ops):
+        removable = isinstance(op, _REMOVABLE) or op.name.startswith("arith.")
+        if removable and all(result.first_use is None for result in op.results):
+            op.detach()
+            op.erase()
+
+
+@dataclass(frozen=True)
+class FuseLinalgPass(HloPass):
+    """
+    The generics of a kernel become as few as possible.
+
+    Before: `%1 = linalg.generic {mul} (%x, %x)`, `%2 = linalg.generic {add} (%1, %y)`
+    After:  `%2 = linalg.generic {mul, add} (%x, %y)`
+    Assumes: the level after convert-hlo-to-linalg; parallel generics write their results in order (identity map).
+    Leaves: in a loop kernel one generic (and one for each value that a reshape needs in memory); else one for each
+            reduction, for each result, and for each value that several of those need and that is not cheap to compute
+            again. Those over one iteration space that do not wait for each other are one.
+    """
+
+    name = "fuse-linalg"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for function in module.body.block.ops:
+            if not isinstance(function, func.FuncOp) or function.is_declaration:
+                continue
+            kind = function.attributes.get("hlo.kernel")
+            if isinstance(kind, StringAttr):
+                KernelFuser(function.body.block, kind.data == "row").run()

@@ -1,0 +1,204 @@
+"""
+Runs passes on a module: times them, prints the IR between them, verifies, and turns a failure into a report.
+
+A DiagnosticError of a pass is the user's: it passes through. Anything else is a bug of the compiler: `PassFailure`
+names the pass and the operation, and holds the path of a reproducer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import TracebackType
+from typing import TextIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException, VerifyException
+
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, file_location
+from ...hlo_dialect.printing import print_module
+from ...hlo_dialect.verification import verify_module
+from .pipelines import pipeline_text
+from .reproducer import repeat_command, reproducer_text, write_reproducer
+from .timing import Timing
+
+ALL = "*"
+"""Stands for every pass in `PrintIR`."""
+
+
+@dataclass(frozen=True)
+class PrintIR:
+    """Which passes' input and output to print; names, or ALL."""
+
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    only_changes: bool = False
+    """Print after every pass that changed the module."""
+
+    def wants(self, names: frozenset[str], name: str) -> bool:
+        return ALL in names or name in names
+
+
+class PassFailure(Exception):
+    """A bug of the compiler in a pass; the message says which, at which operation, and how to repeat it."""
+
+    def __init__(self, pass_name: str, message: str, reproducer: Path | None = None):
+        self.pass_name = pass_name
+        self.reproducer = reproducer
+        lines = [message]
+        if reproducer is not None:
+            lines.append(f"the module before the pass is in {reproducer}; repeat with: {repeat_command(reproducer)}")
+        super().__init__("\n".join(lines))
+
+
+@dataclass
+class PassManager:
+    """Runs `passes` in order; the module is changed in place."""
+
+    ctx: Context
+    passes: Sequence[ModulePass]
+    verify_each: bool = False
+    verify_end: bool = True
+    print_ir: PrintIR = PrintIR()
+    to_text: Callable[[ModuleOp], str] = print_module
+    """How the IR is printed between the passes."""
+    output: TextIO | None = None
+    """Where it is printed; standard error when None."""
+    timing: Timing = field(default_factory=Timing)
+    restore: Callable[[], ModuleOp] | None = None
+    """Makes the pipeline's input once more, to find a reproducer; without it a failure leaves none."""
+    reproducer: Path | None = None
+    """Where to write the reproducer; also for errors of the user's, when given."""
+
+    def run(self, module: ModuleOp) -> None:
+        """Raises DiagnosticError (the user's) or PassFailure (ours)."""
+        for index, one in enumerate(self.passes):
+            self._run_pass(index, one, module)
+        if self.verify_end and not self.verify_each and self.passes:
+            with self.timing.stage("verify"):
+                self._verify_end(module)
+
+    # One pass --------------------------------------------------------------------------------------------------
+
+    def _run_pass(self, index: int, one: ModulePass, module: ModuleOp) -> None:
+        show = self.print_ir
+        if show.wants(show.before, one.name):
+            self._dump(f"IR Dump Before {one.name}", module)
+        before = self.to_text(module) if show.only_changes else ""
+        try:
+            with self.timing.stage(one.name):
+                one.apply(self.ctx, module)
+        except (DiagnosticError, PassFailedException, MemoryError, RecursionError) as error:
+            self._leave_requested_reproducer(index, error)
+            raise self._user_error(one, error) from error
+        except Exception as error:
+            raise self._failure(index, error, where=operation_in(error.__traceback__)) from error
+        if self.verify_each:
+            self._verify_after(index, module)
+        changed = show.only_changes and self.to_text(module) != before
+        if changed or show.wants(show.after, one.name):
+            self._dump(f"IR Dump After {one.name}", module)
+
+    def _dump(self, title: str, module: ModuleOp) -> None:
+        text = self.to_text(module).rstrip("\n")
+        print(f"// -----// {title} //----- //\n{text}\n", file=self.output or sys.stderr)
+
+    def _user_error(self, one: ModulePass, error: BaseException) -> DiagnosticError:
+        match error:
+            case DiagnosticError():
+                return error
+            case MemoryError():
+                return DiagnosticError(Diagnostic("error", f"out of memory in pass '{one.name}'"))
+            case RecursionError():
+                return DiagnosticError(Diagnostic("error", f"the program is nested too deeply for pass '{one.name}'"))
+            case _:
+                return DiagnosticError(Diagnostic("error", f"pass '{one.name}': {error}"))
+
+    # Verification ----------------------------------------------------------------------------------------------
+
+    def _verify_after(self, index: int, module: ModuleOp) -> None:
+        try:
+            with self.timing.stage("verify"):
+                verify_module(module)
+        except DiagnosticError as error:
+            raise self._failure(index, error, where=None, invalid=True) from error
+
+    def _verify_end(self, module: ModuleOp) -> None:
+        """An invalid result is traced to the pass that made it, by running once more with a check after each."""
+        try:
+            verify_module(module)
+        except DiagnosticError as error:
+            if self.restore is not None:
+                again = PassManager(self.ctx, self.passes, verify_each=True, restore=self.restore)
+                again.reproducer = self.reproducer
+                again.run(self.restore())
+            raise self._failure(len(self.passes) - 1, error, where=None, invalid=True) from error
+
+    # Failures --------------------------------------------------------------------------------------------------
+
+    def _failure(self, index: int, error: Exception, where: Operation | None, invalid: bool = False) -> PassFailure:
+        name = self.passes[index].name
+        if invalid:
+            message = f"the module is invalid after pass '{name}': {_first_error(error)}"
+        else:
+            kind = "" if isinstance(error, (DiagnosticException, VerifyException)) else f"{type(error).__name__}: "
+            message = f"pass '{name}' failed: {kind}{error}"
+        if where is not None:
+            message += f"\nat {describe_operation(where)}"
+        return PassFailure(name, message, self._write_reproducer(index, message.splitlines()[0]))
+
+    def _leave_requested_reproducer(self, index: int, error: BaseException) -> None:
+        if self.reproducer is not None:
+            self._write_reproducer(index, f"pass '{self.passes[index].name}': {error}")
+
+    def _write_reproducer(self, index: int, reason: str) -> Path | None:
+        """
+        The module as it was before pass `index`, with the passes from there.
+
+        No copy is kept while passes run: the input is made once more and run up to that pass. When that does not
+        work, the reproducer holds the input and all passes.
+        """
+        if self.restore is None:
+            return None
+        try:
+            module = self.restore()
+            for one in self.passes[:index]:
+                one.apply(self.ctx, module)
+            text, passes = print_module(module, locations=True), self.passes[index:]
+        except Exception:
+            text, passes = print_module(self.restore(), locations=True), self.passes
+        return write_reproducer(reproducer_text(text, pipeline_text(passes), reason), self.reproducer)
+
+
+def _first_error(error: Exception) -> str:
+    if isinstance(error, DiagnosticError) and error.diagnostics:
+        more = len(error.diagnostics) - 1
+        return error.diagnostics[0].message + (f" (and {more} more)" if more else "")
+    return str(error)
+
+
+def operation_in(traceback: TracebackType | None) -> Operation | None:
+    """The operation that the innermost frame worked on: its local `op`, or else any operation that it holds."""
+    found: Operation | None = None
+    for frame, _ in walk_tb(traceback):
+        values = frame.f_locals
+        preferred = values.get("op")
+        if isinstance(preferred, Operation) and not isinstance(preferred, ModuleOp):
+            found = preferred
+        else:
+            held = (v for v in values.values() if isinstance(v, Operation) and not isinstance(v, ModuleOp))
+            found = next(held, found)
+    return found
+
+
+def describe_operation(op: Operation) -> str:
+    """`'hlo.add' op (model.mlir:3:8)`."""
+    location = file_location(op.location)
+    where = f" ({location.filename.data}:{location.line.data}:{location.column.data})" if location else ""
+    return f"'{op.name}' op{where}"

@@ -1,0 +1,187 @@
+"""
+Every pass by its name, found without importing it.
+
+* Ours: a class whose name ends in `Pass`, with a `name = ".."`. The pass `x-y` is defined in `x_y.py`, or in a folder
+  `x_y/`: in `transform.py` under `passes/`, in `conversion.py` under `lowering/`. The text is scanned; the module is
+  imported when the pass is asked for.
+* xDSL's own, under their names (`canonicalize`, `cse`, ..).
+* Those of installed packages, through xDSL's entry points (group `xdsl.universe`).
+
+A name belongs to one pass: a second registration raises DuplicatePassError.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
+Origin = Literal["xhlo", "xdsl", "plugin"]
+
+ENTRY_POINT_GROUP = "xdsl.universe"
+
+_FOLDERS = ("passes", "lowering")
+_FILES = ("*.py", "*/transform.py", "*/conversion.py")
+_CLASS = re.compile(
+    r"""^class\ (?P<class>\w+Pass)\([^)]*\):\s*\n      # class FuseHloPass(HloPass):
+        (?P<body>(?:[ \t]+[^\n]*\n|\n)*?)              # docstring and fields, not beyond the class
+        \ {4}name(?:\s*:[^=\n]*)?\s*=\s*"(?P<name>[^"]+)" """,
+    re.MULTILINE | re.VERBOSE,
+)
+_DOCSTRING = re.compile(r'\s*r?"""(.*?)"""', re.DOTALL)
+_XDSL_ENTRY = re.compile(r'^ {8}"([\w.-]+)": get_\w+,$', re.MULTILINE)
+
+
+class DuplicatePassError(Exception):
+    """Two passes of one name."""
+
+
+class UnknownPassError(LookupError):
+    """No pass has the name; the message proposes similar ones."""
+
+
+@dataclass(frozen=True)
+class PassEntry:
+    """What is known of a pass before it is imported."""
+
+    name: str
+    origin: Origin
+    summary: str
+    """First line of the class's docstring; empty where it is not known without an import."""
+    home: str
+    """Where it comes from, for messages: a module, or a package's entry point."""
+    load: Callable[[], type[ModulePass]]
+
+
+class PassRegistry:
+    """Passes by name, in the order of registration."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, PassEntry] = {}
+
+    def register(self, entry: PassEntry) -> None:
+        """Add a pass. Raises DuplicatePassError when the name is taken."""
+        taken = self._entries.get(entry.name)
+        if taken is not None:
+            raise DuplicatePassError(f"the pass name '{entry.name}' of {entry.home} is taken by {taken.home}")
+        self._entries[entry.name] = entry
+
+    def get(self, name: str) -> PassEntry | None:
+        return self._entries.get(name)
+
+    def __iter__(self) -> Iterator[PassEntry]:
+        return iter(self._entries.values())
+
+
+def scan_source(text: str, module: str) -> Iterator[PassEntry]:
+    """The passes that the source text of `module` defines."""
+    if "Pass(" not in text:
+        return
+    for match in _CLASS.finditer(text):
+        docstring = _DOCSTRING.match(match["body"])
+        load = _loader(module, match["class"])
+        yield PassEntry(match["name"], "xhlo", _summary(docstring[1] if docstring else ""), module, load)
+
+
+def _summary(docstring: str) -> str:
+    """The docstring's first sentence or line, on one line."""
+    paragraph = textwrap.dedent(docstring).strip().split("\n\n")[0]
+    line = " ".join(paragraph.split())
+    sentence, dot, _ = line.partition(". ")
+    return sentence + "." if dot else line
+
+
+def _loader(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(importlib.import_module(module), class_name)
+
+
+def _own_passes() -> Iterator[PassEntry]:
+    root = Path(__file__).resolve().parents[2]
+    package = __name__.rpartition(".passes.")[0]
+    for folder in _FOLDERS:
+        for path in sorted(path for pattern in _FILES for path in (root / folder).glob(pattern)):
+            parts = path.relative_to(root).with_suffix("").parts
+            yield from scan_source(path.read_text(encoding="utf-8"), ".".join((package, *parts)))
+
+
+def _xdsl_passes() -> Iterator[PassEntry]:
+    """xDSL's own, by the names in the table of `xdsl.transforms`, read as text: importing it costs 0.1 s."""
+    spec = find_spec("xdsl")
+    assert spec is not None and spec.origin is not None, "xdsl is a dependency"
+    table = Path(spec.origin).parent / "transforms" / "__init__.py"
+    for name in _XDSL_ENTRY.findall(table.read_text(encoding="utf-8")):
+        yield PassEntry(name, "xdsl", "", "xDSL", _xdsl_loader(name))
+
+
+def _xdsl_loader(name: str) -> Callable[[], type[ModulePass]]:
+    def load() -> type[ModulePass]:
+        from xdsl.transforms import get_all_passes
+
+        return get_all_passes()[name]()
+
+    return load
+
+
+def _plugin_passes() -> Iterator[PassEntry]:
+    """The passes of other packages' universes. Their entry points must be loaded to know the names."""
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
+        if point.value.startswith("xdsl."):
+            continue  # xDSL's own universe: _xdsl_passes has it
+        universe = point.load()
+        for name, load in universe.all_passes.items():
+            yield PassEntry(name, "plugin", "", f"{point.name} ({point.value})", load)
+
+
+@cache
+def builtin_registry() -> PassRegistry:
+    """Our passes and xDSL's. Raises DuplicatePassError."""
+    registry = PassRegistry()
+    for entry in (*_own_passes(), *_xdsl_passes()):
+        registry.register(entry)
+    return registry
+
+
+@cache
+def full_registry() -> PassRegistry:
+    """The same with the passes of installed packages. Raises DuplicatePassError."""
+    registry = PassRegistry()
+    for entry in (*builtin_registry(), *_plugin_passes()):
+        registry.register(entry)
+    return registry
+
+
+def find_pass(name: str) -> PassEntry | None:
+    """The entry of a pass, or None; installed packages are asked last."""
+    return builtin_registry().get(name) or full_registry().get(name)
+
+
+def get_pass(name: str) -> type[ModulePass]:
+    """The class of a pass, imported now. Raises UnknownPassError."""
+    entry = find_pass(name)
+    if entry is None:
+        raise UnknownPassError(f"no pass is named '{name}'{_similar(name)}")
+    return entry.load()
+
+
+def list_passes() -> tuple[PassEntry, ...]:
+    """All passes: ours, xDSL's, plugins', each part in order of name."""
+    order = {"xhlo": 0, "xdsl": 1, "plugin": 2}
+    return tuple(sorted(full_registry(), key=lambda entry: (order[entry.origin], entry.name)))
+
+
+def _similar(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [entry.name for entry in full_registry()], n=2)
+    return f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

@@ -1,0 +1,1 @@
+"""The pass `partition-spmd`: one program for each device, from shardings."""

@@ -1,0 +1,156 @@
+"""Rules of partition-spmd for reductions and for sums of products: parts are folded, then what the devices have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ...hlo_dialect.contraction import DotGeneralOp
+from ...hlo_dialect.convolution import ConvolutionOp
+from ...hlo_dialect.creation import is_splat_of
+from ...hlo_dialect.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp
+from ...hlo_dialect.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.types import shape_of
+from .layouts import Layouts
+from .parts import Parts, Rule, even, kept_along, on_parts
+
+_IDEMPOTENT = (AndOp, MaximumOp, MinimumOp, OrOp)
+"""Folding the initial value in once for each device changes nothing."""
+
+
+def _reduction(op: Operation, layouts: Layouts) -> Parts:
+    """Along kept dimensions as they come; along folded ones each device folds its part, and then the devices theirs."""
+    assert isinstance(op, ReduceOp)
+    count = op.input_count
+    found = next((tiling for value in op.operands[:count] if (tiling := even(value, layouts)) is not None), None)
+    if found is None:
+        return None
+    folded = [dim for dim in op.dims if found.counts[dim] > 1]
+    combiner = single_combiner(op.regions[0]) if folded else None
+    if folded and not _combines(combiner, op):
+        kept = kept_along(found, [dim not in folded for dim in range(len(found.counts))])
+        if kept is None:
+            return None
+        found, folded = kept, []
+    inputs = [layouts.part(value, found) for value in op.operands[:count]]
+    sources = [dim for dim in range(len(found.counts)) if dim not in op.dims]
+    tiling = found.derived(sources)
+    parts = on_parts(op, layouts, [*inputs, *map(layouts.whole, op.operands[count:])], [tiling] * count)
+    if not folded or combiner is None:
+        return parts
+    return [(tiling, layouts.reduced(parts[0][1], found.groups_along(folded), type(combiner), op.location))]
+
+
+def _combines(combiner: Operation | None, op: ReduceOp) -> bool:
+    """Whether folding what was folded on each device, each with the initial value, is folding all."""
+    if op.input_count != 1:
+        return False
+    neutral = 0 if isinstance(combiner, AddOp) else 1
+    if isinstance(combiner, (AddOp, MultiplyOp)):
+        return any(is_splat_of(op.operands[1], number) for number in (neutral, float(neutral), -0.0))
+    return isinstance(combiner, _IDEMPOTENT)
+
+
+Labels = Sequence[str | None]
+"""Of each dimension of an operand or result: equal ones go together; None cannot be split."""
+
+
+def _dot(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, DotGeneralOp)
+    numbers = op.dot_dimension_numbers
+    lhs: list[str | None] = [f"l{dim}" for dim in range(len(shape_of(op.operands[0])))]
+    rhs: list[str | None] = [f"r{dim}" for dim in range(len(shape_of(op.operands[1])))]
+    for left, right in zip(numbers.lhs_batching, numbers.rhs_batching, strict=True):
+        rhs[right] = lhs[left]
+    for left, right in zip(numbers.lhs_contracting, numbers.rhs_contracting, strict=True):
+        rhs[right] = lhs[left]
+    result = [
+        *(lhs[dim] for dim in (*numbers.lhs_batching, *op.lhs_free)),
+        *(rhs[dim] for dim in op.rhs_free),
+    ]
+    return _contraction(op, layouts, lhs, rhs, result)
+
+
+def _convolution(op: Operation, layouts: Layouts) -> Parts:
+    """Along the batch and the features; what lies in space is needed as a whole."""
+    assert isinstance(op, ConvolutionOp)
+    numbers = op.dimension_numbers
+    if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
+        return None
+    lhs: list[str | None] = [None] * len(shape_of(op.operands[0]))
+    rhs, result = list(lhs), list(lhs)
+    lhs[numbers.lhs.batch] = result[numbers.output.batch] = "batch"
+    lhs[numbers.lhs.feature] = rhs[numbers.kernel.batch] = "input feature"
+    rhs[numbers.kernel.feature] = result[numbers.output.feature] = "output feature"
+    return _contraction(op, layouts, lhs, rhs, result)
+
+
+def _contraction(op: Operation, layouts: Layouts, lhs: Labels, rhs: Labels, result: Labels) -> Parts:
+    """Products summed over the labels that the result has not."""
+    joint = _joint(op, layouts, (lhs, rhs))
+    if joint is None:
+        return None
+    labels, tiling = joint
+    operands = [
+        layouts.part(value, tiling.derived([labels.index(label) if label in labels else None for label in each]))
+        for value, each in zip(op.operands, (lhs, rhs), strict=True)
+    ]
+    split = tiling.derived([labels.index(label) if label in labels else None for label in result])
+    parts = on_parts(op, layouts, operands, [split])
+    summed = [index for index, label in enumerate(labels) if label not in result]
+    if not summed:
+        return parts
+    return [(split, layouts.reduced(parts[0][1], tiling.groups_along(summed), AddOp, op.location))]
+
+
+def _joint(op: Operation, layouts: Layouts, labelled: tuple[Labels, Labels]) -> tuple[list[str], Tiling] | None:
+    """
+    Along which labels the operation is split, and how: as both operands are where that goes together, else as the one
+    with more elements is.
+    """
+    found: list[dict[str, tuple[int, list[int]]]] = []
+    for value, labels in zip(op.operands, labelled, strict=True):
+        tiling = even(value, layouts)
+        found.append({})
+        for dim, label in enumerate(labels):
+            if tiling is not None and label is not None and tiling.counts[dim] > 1:
+                found[-1][label] = (tiling.counts[dim], tiling.coordinates(dim))
+    first, second = found
+    if all(first[label] == second[label] for label in first.keys() & second.keys()):
+        both = _table({**first, **second}, layouts.partitions)
+        if both is not None and _divides(op, labelled, both):
+            return both
+    sizes = [int(np.prod(shape_of(value), dtype=np.int64)) for value in op.operands]
+    for each in sorted((0, 1), key=lambda index: -sizes[index]):
+        alone = _table(found[each], layouts.partitions)
+        if alone is not None and _divides(op, labelled, alone):
+            return alone
+    return None
+
+
+def _divides(op: Operation, labelled: tuple[Labels, Labels], joint: tuple[list[str], Tiling]) -> bool:
+    """Whether the dimensions of both operands divide into as many parts as their labels are split into."""
+    counts = dict(zip(joint[0], joint[1].counts, strict=True))
+    return all(
+        size % counts.get(label or "", 1) == 0
+        for value, labels in zip(op.operands, labelled, strict=True)
+        for size, label in zip(shape_of(value), labels, strict=True)
+    )
+
+
+def _table(split: Mapping[str, tuple[int, list[int]]], partitions: int) -> tuple[list[str], Tiling] | None:
+    """The devices by their places along each label; None where some places have more devices than others."""
+    labels = sorted(split)
+    counts = tuple(split[label][0] for label in labels)
+    places = [tuple(split[label][1][device] for label in labels) for device in range(partitions)]
+    total = int(np.prod(counts, dtype=np.int64)) if labels else 1
+    number = {place: places.count(place) for place in places}
+    if total == 1 or len(number) != total or len(set(number.values())) != 1:
+        return None
+    return labels, Tiling(counts, tuple(sorted(range(partitions), key=lambda device: (places[device], device))))
+
+
+PARTITIONED: dict[type[Operation], Rule] = {ConvolutionOp: _convolution, DotGeneralOp: _dot, ReduceOp: _reduction}

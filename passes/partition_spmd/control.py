@@ -1,0 +1,138 @@
+"""Loops and branches in partition-spmd: what they carry and hand out is split as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
+from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from .layouts import Layouts
+from .parts import even
+
+ATTEMPTS = 4
+"""At what a loop carries: what its body makes of it may be split though it came in whole."""
+
+Tilings = Sequence[Tiling | None]
+
+
+@dataclass
+class Replaced:
+    """What was replaced, and goes when all is done."""
+
+    operations: list[Operation] = field(default_factory=list[Operation])
+    arguments: list[BlockArgument] = field(default_factory=list[BlockArgument])
+
+    def erase(self) -> None:
+        for op in reversed(self.operations):
+            op.detach()
+            op.erase()
+        for argument in reversed(self.arguments):
+            argument.block.erase_arg(argument)
+
+
+class ControlFlow:
+    """Rewrites loops and branches; `visit` rewrites the operations inside."""
+
+    def __init__(self, layouts: Layouts, replaced: Replaced, visit: Callable[[Sequence[Operation]], None]):
+        self.layouts = layouts
+        self.replaced = replaced
+        self.visit = visit
+
+    def loop(self, op: WhileOp) -> None:
+        """Put a loop on parts before `op`."""
+        tilings: Tilings = [even(value, self.layouts) for value in op.operands]
+        for attempt in range(ATTEMPTS):
+            operations, arguments = len(self.replaced.operations), len(self.replaced.arguments)
+            new, returned = self._carrying(op, tilings)
+            better = [before or after for before, after in zip(tilings, returned, strict=True)]
+            if better == tilings or attempt == ATTEMPTS - 1:
+                break
+            del self.replaced.operations[operations:], self.replaced.arguments[arguments:]
+            new.detach()
+            new.erase(safe_erase=False)
+            tilings = better
+        else:
+            raise AssertionError("the last attempt is kept")
+        self._results(op, new, tilings)
+
+    def _carrying(self, op: WhileOp, tilings: Tilings) -> tuple[WhileOp, Tilings]:
+        """The loop with values split by `tilings`, and how its body splits what it hands on."""
+        operands = [self._as_carried(*pair) for pair in zip(op.operands, tilings, strict=True)]
+        new = WhileOp.create(
+            operands=operands,
+            result_types=[value.type for value in operands],
+            attributes=op.attributes,
+            regions=[region.clone() for region in op.regions],
+            location=op.location,
+        )
+        around = op.parent
+        assert around is not None
+        around.insert_op_before(new, op)
+        condition, body = (region.block for region in new.regions)
+        self._inside(condition, operands, tilings)
+        self._hand_out(condition, [None])
+        self._inside(body, operands, tilings)
+        assert body.last_op is not None
+        returned = [even(value, self.layouts) for value in body.last_op.operands]
+        self._hand_out(body, tilings)
+        return new, returned
+
+    def _inside(self, block: Block, operands: Sequence[SSAValue], tilings: Tilings) -> None:
+        """Arguments of a region become parts; all but its last operation is rewritten."""
+        operations = list(block.ops)
+        for argument, value, tiling in zip(list(block.args), operands, tilings, strict=True):
+            if tiling is not None:
+                part = block.insert_arg(value.type, argument.index)
+                part.name_hint = argument.name_hint
+                self.layouts.split(argument, tiling, part)
+                self.replaced.arguments.append(argument)
+        self.visit(operations[:-1])
+
+    def _hand_out(self, block: Block, tilings: Tilings) -> None:
+        last = block.last_op
+        assert last is not None
+        for index, (value, tiling) in enumerate(zip(last.operands, tilings, strict=True)):
+            last.operands[index] = self._as_carried(value, tiling)
+
+    def _as_carried(self, value: SSAValue, tiling: Tiling | None) -> SSAValue:
+        if tiling is not None:
+            return self.layouts.part(value, tiling)
+        return self.layouts.whole(value) if isinstance(value.type, TensorType) else value
+
+    def _results(self, old: Operation, new: Operation, tilings: Tilings) -> None:
+        for before, result, tiling in zip(old.results, new.results, tilings, strict=True):
+            if tiling is None:
+                before.replace_all_uses_with(result)
+            else:
+                self.layouts.split(before, tiling, result)
+
+    def branches(self, op: IfOp | CaseOp) -> None:
+        """Put a choice before `op` whose results are split as one of the branches splits them."""
+        blocks = [region.block for region in op.regions]
+        for block in blocks:
+            self._inside(block, (), ())
+        tilings: list[Tiling | None] = []
+        for index, _ in enumerate(op.results):
+            returned = (block.last_op.operands[index] for block in blocks if block.last_op is not None)
+            tilings.append(next((found for value in returned if (found := even(value, self.layouts))), None))
+        for block in blocks:
+            self._hand_out(block, tilings)
+        new = type(op).create(
+            operands=[self.layouts.whole(op.operands[0])],
+            result_types=[
+                result.type if tiling is None else make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
+                for result, tiling in zip(op.results, tilings, strict=True)
+            ],
+            attributes=op.attributes,
+            regions=[op.detach_region(region) for region in list(op.regions)],
+            location=op.location,
+        )
+        around = op.parent
+        assert around is not None
+        around.insert_op_before(new, op)
+        self._results(op, new, tilings)

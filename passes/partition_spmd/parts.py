@@ -1,0 +1,76 @@
+"""What the rules of partition-spmd have in common: operations on parts of arrays, put before those on wholes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from .layouts import Layouts
+
+Parts = Sequence[tuple[Tiling, SSAValue]] | None
+"""How each result is split, and what it became; None where the rule does not apply."""
+Rule = Callable[[Operation, Layouts], Parts]
+
+STATED = ("sdy.sharding", "mhlo.sharding")
+
+
+def is_split(value: SSAValue, layouts: Layouts) -> bool:
+    return layouts.tiling(value) is not None
+
+
+def even(value: SSAValue, layouts: Layouts) -> Tiling | None:
+    """How a value is split, where all its parts have the same size."""
+    tiling = layouts.tiling(value)
+    return tiling if tiling is not None and tiling.fits(shape_of(value)) else None
+
+
+def kept_along(tiling: Tiling, dims: Sequence[bool]) -> Tiling | None:
+    """The tiling along the dimensions that are true only; None where nothing is left of it."""
+    kept = tiling.derived([dim if keep else None for dim, keep in enumerate(dims)])
+    return None if kept.is_replicated else kept
+
+
+def on_parts(
+    op: Operation,
+    layouts: Layouts,
+    operands: Sequence[SSAValue],
+    tilings: Sequence[Tiling],
+    properties: Mapping[str, Attribute] | None = None,
+) -> list[tuple[Tiling, SSAValue]]:
+    """The operation on other operands, its results split by `tilings`."""
+    new = type(op).create(
+        operands=list(operands),
+        result_types=[
+            make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
+            for tiling, result in zip(tilings, op.results, strict=True)
+        ],
+        properties={**op.properties, **(properties or {})},
+        attributes={name: value for name, value in op.attributes.items() if name not in STATED},
+        regions=[region.clone() for region in op.regions],
+        location=op.location,
+    )
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(new, op)
+    return list(zip(tilings, new.results, strict=True))
+
+
+def same_shape(op: Operation, layouts: Layouts, dims: Sequence[bool] | None = None) -> Parts:
+    """Operands of the first operand's rank are split alike, along `dims` where they are given; results too."""
+    shape = shape_of(op.results[0])
+    candidates = [even(value, layouts) for value in op.operands if len(shape_of(value)) == len(shape)]
+    found = max((tiling for tiling in candidates if tiling is not None), key=lambda each: each.parts, default=None)
+    if found is None or not is_static(shape):
+        return None
+    tiling = found if dims is None else kept_along(found, dims)
+    if tiling is None:
+        return None
+    parts = [
+        layouts.part(value, tiling) if len(shape_of(value)) == len(shape) else layouts.whole(value)
+        for value in op.operands
+    ]
+    return on_parts(op, layouts, parts, [tiling] * len(op.results))

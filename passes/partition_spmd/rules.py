@@ -1,0 +1,197 @@
+"""
+Which operations compute on parts of arrays, and how: the rules of partition-spmd.
+
+A rule looks at how the operands are split, and puts an operation on parts before the one on wholes. It may ask for
+parts of other operands; what it cannot keep split, it asks for as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ...hlo_dialect.attributes import int_array, ints
+from ...hlo_dialect.control_flow import OptimizationBarrierOp
+from ...hlo_dialect.fourier import FftOp
+from ...hlo_dialect.linear_algebra import CholeskyOp, TriangularSolveOp
+from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.sort import SortOp
+from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.types import shape_of
+from ...hlo_dialect.window import ReduceWindowOp, SelectAndScatterOp
+from . import contractions, indexing
+from .layouts import Layouts
+from .parts import Parts, Rule, even, is_split, kept_along, on_parts, same_shape
+
+
+def partition_operation(op: Operation, layouts: Layouts) -> bool:
+    """Put an operation on parts before `op` where operands are split and a rule says how. Whether it did."""
+    rule = PARTITIONED.get(type(op)) or (_elementwise if getattr(op, "elementwise", False) else None)
+    if rule is None or not any(is_split(operand, layouts) for operand in op.operands):
+        return False
+    parts = rule(op, layouts)
+    if parts is None:
+        return False
+    for result, (tiling, part) in zip(op.results, parts, strict=True):
+        if part.name_hint is None:
+            part.name_hint = result.name_hint
+        layouts.split(result, tiling, part)
+    return True
+
+
+# Elementwise operations and movement ---------------------------------------------------------------------------
+
+
+def _elementwise(op: Operation, layouts: Layouts) -> Parts:
+    if not all(shape_of(value) in ((), shape_of(op.results[0])) for value in op.operands):
+        return None
+    return same_shape(op, layouts)
+
+
+def _moved(op: Operation, layouts: Layouts, sources: Sequence[int | None]) -> Parts:
+    """An operation of one operand: dimension i of the result is split as dimension `sources[i]` of the operand."""
+    found = even(op.operands[0], layouts)
+    if found is None:
+        return None
+    kept = kept_along(found, [dim in sources for dim in range(len(found.counts))])
+    if kept is None:
+        return None
+    return on_parts(op, layouts, [layouts.part(op.operands[0], kept)], [kept.derived(sources)])
+
+
+def _broadcast(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, BroadcastInDimOp)
+    before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+    sources: list[int | None] = [None] * len(after)
+    for source, dim in enumerate(ints(op.broadcast_dimensions)):
+        if before[source] == after[dim]:
+            sources[dim] = source
+    return _moved(op, layouts, sources)
+
+
+def _transpose(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, TransposeOp)
+    return _moved(op, layouts, ints(op.permutation))
+
+
+def _reshape(op: Operation, layouts: Layouts) -> Parts:
+    """A dimension stays split where it is the outermost of those that are merged, or of which it is made."""
+    found = even(op.operands[0], layouts)
+    before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+    if found is None or 0 in before or not is_static(after):
+        return None
+    sources: list[int | None] = [None] * len(after)
+    for outer, inner in _reshape_groups(before, after):
+        if outer and inner and after[inner[0]] % found.counts[outer[0]] == 0:
+            sources[inner[0]] = outer[0]
+    return _moved(op, layouts, sources)
+
+
+def _reshape_groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """The smallest groups of dimensions, those of size 1 left out, that have as many elements before as after."""
+    groups: list[tuple[list[int], list[int]]] = []
+    first = [dim for dim, size in enumerate(before) if size != 1]
+    second = [dim for dim, size in enumerate(after) if size != 1]
+    while first and second:
+        outer, inner = [first.pop(0)], [second.pop(0)]
+        left, right = before[outer[0]], after[inner[0]]
+        while left != right:
+            if left < right:
+                outer.append(first.pop(0))
+                left *= before[outer[-1]]
+            else:
+                inner.append(second.pop(0))
+                right *= after[inner[-1]]
+        groups.append((outer, inner))
+    return groups
+
+
+def _reverse(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, ReverseOp)
+    reversed_ = ints(op.dimensions)
+    return same_shape(op, layouts, [dim not in reversed_ for dim in range(len(shape_of(op.results[0])))])
+
+
+def _sort(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, SortOp)
+    return same_shape(op, layouts, [dim != op.dim for dim in range(len(shape_of(op.results[0])))])
+
+
+def _concatenate(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, ConcatenateOp)
+    joined = op.dimension.value.data
+    return same_shape(op, layouts, [dim != joined for dim in range(len(shape_of(op.results[0])))])
+
+
+def _slice(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, SliceOp)
+    shape, tiling = shape_of(op.operands[0]), even(op.operands[0], layouts)
+    starts, limits, strides = ints(op.start_indices), ints(op.limit_indices), ints(op.strides)
+    whole = [box == (0, size, 1) for box, size in zip(zip(starts, limits, strides, strict=True), shape, strict=True)]
+    kept = None if tiling is None else kept_along(tiling, whole)
+    if kept is None:
+        return None
+    part = layouts.part(op.operands[0], kept)
+    limits = [size if all_ else limit for size, limit, all_ in zip(shape_of(part), limits, whole, strict=True)]
+    return on_parts(op, layouts, [part], [kept], {"limit_indices": int_array(limits)})
+
+
+def _pad(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, PadOp)
+    padding = zip(ints(op.edge_padding_low), ints(op.edge_padding_high), ints(op.interior_padding), strict=True)
+    return same_shape(op, layouts, [each == (0, 0, 0) for each in padding])
+
+
+def _matrices(op: Operation, layouts: Layouts) -> Parts:
+    """Along the dimensions of a batch of matrices."""
+    rank = len(shape_of(op.results[0]))
+    return same_shape(op, layouts, [dim < rank - 2 for dim in range(rank)])
+
+
+def _fourier(op: Operation, layouts: Layouts) -> Parts:
+    assert isinstance(op, FftOp)
+    rank = len(shape_of(op.results[0]))
+    return same_shape(op, layouts, [dim < rank - len(op.lengths) for dim in range(rank)])
+
+
+def _barrier(op: Operation, layouts: Layouts) -> Parts:
+    tilings = [
+        even(value, layouts) or Tiling.replicated(len(shape_of(value)), layouts.partitions) for value in op.operands
+    ]
+    parts = [layouts.part(value, tiling) for value, tiling in zip(op.operands, tilings, strict=True)]
+    return on_parts(op, layouts, parts, tilings)
+
+
+# Windows -------------------------------------------------------------------------------------------------------
+
+
+def _windowed(op: Operation, layouts: Layouts) -> Parts:
+    """Along dimensions in which the window is one element that does not move past others."""
+    assert isinstance(op, (ReduceWindowOp, SelectAndScatterOp))
+    window = op.window
+    fields = (window.dimensions, window.strides, window.base_dilations, window.dilations, window.low, window.high)
+    return same_shape(op, layouts, [each == (1, 1, 1, 1, 0, 0) for each in zip(*fields, strict=True)])
+
+
+PARTITIONED: dict[type[Operation], Rule] = {
+    **contractions.PARTITIONED,
+    **indexing.PARTITIONED,
+    BroadcastInDimOp: _broadcast,
+    CholeskyOp: _matrices,
+    ConcatenateOp: _concatenate,
+    FftOp: _fourier,
+    OptimizationBarrierOp: _barrier,
+    PadOp: _pad,
+    ReduceWindowOp: _windowed,
+    ReshapeOp: _reshape,
+    ReverseOp: _reverse,
+    SelectAndScatterOp: _windowed,
+    SliceOp: _slice,
+    SortOp: _sort,
+    TransposeOp: _transpose,
+    TriangularSolveOp: _matrices,
+}
+"""Besides elementwise operations."""

@@ -1,0 +1,391 @@
+"""
+From the program of all devices to the program of one: what shardings and manual computations stand for.
+
+`parameter_tilings` and `output_tilings` say how the entry's arguments and results lie on the devices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...hlo_dialect.calls import CustomCallOp
+from ...hlo_dialect.collective import CollectiveOp
+from ...hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
+from ...hlo_dialect.custom_calls.markers import IDENTITIES
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.process_groups import grid_of
+from ...hlo_dialect.shapes import is_static
+from ...hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
+from ...hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
+from ...hlo_dialect.tilings import Tiling, parse_tiling, tiling_of
+from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from .control import ControlFlow, Replaced
+from .effects import run_once
+from .layouts import Layouts
+from .rules import partition_operation
+
+PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
+"""Attributes by which XLA's partitioned modules say how their arguments and results are split, and so do ours."""
+
+MAX_PARTITIONS = 4096
+"""Each is a thread when the program runs, and tables of them stand in the program."""
+
+_STATED = ("sdy.sharding", "mhlo.sharding")
+"""Attributes of arguments, results and operations that say how they are split."""
+
+
+def parameter_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
+    """How each argument of the entry lies on the partitions. Raises DiagnosticError for what is not supported."""
+    function = _entry(module, entry)
+    types = function.function_type.inputs.data
+    return _tilings(module, function, PARAMETERS, types, function.arg_attrs, "argument")
+
+
+def output_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
+    """
+    How each result of the entry lies on the partitions.
+
+    Results of which the program says nothing are known after partition-spmd only; before it they count as replicated.
+    """
+    function = _entry(module, entry)
+    types = function.function_type.outputs.data
+    return _tilings(module, function, OUTPUTS, types, function.res_attrs, "result")
+
+
+def _entry(module: ModuleOp, name: str) -> func.FuncOp:
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and op.sym_name.data == name and not op.is_declaration:
+            return op
+    fail(module, f"has no function @{name}")
+
+
+def _tilings(
+    module: ModuleOp,
+    function: func.FuncOp,
+    recorded: str,
+    types: Sequence[Attribute],
+    attributes: Attribute | None,
+    what: str,
+) -> list[Tiling]:
+    _, partitions = grid_of(module)
+    found = module.attributes.get(recorded)
+    ranks = [len(shape_of(cast(Attribute, type_))) if isinstance(type_, TensorType) else 0 for type_ in types]
+    if found is not None:
+        texts = _texts(found)
+        if len(texts) != len(ranks):
+            fail(module, f"has {len(texts)} shardings in {recorded}, but {len(ranks)} {what}s")
+        try:
+            tilings = [parse_tiling(text, rank, partitions) for text, rank in zip(texts, ranks, strict=True)]
+        except VerifyException as error:
+            fail(module, f"was partitioned for other devices than these {partitions}: {error}")
+        return [tiling for tiling in tilings if tiling is not None]
+    stated = _stated(attributes, len(types))
+    tilings: list[Tiling | None] = []
+    for index, (each, type_, rank) in enumerate(zip(stated, types, ranks, strict=True)):
+        try:
+            tiling = stated_tiling(each, function, type_, partitions)
+        except VerifyException as error:
+            fail(function, f"has {what} {index} of type {type_} with a sharding that is wrong: {error}")
+        tilings.append(tiling or Tiling.replicated(rank, partitions))
+    return [tiling for tiling in tilings if tiling is not None]
+
+
+def _texts(recorded: Attribute) -> list[str]:
+    """The shardings that an attribute of a partitioned module holds: an array, one, or several as `{{..}, {..}}`."""
+    if isinstance(recorded, ArrayAttr):
+        return [text.data for text in cast("ArrayAttr[StringAttr]", recorded).data]
+    text = recorded.data if isinstance(recorded, StringAttr) else ""
+    return re.findall(r"\{[^{}]*\}", text) if text.startswith("{{") or text == "{}" else [text]
+
+
+def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
+    """What the dictionaries of arguments or results say of their shardings."""
+    if not isinstance(attributes, ArrayAttr):
+        return [None] * count
+    each = cast("ArrayAttr[DictionaryAttr]", attributes).data
+    return [next((entry.data[name] for name in _STATED if name in entry.data), None) for entry in each]
+
+
+def stated_tiling(stated: Attribute | None, user: Operation, type_: Attribute, partitions: int) -> Tiling | None:
+    """
+    The tiling that an attribute sdy.sharding or mhlo.sharding of a value stands for; None where it says nothing.
+
+    Raises VerifyException for one that does not fit.
+    """
+    if not isinstance(type_, TensorType):
+        return None
+    shape = shape_of(cast(Attribute, type_))
+    if isinstance(stated, ShardingPerValueAttr) and len(stated.shardings.data) == 1:
+        stated = stated.shardings.data[0]
+    if isinstance(stated, ShardingAttr):
+        return tiling_of(stated, user, shape, partitions)
+    if isinstance(stated, StringAttr):
+        return parse_tiling(stated.data, len(shape), partitions)
+    return None
+
+
+def states_shardings(module: ModuleOp) -> bool:
+    """Whether the program is one on whole arrays that says how they are split, and is not partitioned yet."""
+    if PARAMETERS in module.attributes:
+        return False
+    for op in module.walk():
+        if isinstance(op, (ConstraintOp, ManualComputationOp)) or any(name in op.attributes for name in _STATED):
+            return True
+        if isinstance(op, func.FuncOp):
+            inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
+            if any(_stated(op.arg_attrs, len(inputs))) or any(_stated(op.res_attrs, len(outputs))):
+                return True
+    return False
+
+
+@dataclass(frozen=True)
+class PartitionSpmdPass(HloPass):
+    """
+    The program of one device out of `mhlo.num_partitions`: arguments and results become parts of arrays.
+
+    Before: `@main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})`, `%0 = hlo.add %x, %x`
+    After:  `@main(%x: tensor<4xf32>)`, `%0 = hlo.add %x, %x : tensor<4xf32>`
+    An operation computes on parts where a rule says how (spmd_rules.py), else every device computes all of it from
+    gathered operands. Bodies of manual computations see parts, as they are written. Results whose sharding is not
+    stated stay as they come; the module's attributes mhlo.spmd_parameters_shardings and mhlo.spmd_output_sharding say
+    how.
+    Assumes: the level after inline. A module of one partition stays as it is, and so does one without shardings: it is
+    the program of one device already.
+    Leaves: no shardings, constraints and manual computations; collectives and partition_id.
+    """
+
+    name = "partition-spmd"
+    illegal = ("sdy.manual_computation", "sdy.sharding_constraint")
+
+    entry: str = "main"
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        _, partitions = grid_of(module)
+        if partitions > MAX_PARTITIONS:
+            fail(module, f"is for {partitions} partitions; more than {MAX_PARTITIONS} are not supported")
+        if partitions > 1 and states_shardings(module):
+            _Partitioner(module, _entry(module, self.entry)).run()
+
+
+class _Partitioner:
+    """Rewrites one entry in program order. Operations on whole arrays that were replaced stay until the end."""
+
+    def __init__(self, module: ModuleOp, function: func.FuncOp):
+        self.module = module
+        self.function = function
+        self.replicas, self.partitions = grid_of(module)
+        channels = [op.channel_id for op in module.walk() if isinstance(op, CollectiveOp)]
+        self.parameters = parameter_tilings(module, function.sym_name.data)
+        self.outputs = output_tilings(module, function.sym_name.data)
+        self.stated = [each is not None for each in _stated(function.res_attrs, len(self.outputs))]
+        self.block = function.body.block
+        self.layouts = Layouts(self.block, self.replicas, self.partitions, max(channels, default=0))
+        self.replaced = Replaced()
+        self.control_flow = ControlFlow(self.layouts, self.replaced, self._visit_all)
+        self.manual = 0
+        """How many manual computations are around the operation."""
+
+    def run(self) -> None:
+        operations = list(self.block.ops)
+        self._arguments()
+        self._visit_all(operations)
+        self.replaced.erase()
+        self.layouts.finish()
+        last = self.block.last_op
+        assert last is not None
+        self.function.properties["function_type"] = FunctionType.from_lists(
+            [argument.type for argument in self.block.args], list(last.operand_types)
+        )
+        for name in ("arg_attrs", "res_attrs"):
+            attributes = self.function.properties.get(name)
+            if isinstance(attributes, ArrayAttr):
+                each = cast("ArrayAttr[DictionaryAttr]", attributes).data
+                self.function.properties[name] = ArrayAttr([_without_shardings(entry) for entry in each])
+        texts = [tiling.text for tiling in self.outputs]
+        self.module.attributes[PARAMETERS] = ArrayAttr([StringAttr(tiling.text) for tiling in self.parameters])
+        self.module.attributes[OUTPUTS] = StringAttr(texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}")
+
+    def _arguments(self) -> None:
+        for argument, tiling in zip(list(self.block.args), self.parameters, strict=True):
+            if not tiling.is_replicated:
+                type_ = make_tensor(tiling.part_shape(shape_of(argument)), element_of(argument))
+                part = self.block.insert_arg(type_, argument.index)
+                part.name_hint = argument.name_hint
+                self.layouts.split(argument, tiling, part)
+                self.replaced.arguments.append(argument)
+
+    def _visit_all(self, operations: Sequence[Operation]) -> None:
+        for op in operations:
+            self._visit(op)
+
+    def _visit(self, op: Operation) -> None:
+        if isinstance(op, func.ReturnOp):
+            self._return(op)
+        elif isinstance(op, ManualComputationOp):
+            self._manual_computation(op)
+        elif isinstance(op, ShardingGroupOp):
+            self.replaced.operations.append(op)
+        elif isinstance(op, SameValueOp) or (isinstance(op, CustomCallOp) and op.target in IDENTITIES):
+            self._same_value(op)
+        elif op.regions and not isinstance(op, (WhileOp, IfOp, CaseOp)):
+            _forget_shardings(op)
+            self._share_out(op)
+        else:
+            self._share_out(op)
+        for name in _STATED:
+            op.attributes.pop(name, None)
+
+    def _share_out(self, op: Operation) -> None:
+        """Any operation but those that only say how values are split."""
+        if not self.manual and self._is_partitioned(op):
+            self.replaced.operations.append(op)
+        else:
+            for region in op.regions:
+                for block in region.blocks:
+                    self._visit_all(list(block.ops))
+            self._on_whole_operands(op)
+
+    def _is_partitioned(self, op: Operation) -> bool:
+        """Put what the devices share out between them before an operation outside of manual computations."""
+        if isinstance(op, CustomCallOp) and run_once(op, self.layouts):
+            return True
+        if isinstance(op, WhileOp):
+            self.control_flow.loop(op)
+            return True
+        if isinstance(op, (IfOp, CaseOp)):
+            self.control_flow.branches(op)
+            return True
+        return partition_operation(op, self.layouts)
+
+    def _on_whole_operands(self, op: Operation) -> None:
+        for index, operand in enumerate(op.operands):
+            whole = self.layouts.whole(operand) if isinstance(operand.type, TensorType) else operand
+            if whole is not operand:
+                op.operands[index] = whole
+
+    def _return(self, op: func.ReturnOp) -> None:
+        for index, operand in enumerate(op.operands):
+            if not isinstance(operand.type, TensorType):
+                continue
+            found = self.layouts.tiling(operand)
+            if not self.stated[index] and found is not None and found.fits(shape_of(operand)):
+                self.outputs[index] = found
+            op.operands[index] = self.layouts.part(operand, self.outputs[index])
+
+    # Annotations ---------------------------------------------------------------------------------------------------
+
+    def _same_value(self, op: Operation) -> None:
+        """The result is the operand, split as the operation says."""
+        operand, result = op.operands[0], op.results[0]
+        if isinstance(op, CustomCallOp) and op.target == "SPMDFullToShardShape":
+            self._to_part(op)
+            return
+        if isinstance(op, CustomCallOp) and op.target == "SPMDShardToFullShape":
+            self._to_whole(op)
+            return
+        if operand.type != result.type:
+            fail(op, "is not supported: its result has another type than its operand")
+        tiling = self._wanted(op)
+        found = self.layouts.tiling(operand)
+        if tiling is None:
+            tiling = found
+        if tiling is None or (tiling.is_replicated and found is None) or not is_static(shape_of(operand)):
+            result.replace_all_uses_with(operand)
+        elif tiling.is_replicated:
+            result.replace_all_uses_with(self.layouts.whole(operand))
+        else:
+            whole = self.layouts.whole(operand) if found is None else None
+            self.layouts.split(result, tiling, self.layouts.part(operand, tiling), whole)
+        self.replaced.operations.append(op)
+
+    def _wanted(self, op: Operation) -> Tiling | None:
+        if isinstance(op, ConstraintOp):
+            stated: Attribute | None = op.wanted
+        else:
+            stated = next((op.attributes[name] for name in _STATED if name in op.attributes), None)
+        try:
+            return stated_tiling(stated, op, op.results[0].type, self.partitions)
+        except VerifyException as error:
+            fail(op, f"has a sharding that is wrong: {error}")
+
+    # Computations on parts -----------------------------------------------------------------------------------------
+
+    def _manual_computation(self, op: ManualComputationOp) -> None:
+        axes = op.manual_axes.names
+        inputs = self._value_tilings(op, op.in_shardings, op.operands, axes)
+        outputs = self._value_tilings(op, op.out_shardings, op.results, axes)
+        parts = [self.layouts.part(operand, tiling) for operand, tiling in zip(op.operands, inputs, strict=True)]
+        block = op.regions[0].block
+        last = block.last_op
+        assert last is not None
+        self.manual += 1
+        self._visit_all(_take_body(op, block, parts))
+        self.manual -= 1
+        for result, tiling, value in zip(op.results, outputs, last.operands, strict=True):
+            self.layouts.split(result, tiling, self.layouts.whole(value))
+        self.replaced.operations.append(op)
+
+    def _value_tilings(
+        self, op: Operation, shardings: ShardingPerValueAttr, values: Sequence[SSAValue], axes: Sequence[str]
+    ) -> list[Tiling]:
+        try:
+            return [
+                tiling_of(sharding, op, shape_of(value), self.partitions, axes)
+                for sharding, value in zip(shardings.shardings.data, values, strict=True)
+            ]
+        except VerifyException as error:
+            fail(op, f"has a sharding that is wrong: {error}")
+
+    def _to_part(self, op: CustomCallOp) -> None:
+        """`SPMDFullToShardShape`: its operand is annotated with how it is split, its result is the part."""
+        operand, result = op.operands[0], op.results[0]
+        tiling = self.layouts.tiling(operand) or Tiling.replicated(len(shape_of(operand)), self.partitions)
+        if make_tensor(tiling.part_shape(shape_of(operand)), element_of(operand)) != result.type:
+            fail(op, f"has a result of type {result.type}, which is no part of its operand as that is split")
+        result.replace_all_uses_with(self.layouts.part(operand, tiling))
+        self.manual += 1
+        self.replaced.operations.append(op)
+
+    def _to_whole(self, op: CustomCallOp) -> None:
+        """`SPMDShardToFullShape`: its operand is the part, its sharding says of what."""
+        operand, result = op.operands[0], op.results[0]
+        tiling = self._wanted(op)
+        if tiling is None:
+            fail(op, "has no sharding, which says how its result is split")
+        if make_tensor(tiling.part_shape(shape_of(result)), element_of(result)) != operand.type:
+            fail(op, f"has an operand of type {operand.type}, which is no part of its result as that is split")
+        self.layouts.split(result, tiling, self.layouts.whole(operand))
+        self.replaced.operations.append(op)
+
+
+def _forget_shardings(op: Operation) -> None:
+    """In regions that compute on elements there is nothing to split."""
+    for inner in [inner for inner in op.walk() if isinstance(inner, (SameValueOp, ShardingGroupOp))]:
+        erase_sharding(inner)
+
+
+def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAValue]) -> list[Operation]:
+    """Move the body's operations, all but the return, before the computation."""
+    around = op.parent
+    assert around is not None
+    for argument, value in zip(block.args, arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    body = [inner for inner in block.ops if inner is not block.last_op]
+    for inner in body:
+        inner.detach()
+        around.insert_op_before(inner, op)
+    return body
+
+
+def _without_shardings(entry: DictionaryAttr) -> DictionaryAttr:
+    return DictionaryAttr({name: value for name, value in entry.data.items() if name not in _STATED})
