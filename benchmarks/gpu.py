@@ -30,7 +30,7 @@ from gpu_programs import GpuProgram, launches, programs
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.gpu_chips import DEFAULT_CHIP, get_chip
+from xhlo.lowering.device.chips import DEFAULT_CHIP, get_chip
 from xhlo.passes.manager.timing import Timing
 from xhlo.targets.nvptx.assembler import assemble
 from xhlo.targets.nvptx.build import build_image

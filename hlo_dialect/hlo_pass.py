@@ -1,8 +1,8 @@
 """
 The base class of the project's passes.
 
-A pass has a file, or a folder, of its own name: `plan-buffers` is `PlanBuffersPass` in `passes/plan_buffers.py`, `fuse-hlo`
-is `FuseHloPass` in `passes/fuse_hlo/transform.py`, the conversion `convert-a-to-b` is `ConvertAToBPass` in
+A pass has a file, or a folder, of its own name: `plan-buffers` is `PlanBuffersPass` in `passes/plan_buffers.py`,
+`fuse-hlo` is `FuseHloPass` in `passes/fuse_hlo/transform.py`, the conversion `convert-a-to-b` is `ConvertAToBPass` in
 `lowering/convert_a_to_b.py` or `lowering/convert_a_to_b/conversion.py`. `passes/manager/registry.py` finds it there.
 The first line of the class's docstring is what `hlo-opt --help` prints.
 """

@@ -43,9 +43,9 @@ from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
 from .convert_to_llvm.conventions import INDEX_BITWIDTH
-from .device_parts import chip_of, device_modules, lowered_parts
-from .gpu_chips import CHIPS, DEFAULT_CHIP, MAX_BLOCK_THREADS, MAX_GRID, WARP
-from .index_ranges import narrow_indices
+from .device.chips import CHIPS, DEFAULT_CHIP, MAX_BLOCK_THREADS, MAX_GRID, WARP
+from .device.index_ranges import narrow_indices
+from .device.parts import chip_of, device_modules, lowered_parts
 
 _KINDS = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
 _I1, _I32 = IntegerType(1), IntegerType(32)

@@ -23,8 +23,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ..dialects.gpu_ops import GpuFuncOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from .device_parts import lowered_functions, lowered_parts
-from .loop_unrolling import UNROLL, mark_small_loops
+from .device.parts import lowered_functions, lowered_parts
+from .loop_nests.unrolling import UNROLL, mark_small_loops
 
 LOOP_ATTRIBUTES = ("xhlo.parallel", "xhlo.vectorize", UNROLL)
 """Facts about a loop that its closing branch keeps."""

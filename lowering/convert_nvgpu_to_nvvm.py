@@ -31,7 +31,7 @@ from ..dialects.gpu_ops import WORKGROUP, GpuFuncOp
 from ..dialects.nvvm import GLOBAL_SPACE, SHARED_SPACE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from .device_parts import device_modules, lowered_parts
+from .device.parts import device_modules, lowered_parts
 
 _KINDS: Mapping[type[Attribute], str] = {
     BFloat16Type: "bf16",

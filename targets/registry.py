@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..lowering.gpu_chips import DEFAULT_CHIP, get_chip, ptx_version
+from ..lowering.device.chips import DEFAULT_CHIP, get_chip, ptx_version
 from ..passes.manager.pipelines import (
     FUSE,
     LOWER_GPU_LOOPS,
@@ -149,7 +149,7 @@ CPU = Target(
 
 def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default", libraries: str = "never") -> Target:
     """
-    NVIDIA GPUs: a chip of `lowering/gpu_chips.py`, and the version of PTX to write, "8.0" (by default the chip's).
+    NVIDIA GPUs: a chip of `lowering/device/chips.py`, and the version of PTX to write, "8.0" (by default the chip's).
 
     `mode`: strict, default or fast, which takes the chip's approximations of elementary functions. `libraries`: which
     contractions are calls of cuBLASLt: never, auto (large ones) or always (all that it can express).

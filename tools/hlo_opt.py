@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..hlo_dialect.collection import stop_gc
-from ..lowering.gpu_chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
+from ..lowering.device.chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
 from ..passes.manager.pipelines import FRONT, FUSE, FUSE_NONE, LIBRARIES, MATH_MODES, PipelineError
 from ..passes.manager.registry import DuplicatePassError, list_passes
 from ..targets.registry import TARGETS, Target, UnknownTargetError, get_target, nvptx

@@ -21,7 +21,7 @@ from ..hlo_dialect.dialect import hlo_operations, make_context
 from ..hlo_dialect.dimension_sizes import GetDimensionSizeOp
 from ..hlo_dialect.elementwise import kind_text
 from ..hlo_dialect.op import HloOp, RegionOp
-from ..lowering.convert_chlo_to_hlo import ConvertChloToHloPass
+from ..lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
 from ..lowering.convert_hlo_to_linalg.conversion import patterns
 from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
 from ..passes.decompose_hlo.transform import decompositions

@@ -221,7 +221,7 @@ def _verify(module: ModuleOp) -> None:
 
 def _is_llvm(module: ModuleOp) -> bool:
     """Whether a module is lowered as it is: of llvm operations, or with functions of the device that are."""
-    from ..lowering.device_parts import device_modules
+    from ..lowering.device.parts import device_modules
 
     ops = [op for part in device_modules(module) or (module,) for op in part.body.block.ops]
     return bool(ops) and all(op.name.startswith("llvm.") for op in ops)

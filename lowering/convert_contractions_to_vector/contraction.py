@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import buffer_of
-from ..convert_linalg_to_scf.nest import Access, Nest, nest_of_generic
+from ..loop_nests.loop_builder import buffer_of
+from ..loop_nests.nest import Access, Nest, nest_of_generic
 
 
 @dataclass(frozen=True)

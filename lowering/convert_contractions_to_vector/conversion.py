@@ -12,8 +12,8 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
 from ...hlo_dialect.hlo_pass import HloPass
-from ..convert_linalg_to_scf.fills import absorbed_fills
-from ..convert_linalg_to_scf.loop_builder import LoopBuilder
+from ..loop_nests.fills import absorbed_fills
+from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, Machine, block, is_worth_blocking
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, reads_both_in_place, reads_in_place

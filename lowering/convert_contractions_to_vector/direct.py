@@ -16,7 +16,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .blocking import TASKS, Blocking, Machine
 from .contraction import Contraction, Loop
 from .kernel import ProductEmitter, Step

@@ -17,8 +17,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.cost import task_count, task_size
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from .blocking import Blocking
 from .contraction import Contraction, Loop
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import FloatAttr, VectorType
 from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .shared_function import call_shared
 

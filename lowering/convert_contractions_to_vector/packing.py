@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from ..convert_linalg_to_scf.nest import Access
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access
 from .shared_function import call_shared
 
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.cpu import SHARED
-from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
+from ..loop_nests.loop_builder import Index, LoopBuilder
 
 
 def call_shared(

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 
 from ...dialects import cpu
 from ...dialects.linalg_ext_calls import HostCallOp
-from ..convert_linalg_to_scf.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder
 
 
 def _host_call(op: HostCallOp, builder: LoopBuilder) -> None:

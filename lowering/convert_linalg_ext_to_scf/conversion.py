@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...dialects.linalg_ext import DestinationOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ..convert_linalg_to_scf.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder
 from ..tables import tables
 
 Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]

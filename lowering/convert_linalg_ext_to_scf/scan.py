@@ -11,8 +11,8 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects.buffers import memref_type, row_major
 from ...dialects.linalg_ext_window import ScanOp
-from ..convert_linalg_to_scf.cost import MATH, task_count, task_size
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.cost import MATH, task_count, task_size
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 
 TILE = 2048
 """Neighbouring columns that are scanned together: the last row of results stays in the first-level cache."""

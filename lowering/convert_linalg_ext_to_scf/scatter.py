@@ -13,9 +13,9 @@ from xdsl.ir import SSAValue
 from ...dialects.linalg_ext_indexing import ScatterOp
 from ...dialects.linalg_ext_window import shape_of
 from ...hlo_dialect.index_dimensions import IndexDimensions, Place
-from ..convert_linalg_to_scf.cost import task_count, task_size
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder
-from . import arithmetic
+from ..loop_nests import arithmetic
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from .scan import region_cost, task_range
 
 ROW = 32

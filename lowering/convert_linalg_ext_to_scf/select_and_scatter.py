@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.linalg_ext_window import SelectAndScatterOp
-from ..convert_linalg_to_scf.cost import task_count, task_size
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .scan import region_cost, task_range
 
 MAX_UNROLLED = 16

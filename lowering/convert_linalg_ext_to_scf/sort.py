@@ -20,9 +20,9 @@ from xdsl.ir import SSAValue
 from ...dialects.buffers import INDEX, memref_type, row_major
 from ...dialects.linalg_ext_sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext_window import shape_of
-from ..convert_linalg_to_scf.cost import task_count, task_size
-from ..convert_linalg_to_scf.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from . import arithmetic
+from ..loop_nests import arithmetic
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .scan import region_cost, task_range
 
 RUN = 8

@@ -12,10 +12,10 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.hlo_pass import HloPass
+from ..loop_nests.fills import absorbed_fills
+from ..loop_nests.loop_builder import LoopBuilder
+from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import emit_elementwise
-from .fills import absorbed_fills
-from .loop_builder import LoopBuilder
-from .nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
 

@@ -8,10 +8,10 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type
-from .cost import body_cost, task_count, task_size
-from .emission import Bounds, NestEmitter
-from .loop_builder import Index, LoopBuilder, buffer_of
-from .nest import Access, Nest
+from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.emission import Bounds, NestEmitter
+from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
 
 LINE = 16
 """Tasks begin at multiples of this many elements, so that no two write one cache line of 4-byte elements."""

@@ -19,12 +19,12 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.buffers import memref_type, row_major
-from .combiners import Combiner, known_combiners
-from .cost import body_cost, task_count, task_size
+from ..loop_nests.combiners import Combiner, known_combiners
+from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.emission import Bounds, NestEmitter
+from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
 from .elementwise import loop_to_cut
-from .emission import Bounds, NestEmitter
-from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from .nest import Access, Nest
 
 BLOCK = 4096
 """Elements that a float sum adds up before it adds the block's sum to the total."""

@@ -18,10 +18,10 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.buffers import Buffer, memref_type, row_major
-from .cost import body_cost, task_count, task_size
+from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
-from .loop_builder import Index, LoopBuilder, buffer_of
-from .nest import Access, Nest
 from .reduction import emit_reduction
 
 Structured = FillOp | GenericOp | memref.CopyOp

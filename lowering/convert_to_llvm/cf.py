@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.buffers import i32_array
 from ...dialects.llvm_ops import LOOP, make_switch
-from ..loop_unrolling import UNROLL
+from ..loop_nests.unrolling import UNROLL
 from .builder import UNIT, LlvmBuilder, Pattern
 from .conventions import I64
 

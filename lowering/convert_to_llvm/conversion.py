@@ -23,7 +23,7 @@ from ...dialects.gpu_ops import GpuModuleOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..device_parts import lowered_parts
+from ..device.parts import lowered_parts
 from . import arith, cpu, kept, math, vector
 from . import cf as cf_patterns
 from . import func as func_patterns

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...hlo_dialect.walking import operations_in
-from ..device_parts import MATH_FUNCTION
+from ..device.parts import MATH_FUNCTION
 from .builder import UNIT
 from .conventions import I64
 

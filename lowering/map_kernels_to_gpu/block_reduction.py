@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_nests.loop_builder import Index
 from .combination import Combination, Joint
 from .gpu_builder import WARP, GpuBuilder
 

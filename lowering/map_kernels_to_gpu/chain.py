@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
-from ..convert_linalg_to_scf.combiners import known_combiners
-from ..convert_linalg_to_scf.nest import Access, Nest
+from ..loop_nests.combiners import known_combiners
+from ..loop_nests.nest import Access, Nest
 from .combination import Combination, Joint, independent_outputs, restricted, taken_apart
 from .vectors import element_bytes, multiple_of
 

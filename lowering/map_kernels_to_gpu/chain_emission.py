@@ -17,9 +17,9 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type, row_major
-from ..convert_linalg_to_scf.emission import NestEmitter
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
-from ..convert_linalg_to_scf.nest import Access, Nest
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import Index, buffer_of
+from ..loop_nests.nest import Access, Nest
 from .block_reduction import tree
 from .chain import Chain, Link, is_aligned
 from .combination import Combination

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index
 from ..convert_to_llvm.layout import byte_width
-from ..gpu_chips import STATIC_SHARED_BYTES, WARP, Chip
+from ..device.chips import STATIC_SHARED_BYTES, WARP, Chip
+from ..loop_nests.loop_builder import Index
 from .block_reduction import combine_lanes, power_of_two_from, tree
 from .chain import Chain, elements_of
 from .chain_emission import ChainEmitter

@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerType
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..convert_linalg_to_scf.combiners import Combiner, known_combiners
-from ..convert_linalg_to_scf.nest import Nest
+from ..loop_nests.combiners import Combiner, known_combiners
+from ..loop_nests.nest import Nest
 from .gpu_builder import I32, GpuBuilder
 
 Values = Sequence[SSAValue]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_nests.loop_builder import Index
 from .contraction_block import bytes_of, scratch_of
 from .contraction_epilogue import Chain, ResultWriter, chain_of, local_chain, private_buffers
 from .contraction_form import split

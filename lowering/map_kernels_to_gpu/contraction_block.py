@@ -19,8 +19,8 @@ from ...dialects.buffers import memref_type
 from ...dialects.gpu_ops import WORKGROUP
 from ...dialects.nvgpu import bits_of
 from ...dialects.nvvm import MIN_BLOCKS
-from ..convert_linalg_to_scf.loop_builder import Index
-from ..loop_unrolling import UNROLL, WHOLLY
+from ..loop_nests.loop_builder import Index
+from ..loop_nests.unrolling import UNROLL, WHOLLY
 from .contraction_epilogue import Chain, ResultWriter, vector_of_results
 from .contraction_form import Product, split
 from .contraction_loader import TileLoader, TileShape, both

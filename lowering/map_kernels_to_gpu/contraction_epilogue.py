@@ -18,9 +18,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.buffers import row_major
 from ...dialects.nvgpu import bits_of
-from ..convert_linalg_to_scf.emission import NestEmitter
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
-from ..convert_linalg_to_scf.nest import Access, Nest, nest_of_generic
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import Index, buffer_of
+from ..loop_nests.nest import Access, Nest, nest_of_generic
 from .contraction_form import Digit, Product, dot, product_of, split
 from .contraction_loader import flat
 from .gpu_builder import GpuBuilder

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorTyp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.nvgpu import DeviceAsyncCopyOp, bits_of
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
+from ..loop_nests.loop_builder import Index, buffer_of
 from .contraction_form import Factor, dot, split
 from .gpu_builder import GpuBuilder
 

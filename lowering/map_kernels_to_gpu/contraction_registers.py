@@ -18,7 +18,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_nests.loop_builder import Index
 from .contraction_block import UNROLL_WHOLLY, ProductBlock, SharedArena, Strip, SumWriter, bytes_of
 from .contraction_epilogue import Chain
 from .contraction_form import is_fused

@@ -32,8 +32,8 @@ from xdsl.ir import SSAValue
 
 from ...dialects.buffers import i64_array
 from ...dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
-from ..convert_linalg_to_scf.loop_builder import Index
-from ..gpu_chips import WARP, Chip
+from ..device.chips import WARP, Chip
+from ..loop_nests.loop_builder import Index
 from .contraction_block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
 from .contraction_epilogue import Chain
 from .contraction_form import Product

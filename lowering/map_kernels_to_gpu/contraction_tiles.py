@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..gpu_chips import WARP, Chip
+from ..device.chips import WARP, Chip
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from ...dialects.nvvm import TargetAttr
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..convert_linalg_to_scf.fills import absorbed_fills
-from ..gpu_chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from ..loop_nests.fills import absorbed_fills
 from .elementwise import map_elementwise
 from .ext import convert_others, map_ext
 from .launch import KernelMapper, Phase, phases_of
@@ -135,7 +135,7 @@ class MapKernelsToGpuPass(HloPass):
     illegal = ("linalg.*", "linalg_ext.*")
 
     chip: str = DEFAULT_CHIP
-    """`lowering/gpu_chips.py` has their names."""
+    """`lowering/device/chips.py` has their names."""
 
     libraries: Literal["never", "auto", "always"] = "never"
     """Which contractions become calls of cuBLASLt: none, those large enough, or all that it takes."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.emission import NestEmitter
-from ..convert_linalg_to_scf.loop_builder import Index
-from ..convert_linalg_to_scf.nest import Access, Nest
-from ..gpu_chips import Chip
+from ..device.chips import Chip
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import Index
+from ..loop_nests.nest import Access, Nest
 from .gpu_builder import GpuBuilder
 from .items import ItemEmitter, delinearized, run_items
 from .launch import KernelMapper, Launch, Phase

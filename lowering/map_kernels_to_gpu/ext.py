@@ -13,7 +13,7 @@ from ...dialects.linalg_ext_indexing import ScatterOp
 from ...dialects.linalg_ext_sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext_window import ScanOp, SelectAndScatterOp
 from ..convert_linalg_ext_to_scf.conversion import convert_operation
-from ..convert_linalg_to_scf.loop_builder import LoopBuilder
+from ..loop_nests.loop_builder import LoopBuilder
 from .launch import KernelMapper, Phase
 from .scan import map_scan
 from .scatter import map_scatter

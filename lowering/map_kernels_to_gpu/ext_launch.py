@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.buffers import INDEX, row_major
 from ...dialects.linalg_ext import DestinationOp
-from ..convert_linalg_ext_to_scf import arithmetic
-from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
+from ..loop_nests import arithmetic
+from ..loop_nests.loop_builder import Index, LoopBuilder
 from .gpu_builder import GpuBuilder
 from .launch import KernelMapper, Launch, Phase
 from .threads import THREADS, over_threads

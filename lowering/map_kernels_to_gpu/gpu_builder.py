@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.gpu_ops import WORKGROUP, GpuFuncOp
 from ...dialects.gpu_thread_ops import GpuBarrierOp, GpuBlockIdOp, GpuShuffleOp, GpuThreadIdOp
-from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
+from ..loop_nests.loop_builder import Index, LoopBuilder
 
 I32 = IntegerType(32)
 

@@ -18,11 +18,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.buffers import i64_array, row_major
-from ..convert_linalg_to_scf.emission import NestEmitter
-from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder, buffer_of
-from ..convert_linalg_to_scf.nest import Access, Nest
 from ..convert_to_llvm.layout import byte_width
-from ..loop_unrolling import UNROLL, WHOLLY
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
+from ..loop_nests.unrolling import UNROLL, WHOLLY
 from .vectors import BodyParts, Kind, VectorPlan, shift_of_last
 
 I64 = IntegerType(64)

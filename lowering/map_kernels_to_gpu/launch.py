@@ -14,8 +14,8 @@ from ...dialects.buffers import INDEX, Buffer, i32_array
 from ...dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
 from ...hlo_dialect.diagnostics import fail
 from ..convert_linalg_to_scf.conversion import Absorbed, Structured, initial_values, nest_of
-from ..convert_linalg_to_scf.nest import Nest
-from ..gpu_chips import Chip
+from ..device.chips import Chip
+from ..loop_nests.nest import Nest
 from .gpu_builder import GpuBuilder
 
 Dims = tuple[int, int, int]

@@ -20,8 +20,8 @@ from xdsl.ir import SSAValue
 from ...dialects.buffers import memref_type
 from ...dialects.gpu_library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
 from ..convert_linalg_to_scf.conversion import initial_values
-from ..convert_linalg_to_scf.loop_builder import buffer_of
-from ..gpu_chips import Chip
+from ..device.chips import Chip
+from ..loop_nests.loop_builder import buffer_of
 from .contraction_epilogue import Chain, chain_of, is_zero, private_buffers
 from .contraction_form import Digit, Product, is_fused
 from .launch import KernelMapper, Phase

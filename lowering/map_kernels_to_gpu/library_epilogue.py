@@ -17,8 +17,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import buffer_of
-from ..convert_linalg_to_scf.nest import Access
+from ..loop_nests.loop_builder import buffer_of
+from ..loop_nests.nest import Access
 from .contraction_epilogue import Chain, Step, is_zero
 
 

@@ -17,11 +17,11 @@ from xdsl.ir import SSAValue
 
 from ...dialects.nvvm import I32, MIN_BLOCKS
 from ..convert_linalg_to_scf.conversion import initial_values
-from ..convert_linalg_to_scf.fills import is_reduction
-from ..convert_linalg_to_scf.loop_builder import Index
-from ..convert_linalg_to_scf.nest import Nest
 from ..convert_linalg_to_scf.reduction import emit_reduction
-from ..gpu_chips import Chip
+from ..device.chips import Chip
+from ..loop_nests.fills import is_reduction
+from ..loop_nests.loop_builder import Index
+from ..loop_nests.nest import Nest
 from .chain import Chain, column_loop, make_chain, temporaries_of
 from .column_reduction import ColumnEmitter, plan_columns, with_column_last
 from .launch import KernelMapper, Launch, Phase

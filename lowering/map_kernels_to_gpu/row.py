@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_nests.loop_builder import Index
 from .block_reduction import combine_group
 from .chain import Chain, joint_of
 from .chain_emission import ChainEmitter

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..convert_linalg_to_scf.loop_builder import buffer_of
 from ..convert_to_llvm.layout import byte_width
-from ..gpu_chips import MAX_BLOCK_THREADS, WARP, Chip
+from ..device.chips import MAX_BLOCK_THREADS, WARP, Chip
+from ..loop_nests.loop_builder import buffer_of
 from .chain import Chain, Link, elements_of, is_aligned
 from .chain_emission import Key, uses_by_pass
 from .vectors import VECTOR_BYTES, element_bytes

@@ -20,12 +20,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.buffers import memref_type
 from ...dialects.linalg_ext_window import ScanOp, shape_of
-from ..convert_linalg_ext_to_scf import arithmetic
 from ..convert_linalg_ext_to_scf.scan import region_cost
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
 from ..convert_to_llvm.layout import byte_width
-from ..gpu_chips import STATIC_SHARED_BYTES, Chip
-from ..loop_unrolling import UNROLL
+from ..device.chips import STATIC_SHARED_BYTES, Chip
+from ..loop_nests import arithmetic
+from ..loop_nests.loop_builder import Index, buffer_of
+from ..loop_nests.unrolling import UNROLL
 from .ext_launch import ExtLaunch, at_least_zero, shift_left
 from .gpu_builder import WARP, GpuBuilder
 from .items import I64, WRITTEN_OUT

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext_window import ScanOp, shape_of
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
 from ..convert_to_llvm.layout import byte_width
-from ..gpu_chips import STATIC_SHARED_BYTES
-from ..loop_unrolling import UNROLL
+from ..device.chips import STATIC_SHARED_BYTES
+from ..loop_nests.loop_builder import Index, buffer_of
+from ..loop_nests.unrolling import UNROLL
 from .ext_launch import ExtLaunch
 from .gpu_builder import WARP, GpuBuilder
 from .items import I64

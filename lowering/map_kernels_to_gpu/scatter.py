@@ -21,10 +21,10 @@ from xdsl.ir import Block, Region, SSAValue
 from ...dialects.buffers import memref_type, row_major
 from ...dialects.linalg_ext_indexing import ScatterOp
 from ...dialects.linalg_ext_sort import SortByKeyOp
-from ..convert_linalg_ext_to_scf import arithmetic
 from ..convert_linalg_ext_to_scf.scatter import ScatterLoops, scatter_loops
-from ..convert_linalg_to_scf.loop_builder import Index, LoopBuilder
-from ..loop_unrolling import UNROLL
+from ..loop_nests import arithmetic
+from ..loop_nests.loop_builder import Index, LoopBuilder
+from ..loop_nests.unrolling import UNROLL
 from .ext_launch import ExtLaunch, erase_now, select
 from .gpu_builder import GpuBuilder
 from .items import I64, delinearized

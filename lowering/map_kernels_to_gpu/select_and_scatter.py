@@ -17,9 +17,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.buffers import memref_type, row_major
 from ...dialects.linalg_ext_window import SelectAndScatterOp, shape_of
-from ..convert_linalg_ext_to_scf import arithmetic
 from ..convert_linalg_ext_to_scf.select_and_scatter import Selection, selection_of
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_nests import arithmetic
+from ..loop_nests.loop_builder import Index
 from .ext_launch import ExtLaunch
 from .launch import KernelMapper
 

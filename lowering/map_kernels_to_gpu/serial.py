@@ -6,7 +6,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from ..convert_linalg_to_scf.conversion import convert_nests
-from ..convert_linalg_to_scf.loop_builder import Index, known
+from ..loop_nests.loop_builder import Index, known
 from .launch import Dims, KernelMapper, Launch, Phase
 from .threads import THREADS, over_threads
 

@@ -25,10 +25,10 @@ from xdsl.ir import SSAValue
 from ...dialects.buffers import memref_type
 from ...dialects.linalg_ext_sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext_window import shape_of
-from ..convert_linalg_ext_to_scf import arithmetic
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
 from ..convert_to_llvm.layout import byte_width
-from ..gpu_chips import STATIC_SHARED_BYTES
+from ..device.chips import STATIC_SHARED_BYTES
+from ..loop_nests import arithmetic
+from ..loop_nests.loop_builder import Index, buffer_of
 from .ext_launch import ExtLaunch, select, shift_left, shift_right
 from .gpu_builder import GpuBuilder
 from .launch import KernelMapper

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ..convert_linalg_to_scf.loop_builder import Index
-from ..loop_unrolling import UNROLL
+from ..loop_nests.loop_builder import Index
+from ..loop_nests.unrolling import UNROLL
 from .gpu_builder import GpuBuilder
 from .items import WRITTEN_OUT
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...dialects.buffers import row_major
-from ..convert_linalg_to_scf.loop_builder import Index
+from ..loop_nests.loop_builder import Index
 from .gpu_builder import GpuBuilder
 from .launch import Dims
 

@@ -11,8 +11,8 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
 from ..convert_linalg_to_scf.conversion import Structured, nest_of
-from ..convert_linalg_to_scf.loop_builder import Index
-from ..convert_linalg_to_scf.nest import place_of
+from ..loop_nests.loop_builder import Index
+from ..loop_nests.nest import place_of
 from .elementwise import Share, emit_share, in_output_order, share_out
 from .gpu_builder import GpuBuilder
 from .launch import KernelMapper, Launch, Phase

@@ -16,11 +16,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ..convert_linalg_to_scf.emission import NestEmitter
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of
-from ..convert_linalg_to_scf.nest import Access, Nest
-from ..gpu_chips import Chip
-from ..loop_unrolling import UNROLL, WHOLLY
+from ..device.chips import Chip
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import Index, buffer_of
+from ..loop_nests.nest import Access, Nest
+from ..loop_nests.unrolling import UNROLL, WHOLLY
 from .elementwise import in_output_order
 from .gpu_builder import GpuBuilder
 from .items import I64, ItemEmitter, delinearized, indices_in_view, run_items, vector_load, vector_store

@@ -15,7 +15,7 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.buffers import Buffer, memref_type, row_major
-from ..convert_linalg_to_scf.nest import Access, Nest
+from ..loop_nests.nest import Access, Nest
 from .chain import Chain, Step
 
 

@@ -17,9 +17,9 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.buffers import row_major
-from ..convert_linalg_to_scf.loop_builder import Index, buffer_of, known
-from ..convert_linalg_to_scf.nest import Access, Nest, place_of
 from ..convert_to_llvm.layout import byte_width
+from ..loop_nests.loop_builder import Index, buffer_of, known
+from ..loop_nests.nest import Access, Nest, place_of
 
 VECTOR_BYTES = 16
 """What one thread accesses at once at most, and what every buffer is aligned to."""

@@ -31,7 +31,7 @@ from ...dialects.gpu_ops import GpuModuleOp
 from ...dialects.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ...lowering.device_parts import MATH_FUNCTION, lowered_parts
+from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
 from ..manager.pipelines import MATH_MODES
 from . import approximations, exponential, exponential_double, remainder, trigonometric, trigonometric_double
 

@@ -99,7 +99,7 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
     with _stage(timings, "optimize"):
         options: Any = llvm.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
-        # Only loops that are marked: see lowering/loop_unrolling.py.
+        # Only loops that are marked: see lowering/loop_nests/unrolling.py.
         options.loop_unrolling = False
         builder: Any = llvm.create_pass_builder(machine, options)
         manager: Any = builder.getModulePassManager()

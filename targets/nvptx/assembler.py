@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from ...lowering.gpu_chips import Chip
+from ...lowering.device.chips import Chip
 from .resources import KernelResources, parse_resources
 
 CHOICE = "XHLO_PTXAS"

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.diagnostics import DiagnosticError
-from ...lowering.gpu_chips import Chip
+from ...lowering.device.chips import Chip
 from ...passes.manager import pipelines
 from ...passes.manager.timing import Timing
 from ..compile import run_passes

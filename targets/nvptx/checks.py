@@ -16,8 +16,8 @@ from xdsl.ir import Attribute
 from ...dialects import nvvm
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
-from ...lowering.device_parts import chip_of, device_modules
-from ...lowering.gpu_chips import STATIC_SHARED_BYTES, Chip, ptx_text
+from ...lowering.device.chips import STATIC_SHARED_BYTES, Chip, ptx_text
+from ...lowering.device.parts import chip_of, device_modules
 
 OLD_PARAMETER_BYTES, PARAMETER_BYTES = 4096, 32764
 """Of a kernel, before PTX 8.1 and from there on."""

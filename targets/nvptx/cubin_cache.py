@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from ...lowering.gpu_chips import Chip
+from ...lowering.device.chips import Chip
 from ..disk_cache import cache_folder
 from .assembler import MISSING, assemble, assemblers
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import llvmlite.binding
 
-from ...lowering.gpu_chips import Chip, PtxVersionError, ptx_text
+from ...lowering.device.chips import Chip, PtxVersionError, ptx_text
 
 llvm: Any = llvmlite.binding
 """The package has no types."""

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from ...dialects.gpu_ops import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
-from ...lowering.gpu_chips import MAX_BLOCK_THREADS, MAX_GRID
+from ...lowering.device.chips import MAX_BLOCK_THREADS, MAX_GRID
 from . import nvgpu_ops, warps
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Dims, Frame, Lanes

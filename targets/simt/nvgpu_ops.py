@@ -15,7 +15,7 @@ from ...dialects.nvgpu import (
     MmaSyncOp,
 )
 from ...hlo_dialect.types import Array
-from ...lowering.gpu_chips import WARP
+from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
 from .memory import View, access_of, check_aligned, locate, note_read, note_traffic, settle

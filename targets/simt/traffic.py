@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from ...hlo_dialect.types import Array
-from ...lowering.gpu_chips import WARP
+from ...lowering.device.chips import WARP
 
 SECTOR = 32
 BANKS = 32

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from ...dialects.gpu_thread_ops import GpuShuffleOp
 from ...hlo_dialect.types import Array
-from ...lowering.gpu_chips import WARP
+from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
 from .scalars import INT64

@@ -27,7 +27,7 @@ from xhlo.dialects.gpu_ops import GpuFuncOp, GpuModuleOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.gpu_chips import get_chip
+from xhlo.lowering.device.chips import get_chip
 from xhlo.passes.manager.timing import Timing
 from xhlo.targets.nvptx.build import build_image
 from xhlo.targets.nvptx.executable import GpuExecutable

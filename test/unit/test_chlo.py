@@ -20,7 +20,7 @@ from xhlo.hlo_dialect.diagnostics import DiagnosticError, HloContext
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.shapes import DYNAMIC
 from xhlo.hlo_dialect.types import element_type_of, f32, make_tensor
-from xhlo.lowering.convert_chlo_to_hlo import ConvertChloToHloPass
+from xhlo.lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
 
 bf16 = ml_dtypes.bfloat16
 

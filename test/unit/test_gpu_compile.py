@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.lowering.gpu_chips import get_chip
+from xhlo.lowering.device.chips import get_chip
 from xhlo.targets import compile as compiling
 from xhlo.targets.nvptx import build, cubin_cache, serialization
 from xhlo.targets.nvptx.executable import GpuExecutable

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from xhlo.dialects.gpu_ops import GpuFuncOp
-from xhlo.lowering.gpu_chips import CHIPS, get_chip
+from xhlo.lowering.device.chips import CHIPS, get_chip
 from xhlo.lowering.map_kernels_to_gpu import contraction, contraction_tensor, contraction_tiles
 from xhlo.lowering.map_kernels_to_gpu.contraction_tiles import (
     REGISTER_TILES,

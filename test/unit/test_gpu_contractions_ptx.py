@@ -13,7 +13,7 @@ from test_gpu_contractions import Dot
 
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.gpu_chips import get_chip
+from xhlo.lowering.device.chips import get_chip
 from xhlo.passes.manager.pipelines import FRONT, FUSE
 from xhlo.targets.compile import run_passes
 from xhlo.targets.nvptx.assembler import MISSING, assemble, assemblers

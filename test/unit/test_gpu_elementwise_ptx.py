@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_gpu_ext import ROWS, scan_program, scatter_program, sort_program
 from test_gpu_reductions import ptx_of
 
-from xhlo.lowering.gpu_chips import get_chip
+from xhlo.lowering.device.chips import get_chip
 from xhlo.targets.nvptx.assembler import assemble, assemblers
 
 MEMORY_BOUND = """

@@ -16,8 +16,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xhlo.dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.lowering.convert_linalg_to_scf.nest import nest_of_generic
-from xhlo.lowering.gpu_chips import get_chip
+from xhlo.lowering.device.chips import get_chip
+from xhlo.lowering.loop_nests.nest import nest_of_generic
 from xhlo.lowering.map_kernels_to_gpu.combination import Combination, taken_apart
 from xhlo.passes.manager.pipelines import FRONT, FUSE
 from xhlo.targets.compile import run_passes

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.walking import operations_in
-from xhlo.lowering.index_ranges import IndexRanges, narrow_indices
+from xhlo.lowering.device.index_ranges import IndexRanges, narrow_indices
 from xhlo.targets.compile import parse_source
 from xhlo.targets.source import read_source
 

@@ -21,8 +21,9 @@ from xdsl.parser import Parser
 from xhlo.dialects.cpu import ParallelForOp
 from xhlo.lowering.convert_contractions_to_vector import blocking
 from xhlo.lowering.convert_contractions_to_vector.conversion import ConvertContractionsToVectorPass
-from xhlo.lowering.convert_linalg_to_scf import cost, elementwise, reduction
+from xhlo.lowering.convert_linalg_to_scf import elementwise, reduction
 from xhlo.lowering.convert_linalg_to_scf.conversion import ConvertLinalgToScfPass
+from xhlo.lowering.loop_nests import cost
 from xhlo.passes.outline_parallel_loops import OutlineParallelLoopsPass
 
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_, "f16": np.float16}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
-from xhlo.lowering.gpu_chips import (
+from xhlo.lowering.device.chips import (
     CHIPS,
     PTX_VERSIONS,
     Chip,
@@ -92,7 +92,7 @@ def test_llvm_agrees_on_the_oldest_version(name: str) -> None:
     chip = get_chip(name)
     older = [version for version in (60, *PTX_VERSIONS) if version < chip.oldest_ptx][-1]
     code = (
-        "from xhlo.targets.nvptx import ptx; from xhlo.lowering.gpu_chips import get_chip; import dataclasses;"
+        "from xhlo.targets.nvptx import ptx; from xhlo.lowering.device.chips import get_chip; import dataclasses;"
         f"chip = dataclasses.replace(get_chip({name!r}), oldest_ptx=60);"
         f"ptx.compile_to_ptx('define void @f() {{ ret void }}', chip, {older})"
     )

@@ -21,7 +21,7 @@ from xhlo.hlo_dialect.collection import paused_gc
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
-from xhlo.lowering.gpu_chips import DEFAULT_CHIP, get_chip
+from xhlo.lowering.device.chips import DEFAULT_CHIP, get_chip
 from xhlo.passes.manager.pipelines import FRONT, FUSE
 from xhlo.targets.compile import parse_source, run_passes
 from xhlo.targets.nvptx.assembler import MISSING, AssemblyError, assemble, assemblers

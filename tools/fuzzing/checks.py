@@ -16,7 +16,7 @@ from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
-from ...lowering.gpu_chips import get_chip
+from ...lowering.device.chips import get_chip
 from ...passes.manager.pipelines import FRONT, FUSE
 from ...passes.manager.timing import Timing
 from ...targets.compile import run_passes

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.gpu_chips import DEFAULT_CHIP, UnknownChipError, chip_of_capability, get_chip
+from ....lowering.device.chips import DEFAULT_CHIP, UnknownChipError, chip_of_capability, get_chip
 from .driver import LEGACY_STREAM, PER_THREAD_STREAM, WORKSPACE_BYTES, CudaError, Driver, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging

@@ -14,7 +14,7 @@ from ....hlo_dialect.custom_calls.call import call_of
 from ....hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.gpu_chips import get_chip
+from ....lowering.device.chips import get_chip
 from ...cpu.image import HostCall
 from ..image import GpuImage
 from .device import Device

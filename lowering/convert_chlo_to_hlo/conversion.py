@@ -9,17 +9,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.walking import operations_in
-from .chlo_conversion import Conversion
-from .tables import tables
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from ..tables import tables
+from .rules import Conversion
 
 
 @lru_cache(maxsize=1)
 def conversions() -> dict[type[Operation], Conversion]:
-    """By operation class: the `CONVERSIONS` of this folder's files (chlo_*.py)."""
-    package = (__package__ or "").rstrip(".")
-    return {cls: rule for table in tables(package, "CONVERSIONS") for cls, rule in table}
+    """By operation class: the `CONVERSIONS` of this folder's files."""
+    return {cls: rule for table in tables(__package__ or "", "CONVERSIONS") for cls, rule in table}
 
 
 @dataclass(frozen=True)

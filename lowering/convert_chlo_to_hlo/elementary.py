@@ -26,10 +26,10 @@ import math
 
 from xdsl.dialects.builtin import Float64Type
 
-from ..hlo_dialect import chlo_elementary as chlo
-from ..hlo_dialect import elementwise_unary as unary
-from ..hlo_dialect.expressions import Tensor
-from .chlo_conversion import Complex, by_kind, complex_of, of_complex, of_floats, parts
+from ...hlo_dialect import chlo_elementary as chlo
+from ...hlo_dialect import elementwise_unary as unary
+from ...hlo_dialect.expressions import Tensor
+from .rules import Complex, by_kind, complex_of, of_complex, of_floats, parts
 
 LARGE = 1e18
 """From here on 1 + z z is z z in f64."""

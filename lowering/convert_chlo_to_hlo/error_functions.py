@@ -28,10 +28,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float64Type
 
-from ..hlo_dialect.chlo_special import ErfcOp, ErfOp
-from ..hlo_dialect.expressions import Tensor
-from ..hlo_dialect.types import f32, f64, i64
-from .chlo_conversion import of_floats
+from ...hlo_dialect.chlo_special import ErfcOp, ErfOp
+from ...hlo_dialect.expressions import Tensor
+from ...hlo_dialect.types import f32, f64, i64
+from .rules import of_floats
 
 
 @dataclass(frozen=True)

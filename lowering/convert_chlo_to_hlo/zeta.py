@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import math
 
-from ..hlo_dialect import chlo_special as chlo
-from ..hlo_dialect import elementwise_binary as binary
-from ..hlo_dialect.expressions import Tensor
-from ..hlo_dialect.special_functions import bernoulli
-from .chlo_special import digamma, lgamma, of_doubles
+from ...hlo_dialect import chlo_special as chlo
+from ...hlo_dialect import elementwise_binary as binary
+from ...hlo_dialect.expressions import Tensor
+from ...hlo_dialect.special_functions import bernoulli
+from .special import digamma, lgamma, of_doubles
 
 
 def zeta(x: Tensor, q: Tensor, exact: bool) -> Tensor:

@@ -7,13 +7,13 @@ import math
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation
 
-from ..hlo_dialect import chlo
-from ..hlo_dialect.diagnostics import fail
-from ..hlo_dialect.elementwise_binary import MultiplyOp, ShiftRightArithmeticOp, ShiftRightLogicalOp
-from ..hlo_dialect.expressions import Builder, Tensor
-from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.types import bit_width, element_of, f32, is_complex, is_narrow_float, is_unsigned, numpy_dtype
-from .chlo_conversion import complex_of, of_floats, parts, require_static
+from ...hlo_dialect import chlo
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.elementwise_binary import MultiplyOp, ShiftRightArithmeticOp, ShiftRightLogicalOp
+from ...hlo_dialect.expressions import Builder, Tensor
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.types import bit_width, element_of, f32, is_complex, is_narrow_float, is_unsigned, numpy_dtype
+from .rules import complex_of, of_floats, parts, require_static
 
 
 def _square(op: Operation) -> None:

@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.rewriter import Rewriter
 
-from ..dialects import nvvm
-from ..dialects.llvm_ops import RANGE
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.walking import operations_in
-from .convert_nvvm_tensor_core_to_llvm import PATTERNS as TENSOR_CORE_PATTERNS
-from .device_parts import device_modules, lowered_parts
+from ...dialects import nvvm
+from ...dialects.llvm_ops import RANGE
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.walking import operations_in
+from ..device.parts import device_modules, lowered_parts
+from .tensor_core import PATTERNS as TENSOR_CORE_PATTERNS
 
 
 @dataclass(frozen=True)

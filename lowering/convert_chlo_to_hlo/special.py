@@ -26,15 +26,15 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
-from ..hlo_dialect import chlo_special as chlo
-from ..hlo_dialect import elementwise_unary as unary
-from ..hlo_dialect.expressions import Builder, Tensor
-from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.special_functions import bernoulli
-from ..hlo_dialect.types import element_of, f64
-from . import chlo_special_tables as tables
-from .chlo_conversion import Conversion, require_static
-from .chlo_error_functions import DOUBLE, near_zero, tail
+from ...hlo_dialect import chlo_special as chlo
+from ...hlo_dialect import elementwise_unary as unary
+from ...hlo_dialect.expressions import Builder, Tensor
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.special_functions import bernoulli
+from ...hlo_dialect.types import element_of, f64
+from . import special_tables as tables
+from .error_functions import DOUBLE, near_zero, tail
+from .rules import Conversion, require_static
 
 LARGE = 8.0
 """From here on the asymptotic series of the gamma functions hold."""

@@ -7,16 +7,16 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from ..hlo_dialect.attributes import int_array
-from ..hlo_dialect.chlo_structural import ChloConstantOp, ConstantLikeOp, TopKOp
-from ..hlo_dialect.comparison import CompareOp, comparison_direction, comparison_type
-from ..hlo_dialect.control_flow import ReturnOp
-from ..hlo_dialect.creation import ConstantOp, IotaOp
-from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.slicing import SliceOp
-from ..hlo_dialect.sort import SortOp
-from ..hlo_dialect.types import element_of, i1, i32, i64, is_float, make_tensor, shape_of, tensor_type
-from .chlo_conversion import require_static
+from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.chlo_structural import ChloConstantOp, ConstantLikeOp, TopKOp
+from ...hlo_dialect.comparison import CompareOp, comparison_direction, comparison_type
+from ...hlo_dialect.control_flow import ReturnOp
+from ...hlo_dialect.creation import ConstantOp, IotaOp
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.slicing import SliceOp
+from ...hlo_dialect.sort import SortOp
+from ...hlo_dialect.types import element_of, i1, i32, i64, is_float, make_tensor, shape_of, tensor_type
+from .rules import require_static
 
 
 def _constant(op: Operation) -> None:

@@ -1,0 +1,1 @@
+"""The conversion `convert-nvvm-to-llvm`."""

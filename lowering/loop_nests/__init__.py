@@ -1,0 +1,1 @@
+"""Loops from linalg: what the CPU's and the GPU's lowerings share."""
