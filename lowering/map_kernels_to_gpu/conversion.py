@@ -21,16 +21,16 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
 from ..loop_nests.fills import absorbed_fills
-from .elementwise import map_elementwise
-from .ext import convert_others, map_ext
-from .launch import KernelMapper, Phase, phases_of
-from .reduction import map_chain, map_reduction
+from .elementwise.mapping import map_elementwise
+from .elementwise.together import map_together
+from .elementwise.transpose import map_transpose
+from .indexing.mapping import convert_others, map_ext
+from .reduction.mapping import map_chain, map_reduction
 from .serial import map_serially
-from .together import map_together
-from .transpose import map_transpose
+from .threads.launch import KernelMapper, Phase, phases_of
 
 if TYPE_CHECKING:
-    from .library import Libraries
+    from .library.mapping import Libraries
 
 DEVICE = "kernels"
 """The name of the module of device functions."""
@@ -42,7 +42,7 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
     """That of contraction.py, which takes longer to load than a program without contractions to map."""
     if not any("xhlo.contraction" in op.attributes for op in phase.ops):
         return False
-    from . import contraction
+    from .contraction import mapping as contraction
 
     return contraction.map_contraction(mapper, phase)
 
@@ -87,7 +87,7 @@ def _map_calls(mapper: KernelMapper, phases: Sequence[Phase], libraries: Librari
     """Map the longest run of phases, from the first one on, that a library takes; its length, 0 where it takes none."""
     if libraries == "never":
         return 0
-    from .library import map_library
+    from .library.mapping import map_library
 
     for count in range(len(phases), 0, -1):
         run = phases[:count]

@@ -7,8 +7,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ..convert_linalg_to_scf.conversion import convert_nests
 from ..loop_nests.loop_builder import Index, known
-from .launch import Dims, KernelMapper, Launch, Phase
-from .threads import THREADS, over_threads
+from .threads.launch import Dims, KernelMapper, Launch, Phase
+from .threads.ranges import THREADS, over_threads
 
 
 def map_serially(mapper: KernelMapper, phase: Phase) -> bool:

@@ -14,8 +14,8 @@ import pytest
 
 from xhlo.dialects.gpu_ops import GpuFuncOp
 from xhlo.lowering.device.chips import CHIPS, get_chip
-from xhlo.lowering.map_kernels_to_gpu import contraction, contraction_tensor, contraction_tiles
-from xhlo.lowering.map_kernels_to_gpu.contraction_tiles import (
+from xhlo.lowering.map_kernels_to_gpu.contraction import mapping, tensor_cores, tiles
+from xhlo.lowering.map_kernels_to_gpu.contraction.tiles import (
     REGISTER_TILES,
     TENSOR_TILES,
     WIDE_REGISTER_TILES,
@@ -110,12 +110,12 @@ def only(tiling: Tiling, may_split: bool = True) -> Iterator[None]:
     """All contractions get this tiling."""
     with pytest.MonkeyPatch.context() as patch:
         for module, table in (
-            (contraction, "REGISTER_TILES"),
-            (contraction, "WIDE_REGISTER_TILES"),
-            (contraction_tensor, "TENSOR_TILES"),
+            (mapping, "REGISTER_TILES"),
+            (mapping, "WIDE_REGISTER_TILES"),
+            (tensor_cores, "TENSOR_TILES"),
         ):
             patch.setattr(module, table, (tiling,))
-        patch.setattr(contraction, "choose", lambda *given: choose(*given, may_split=may_split))
+        patch.setattr(mapping, "choose", lambda *given: choose(*given, may_split=may_split))
         yield
 
 
@@ -292,7 +292,7 @@ def test_tilings_suit_the_chip(shape: tuple[int, int, int, int], chip: str) -> N
     for table in tables:
         tiling = choose(table, shape, target)
         assert (tiling.splits - 1) * split_depth(tiling, shape[3]) < shape[3], "no split is empty"
-        assert contraction_tiles.estimate(tiling, shape, target) > 0
+        assert tiles.estimate(tiling, shape, target) > 0
 
 
 def test_large_products_get_large_tiles() -> None:

@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import check_on_simt, gpu_level
 
-from xhlo.lowering.map_kernels_to_gpu import elementwise, together
+from xhlo.lowering.map_kernels_to_gpu.elementwise import mapping, together
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 from xhlo.targets.simt.traffic import SECTOR
@@ -35,8 +35,8 @@ TYPES = {
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide vectors, several in a thread, and whole shares for small arrays too."""
-    monkeypatch.setattr(elementwise, "WAVES", 0)
-    for module in (elementwise, together):
+    monkeypatch.setattr(mapping, "WAVES", 0)
+    for module in (mapping, together):
         monkeypatch.setattr(module, "THREADS", 4)
 
 

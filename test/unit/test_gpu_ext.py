@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import check_on_simt, run_on_simt
 from test_gpu_elementwise import array, tensor
 
-from xhlo.lowering.map_kernels_to_gpu import scan, sort
+from xhlo.lowering.map_kernels_to_gpu.indexing import scan, sort
 
 # Sorts.
 

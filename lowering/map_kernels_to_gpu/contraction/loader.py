@@ -1,0 +1,277 @@
+"""
+Tiles of a factor on their way from global to shared memory.
+
+Each thread moves the same few vectors of every tile: the loader computes once where they lie in the factor and in the
+tile, and for each tile the part that depends on k. What lies beyond the factor's edge is read as zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.nvgpu import DeviceAsyncCopyOp, bits_of
+from ...loop_nests.loop_builder import Index, buffer_of
+from ..threads.builder import GpuBuilder
+from .form import Factor, dot, split
+
+PAD_BYTES = 16
+"""Bytes after each row of a tile, which bring neighbouring rows to different banks."""
+
+
+def flat(builder: GpuBuilder, root: SSAValue) -> SSAValue:
+    """A whole buffer as one row of elements."""
+    return builder.strided_view(root, 0, (math.prod(buffer_of(root).get_shape()),), (1,))
+
+
+def zero(builder: GpuBuilder, element: Attribute) -> SSAValue:
+    if isinstance(element, IntegerType):
+        return builder.scalar(IntegerAttr(0, cast(IntegerType, element)))
+    return builder.scalar(FloatAttr(0.0, element))  # pyright: ignore
+
+
+def broadcast(builder: GpuBuilder, value: SSAValue, lanes: int) -> SSAValue:
+    """The scalar in every element of a vector; the scalar itself where one element is asked for."""
+    if lanes == 1:
+        return value
+    type_ = VectorType(value.type, (lanes,))
+    return builder.insert(vector.BroadcastOp.create(operands=[value], result_types=[type_])).results[0]
+
+
+def extract(builder: GpuBuilder, value: SSAValue, lane: int) -> SSAValue:
+    """An element of a vector, or a row of a vector of two dimensions."""
+    type_ = cast("VectorType[Any]", value.type)
+    shape = type_.get_shape()
+    result = type_.element_type if len(shape) == 1 else VectorType(type_.element_type, shape[1:])
+    return builder.insert(vector.ExtractOp(value, [lane], result)).result
+
+
+def select(builder: GpuBuilder, condition: SSAValue | None, value: Index, otherwise: Index) -> Index:
+    """`value` where the condition, if there is one, holds."""
+    if condition is None:
+        return value
+    operands = [condition, builder.index(value), builder.index(otherwise)]
+    return builder.insert(arith.SelectOp.create(operands=operands, result_types=[operands[1].type])).result
+
+
+def both(builder: GpuBuilder, first: SSAValue | None, second: SSAValue | None) -> SSAValue | None:
+    """The conjunction of conditions, of which None always holds."""
+    if first is None or second is None:
+        return first if second is None else second
+    return builder.insert(arith.AndIOp(first, second)).result
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """A tile of a factor in shared memory."""
+
+    outer: int
+    depth: int
+    threads: int
+    by_depth: bool
+    """Whether rows of the tile differ in k: it is stored `[k][outer]`, else `[outer][k]`."""
+    element: Attribute
+    """In shared memory."""
+
+    @property
+    def rows(self) -> int:
+        return self.depth if self.by_depth else self.outer
+
+    @property
+    def columns(self) -> int:
+        return self.outer if self.by_depth else self.depth
+
+    @property
+    def pitch(self) -> int:
+        """Elements from row to row."""
+        return self.columns + PAD_BYTES * 8 // max(8, bits_of(self.element))
+
+    @property
+    def size(self) -> int:
+        return self.rows * self.pitch
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One vector that a thread moves of each tile."""
+
+    outer_offset: Index
+    """Elements from the factor's beginning, by the outer index."""
+    inside: SSAValue | None
+    """Whether the outer index is one of the factor's; None where it always is."""
+    outer: Index
+    """In the tile; so the next."""
+    depth: Index
+    mine: SSAValue | None
+    """Whether the tile has this vector at all: small ones have fewer vectors than the block threads."""
+
+
+class TileLoader:
+    """Moves tiles of one factor: `copy` by asynchronous copies, `fetch` and `put` by way of registers."""
+
+    def __init__(
+        self,
+        builder: GpuBuilder,
+        factor: Factor,
+        shape: TileShape,
+        batch: Sequence[Index],
+        first: Index,
+        whole_depth: bool,
+        vector_bytes: int = 16,
+    ):
+        """`batch`: its digits; `first`: the tile's first outer index; `whole_depth`: no tile reaches beyond k's end."""
+        self.builder = builder
+        self.factor = factor
+        self.shape = shape
+        self.whole_depth = whole_depth
+        self.source = flat(builder, factor.access.root)
+        most = min(vector_bytes * 8 // max(8, bits_of(factor.element)), 16)
+        if bits_of(factor.element) < 8:
+            most = 1
+        self.along_depth = factor.along_depth
+        along, across = (shape.depth, shape.outer) if self.along_depth else (shape.outer, shape.depth)
+        self.lanes = factor.vector(most)
+        while self.lanes > 1 and along * across // self.lanes < shape.threads:
+            self.lanes //= 2
+        base = factor.access.offset_at(builder)
+        base = builder.add(base, dot(builder, batch, [stride for _, stride in factor.batch]))
+        self.pieces = [self._piece(number, along, across, base, first) for number in range(self._count(along * across))]
+
+    def _count(self, elements: int) -> int:
+        return -(-elements // (self.lanes * self.shape.threads))
+
+    def _piece(self, number: int, along: int, across: int, base: Index, first: Index) -> Piece:
+        builder, vectors = self.builder, along // self.lanes
+        index = builder.add(builder.thread_id(), number * self.shape.threads)
+        mine = None
+        if (number + 1) * self.shape.threads > vectors * across:
+            mine = builder.compare("ult", index, vectors * across)
+        fast = builder.mul(builder.rem(builder.thread_id(), vectors), self.lanes)
+        slow = builder.div(index, vectors)
+        if self.shape.threads % vectors:
+            fast = builder.mul(builder.rem(index, vectors), self.lanes)
+        outer, depth = (slow, fast) if self.along_depth else (fast, slow)
+        at = builder.add(first, outer)
+        sizes = [size for size, _ in self.factor.outer]
+        digits = split(builder, at, sizes)
+        offset = builder.add(base, dot(builder, digits, [stride for _, stride in self.factor.outer]))
+        total = math.prod(sizes)
+        inside = None if total % self.shape.outer == 0 else builder.compare("ult", at, total)
+        return Piece(offset, inside, outer, depth, mine)
+
+    def _place(self, piece: Piece, start: Index) -> tuple[Index, SSAValue | None]:
+        """Where the vector of the tile that begins at k = `start` lies, and whether it is inside; 0 where it is not."""
+        builder = self.builder
+        depth = builder.add(start, piece.depth)
+        sizes = [size for size, _ in self.factor.depth]
+        within = None if self.whole_depth else builder.compare("ult", depth, math.prod(sizes))
+        digits = split(builder, depth, sizes)
+        offset = builder.add(piece.outer_offset, dot(builder, digits, [stride for _, stride in self.factor.depth]))
+        inside = both(builder, both(builder, piece.inside, within), piece.mine)
+        return select(builder, inside, offset, 0), inside
+
+    def _position(self, piece: Piece) -> tuple[Index, Index]:
+        """Row and column in the tile."""
+        return (piece.depth, piece.outer) if self.shape.by_depth else (piece.outer, piece.depth)
+
+    # By asynchronous copies.
+
+    @property
+    def copies_asynchronously(self) -> bool:
+        """Whether the vectors are such that the hardware copies them by itself: as they are, 4, 8 or 16 bytes."""
+        plain = not self.factor.conversions and self.factor.element == self.shape.element
+        same = self.along_depth != self.shape.by_depth
+        return plain and same and self.lanes * bits_of(self.factor.element) in (32, 64, 128)
+
+    def copy(self, start: Index, tile: SSAValue, stage: Index) -> None:
+        """Begin to copy the tile that begins at k = `start` to `tile[stage]`."""
+        builder = self.builder
+        for piece in self.pieces:
+            offset, inside = self._place(piece, start)
+            read = None if inside is None else builder.index(select(builder, inside, self.lanes, 0))
+            row, column = self._position(piece)
+
+            def begin(
+                offset: Index = offset, read: SSAValue | None = read, row: Index = row, column: Index = column
+            ) -> None:
+                at = [builder.index(index) for index in (stage, row, column)]
+                wide = self.lanes * bits_of(self.factor.element) == 128
+                source = [builder.index(offset)]
+                builder.insert(DeviceAsyncCopyOp(self.source, source, tile, at, self.lanes, read, wide))
+
+            if piece.mine is None:
+                begin()
+            else:
+                builder.when(piece.mine, begin)
+
+    # By way of registers.
+
+    def fetch(self, start: Index) -> list[SSAValue]:
+        """What this thread has of the tile that begins at k = `start`, converted to the tile's elements."""
+        return [self._read(piece, start) for piece in self.pieces]
+
+    def _read(self, piece: Piece, start: Index) -> SSAValue:
+        builder = self.builder
+        offset, inside = self._place(piece, start)
+        if self.lanes == 1:
+            value = builder.load(self.source, [offset])
+        else:
+            type_ = VectorType(self.factor.element, (self.lanes,))
+            operands = [self.source, builder.index(offset)]
+            value = builder.insert(vector.LoadOp.create(operands=operands, result_types=[type_])).result
+        for op in self.factor.conversions:
+            value = self._convert(op, value)
+        if inside is None:
+            return value
+        nothing = broadcast(builder, zero(builder, self.shape.element), self.lanes)
+        operands = [inside, value, nothing]
+        return builder.insert(arith.SelectOp.create(operands=operands, result_types=[value.type])).result
+
+    def _convert(self, op: Operation, value: SSAValue) -> SSAValue:
+        """A conversion of what one access reads: as a vector where the operation takes vectors, else one by one."""
+        builder = self.builder
+
+        def convert(value: SSAValue, type_: Attribute) -> SSAValue:
+            made = type(op).create(operands=[value], result_types=[type_], properties=op.properties)
+            return builder.insert(made).results[0]
+
+        element = op.results[0].type
+        if self.lanes == 1:
+            return convert(value, element)
+        if isinstance(op, (arith.ExtFOp, arith.TruncFOp)):
+            return convert(value, VectorType(element, (self.lanes,)))
+        whole = broadcast(builder, zero(builder, element), self.lanes)
+        for lane in range(self.lanes):
+            one = convert(extract(builder, value, lane), element)
+            whole = builder.insert(vector.InsertOp(one, whole, [lane])).result
+        return whole
+
+    def put(self, values: Sequence[SSAValue], tile: SSAValue, stage: Index) -> None:
+        """Store what `fetch` gave to `tile[stage]`."""
+        builder = self.builder
+        for piece, value in zip(self.pieces, values, strict=True):
+            if piece.mine is None:
+                self._write(piece, value, tile, stage)
+            else:
+                builder.when(piece.mine, lambda p=piece, v=value: self._write(p, v, tile, stage))
+
+    def _write(self, piece: Piece, value: SSAValue, tile: SSAValue, stage: Index) -> None:
+        builder = self.builder
+        row, column = self._position(piece)
+        if self.lanes == 1:
+            builder.store(value, tile, [stage, row, column])
+        elif self.along_depth != self.shape.by_depth:
+            at = [builder.index(index) for index in (stage, row, column)]
+            builder.insert(vector.StoreOp.create(operands=[value, tile, *at]))
+        else:
+            for lane in range(self.lanes):
+                one = extract(builder, value, lane)
+                # The vector runs along k, and rows of the tile are k; or neither.
+                at = [stage, builder.add(row, lane), column]
+                builder.store(one, tile, at)

@@ -1,0 +1,391 @@
+"""
+Contractions on tensor cores: tiles of A and B in shared memory, products of 16 x 8 sums by each warp.
+
+    begin to copy the first tiles                                   (cp.async: no registers, no waiting)
+    for each tile along k:
+        begin to copy the tile that comes `stages - 1` later
+        for 32 bytes along k: next fragments <- ldmatrix; sums += mma.sync
+        before the last of these: wait for the next tile; barrier
+
+Tiles lie in shared memory as their factors do in global memory, so that copies move 16 bytes; ldmatrix transposes the
+fragments where that is not the order of the multiplication. Rows are padded by 16 bytes: the 8 rows of 16 bytes that
+ldmatrix reads at once then lie in different banks. Where copies cannot be asynchronous (older chips, rows that are not
+aligned), tiles go by way of registers, the next one being read during the products of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import vector
+from xdsl.dialects.arith import ExtFOp, ExtSIOp
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    VectorType,
+    i8,
+    i32,
+)
+from xdsl.ir import SSAValue
+
+from ....dialects.buffers import i64_array
+from ....dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
+from ...device.chips import WARP, Chip
+from ...loop_nests.loop_builder import Index
+from ..threads.launch import Launch
+from .block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
+from .epilogue import Chain
+from .form import Product
+from .loader import TileShape, extract, zero
+from .tiles import TENSOR_TILES, Tiling, fits
+
+ROWS, COLUMNS = 16, 8
+"""Of one multiplication."""
+
+HALF_BYTES = 16
+"""Of one row of A in half a multiplication: a row of what ldmatrix reads."""
+
+MOST_REGISTERS = 160
+"""Of sums and of tiles on their way, for a thread: fragments and addresses take the rest of 255."""
+
+MOST_COPIES = 24
+"""Asynchronous copies of a thread for a tile of both factors: each has addresses."""
+
+LEAST_CLAMPED = 16
+"""
+Tiles along k from which on the copies of a round stand in no branch: after the last tile come copies of the last tile
+again, which nobody reads. The products of a round are then one straight piece of code, copies in between.
+"""
+
+SHARED_PAD = 8
+"""Elements after each row of sums in shared memory: 8 rows of fragments then lie in different banks."""
+
+
+def takes_tensor_cores(product: Product, chip: Chip) -> bool:
+    """
+    Whether the chip multiplies these elements as the program asks: f16 and bf16 summed in f32, i8 in i32, f32 as tf32
+    where the program says so.
+    """
+    lhs, rhs = product.factors()
+    if lhs.element != rhs.element:
+        return False
+    if isinstance(lhs.element, Float32Type):
+        plain = not lhs.conversions and not rhs.conversions and isinstance(product.total, Float32Type)
+        return plain and product.tf32 and chip.has_bf16_tensor_cores
+    widened = ExtSIOp if lhs.element == i8 else ExtFOp
+    if any(len(factor.conversions) != 1 or not isinstance(factor.conversions[0], widened) for factor in (lhs, rhs)):
+        return False
+    if lhs.element == i8:
+        return product.total == i32 and chip.capability >= 80
+    if not isinstance(product.total, Float32Type):
+        return False
+    if isinstance(lhs.element, Float16Type):
+        return True
+    return isinstance(lhs.element, BFloat16Type) and chip.has_bf16_tensor_cores
+
+
+def tensor_tilings(product: Product, chip: Chip) -> list[Tiling]:
+    """The tilings for the size of the factors' elements, with which a thread's registers hold all that they must."""
+    size = bytes_of(product.factors()[0].element)
+    tilings = [replace(tiling, k=tiling.k * 2 // size) for tiling in TENSOR_TILES if fits(tiling, chip)]
+    if _may_copy(product, chip):
+        return [one for one in tilings if _pieces(one, product) <= MOST_COPIES] or tilings[-1:]
+    return [one for one in tilings if _sums(one) + _moved(one, product) <= MOST_REGISTERS] or tilings[-1:]
+
+
+def _may_copy(product: Product, chip: Chip) -> bool:
+    """Whether the tiles of both factors can be copied asynchronously."""
+    size = bytes_of(product.factors()[0].element)
+    aligned = all(factor.vector(16 // size) * size >= 4 for factor in product.factors())
+    return chip.has_async_copies and aligned and (size == 2 or all(f.along_depth for f in product.factors()))
+
+
+def _sums(tiling: Tiling) -> int:
+    """Registers of a thread that hold sums."""
+    return tiling.thread_m * tiling.thread_n // WARP
+
+
+def _vectors(tiling: Tiling, product: Product) -> list[tuple[int, int]]:
+    """Of both factors: the vectors that a thread moves of a tile, and the bytes of one."""
+    found: list[tuple[int, int]] = []
+    for factor, outer in zip(product.factors(), (tiling.m, tiling.n), strict=True):
+        size = bytes_of(factor.element)
+        lanes = factor.vector(16 // size)
+        found.append((outer * tiling.k // (lanes * tiling.threads), lanes * size))
+    return found
+
+
+def _pieces(tiling: Tiling, product: Product) -> int:
+    return sum(count for count, _ in _vectors(tiling, product))
+
+
+def _moved(tiling: Tiling, product: Product) -> int:
+    """Registers of a thread that hold its part of a tile of both factors."""
+    return sum(count * max(1, size // 4) for count, size in _vectors(tiling, product))
+
+
+@dataclass(frozen=True)
+class WarpPlace:
+    """Where a thread stands in its block."""
+
+    row: Index
+    """Of its warp among the warps."""
+    column: Index
+    lane: Index
+
+
+class TensorKernel:
+    """The kernel of one launch."""
+
+    def __init__(self, launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValue | None):
+        self.launch = launch
+        self.builder = launch.builder
+        self.product = chain.product
+        self.tiling = tiling
+        self.chip = launch.mapper.chip
+        self.threads = tiling.threads
+        self.block = ProductBlock(launch, chain, tiling, self.threads)
+        lhs, rhs = self.product.factors()
+        self.element = lhs.element
+        self.half = HALF_BYTES // bytes_of(self.element)
+        """Columns of A in half a multiplication."""
+        # ldmatrix transposes elements of 2 bytes only: others are stored by rows of A and columns of B.
+        transposes = bytes_of(self.element) == 2
+        self.shapes = (
+            TileShape(tiling.m, tiling.k, self.threads, transposes and not lhs.along_depth, self.element),
+            TileShape(tiling.n, tiling.k, self.threads, transposes and not rhs.along_depth, self.element),
+        )
+        self.place = self._place()
+        self.loaders = self.block.loaders(self.shapes, converted=False)
+        copies = self.chip.has_async_copies and all(loader.copies_asynchronously for loader in self.loaders)
+        sizes = [shape.size * bytes_of(self.element) for shape in self.shapes]
+        room = self.chip.shared_per_block // sum(sizes)
+        self.stages = min(tiling.stages, max(2, self.block.rounds), room) if copies else 2
+        self.copies = copies
+        sizes = [self.stages * size for size in sizes]
+        self.strips = self._strips(sum(sizes))
+        writing = SumWriter.bytes_for(tiling, SHARED_PAD, self.strips[0].rows, self.product.total)
+        arena = SharedArena(self.builder, max(sum(sizes), writing))
+        self.tiles = tuple(
+            arena.view(offset, (self.stages, shape.rows, shape.pitch), self.element)
+            for offset, shape in zip((0, sizes[0]), self.shapes, strict=True)
+        )
+        self.writer = SumWriter(self.block, arena, SHARED_PAD, scratch)
+
+    @property
+    def warp_columns(self) -> int:
+        return self.tiling.n // self.tiling.thread_n
+
+    def _place(self) -> WarpPlace:
+        builder = self.builder
+        warp = builder.div(builder.thread_id(), WARP)
+        return WarpPlace(
+            builder.div(warp, self.warp_columns),
+            builder.rem(warp, self.warp_columns),
+            builder.rem(builder.thread_id(), WARP),
+        )
+
+    def _strips(self, room: int) -> list[Strip]:
+        """The tile's rows in as few strips as the room of the factors' tiles allows: some rows of every warp."""
+        tiling = self.tiling
+        groups, count = tiling.m // tiling.thread_m, 1
+        while count < tiling.thread_m // ROWS:
+            rows = groups * tiling.thread_m // count
+            if SumWriter.bytes_for(tiling, SHARED_PAD, rows, self.product.total) <= room:
+                break
+            count *= 2
+        run = tiling.thread_m // count
+        return [Strip(number * run, groups, run, tiling.thread_m) for number in range(count)]
+
+    # The loop over tiles.
+
+    def emit(self) -> None:
+        """The whole function; then `block.finish`."""
+        sums = self._zeros()
+        sums = self._by_copies(sums) if self.copies else self._by_registers(sums)
+        self.writer.write(self.strips, lambda number, buffer: self._put(number, buffer, sums))
+
+    def _begin(self, round_: Index, stage: Index) -> None:
+        start = self.block.start_of(round_)
+        for loader, tile in zip(self.loaders, self.tiles, strict=True):
+            loader.copy(start, tile, stage)
+
+    def _by_copies(self, sums: list[SSAValue]) -> list[SSAValue]:
+        builder, stages, rounds = self.builder, self.stages, self.block.rounds
+        ahead = stages - 1
+
+        def group() -> SSAValue:
+            return builder.insert(DeviceAsyncCreateGroupOp()).asyncToken
+
+        def wait(token: SSAValue, pending: int) -> None:
+            builder.insert(DeviceAsyncWaitOp(token, pending))
+            builder.barrier()
+
+        token: SSAValue | None = None
+        for round_ in range(ahead):
+            if round_ < rounds:
+                self._begin(round_, round_)
+            token = group()
+        assert token is not None
+        wait(token, ahead - 1)
+        clamps = rounds >= LEAST_CLAMPED
+        steps = range(0, self.tiling.k, 2 * self.half)
+        count = len(sums)
+
+        def begin(round_: SSAValue) -> SSAValue:
+            later = builder.add(round_, ahead)
+            stage = builder.rem(later, stages)
+            if clamps:
+                self._begin(builder.min(later, rounds - 1), stage)
+            elif rounds > ahead:
+                builder.when(builder.compare("ult", later, rounds), lambda: self._begin(later, stage))
+            return group()
+
+        def step(round_: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            sums, fragments = carried[:count], carried[count:]
+            stage = builder.rem(round_, stages)
+            token: SSAValue | None = None
+            for depth in steps:
+                following: list[SSAValue] = []
+                if depth != steps[-1]:
+                    following = self._fragments(stage, depth + steps.step)
+                if token is None:
+                    token = begin(round_)
+                if depth == steps[-1]:
+                    wait(token, ahead - 1)
+                    last = builder.min(builder.add(round_, 1), rounds - 1)
+                    following = self._fragments(builder.rem(last, stages), 0)
+                sums, fragments = self._multiply_all(fragments, sums), following
+            return [*sums, *fragments]
+
+        sums = builder.loop(0, rounds, step, inits=[*sums, *self._fragments(0, 0)])[:count]
+        if clamps:
+            wait(group(), 0)
+        return sums
+
+    def _by_registers(self, sums: list[SSAValue]) -> list[SSAValue]:
+        builder, rounds = self.builder, self.block.rounds
+        for loader, tile in zip(self.loaders, self.tiles, strict=True):
+            loader.put(loader.fetch(self.block.start_of(0)), tile, 0)
+        builder.barrier()
+
+        def step(round_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+            half = builder.rem(round_, 2)
+            # After the last tile comes the last tile again: no branch, no access beyond the end.
+            start = self.block.start_of(builder.min(builder.add(round_, 1), rounds - 1))
+            fetched = [loader.fetch(start) for loader in self.loaders]
+            sums = self._products(half, sums)
+            for loader, tile, values in zip(self.loaders, self.tiles, fetched, strict=True):
+                loader.put(values, tile, builder.sub(1, half))
+            builder.barrier()
+            return sums
+
+        return builder.loop(0, rounds, step, inits=sums) if rounds > 1 else self._products(0, sums)
+
+    # Products of one tile. Sums are in the order of 16 rows, then of 8 columns.
+
+    @property
+    def columns(self) -> int:
+        """Multiplications beside each other in a warp."""
+        return self.tiling.thread_n // COLUMNS
+
+    def _zeros(self) -> list[SSAValue]:
+        total = self.product.total
+        made = vector.BroadcastOp.create(operands=[zero(self.builder, total)], result_types=[VectorType(total, (2, 2))])
+        nothing = self.builder.insert(made).vector
+        return [nothing] * (self.tiling.thread_m // ROWS * self.columns)
+
+    def _products(self, stage: Index, sums: list[SSAValue]) -> list[SSAValue]:
+        """Add the products of one tile."""
+        for depth in range(0, self.tiling.k, 2 * self.half):
+            sums = self._multiply_all(self._fragments(stage, depth), sums)
+        return sums
+
+    def _fragments(self, stage: Index, depth: int) -> list[SSAValue]:
+        """What one multiplication of each sum takes: the fragments of A, then those of B."""
+        rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.thread_m, ROWS)]
+        return rows + [
+            part for first in range(0, self.tiling.thread_n, 2 * COLUMNS) for part in self._columns(stage, first, depth)
+        ]
+
+    def _multiply_all(self, fragments: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
+        rows = self.tiling.thread_m // ROWS
+        return [
+            self._multiply(row, column, sums[i * self.columns + j])
+            for i, row in enumerate(fragments[:rows])
+            for j, column in enumerate(fragments[rows:])
+        ]
+
+    def _rows(self, stage: Index, first: int, depth: int) -> SSAValue:
+        """A's fragment of 16 rows: the upper and lower 8 rows of the first half of the columns, then of the second."""
+        builder, lane = self.builder, self.place.lane
+        m = builder.add(builder.mul(self.place.row, self.tiling.thread_m), first)
+        if self.shapes[0].by_depth:
+            row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
+            column = builder.mul(builder.rem(builder.div(lane, 8), 2), 8)
+            return self._load(0, stage, builder.add(row, depth), builder.add(column, m))
+        row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), self.half)
+        return self._load(0, stage, builder.add(row, m), builder.add(column, depth))
+
+    def _columns(self, stage: Index, first: int, depth: int) -> list[SSAValue]:
+        """B's fragments of twice 8 columns: the first and the second half of the rows of each."""
+        builder, lane = self.builder, self.place.lane
+        n = builder.add(builder.mul(self.place.column, self.tiling.thread_n), first)
+        if self.shapes[1].by_depth:
+            row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), 8)
+            both = self._load(1, stage, builder.add(row, depth), builder.add(column, n))
+        else:
+            row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
+            column = builder.mul(builder.rem(builder.div(lane, 8), 2), self.half)
+            both = self._load(1, stage, builder.add(row, n), builder.add(column, depth))
+        return [self._pick(both, (0, 1)), self._pick(both, (2, 3))]
+
+    def _load(self, which: int, stage: Index, row: Index, column: Index) -> SSAValue:
+        at = [self.builder.index(index) for index in (stage, row, column)]
+        return self.builder.insert(LdMatrixOp(self.tiles[which], at, 4, self._transposes(which))).res
+
+    def _transposes(self, which: int) -> bool:
+        """ldmatrix gives rows of A and columns of B whose neighbours differ in k."""
+        return self.shapes[which].by_depth
+
+    def _pick(self, fragment: SSAValue, rows: tuple[int, ...]) -> SSAValue:
+        """Some rows of a fragment."""
+        type_ = VectorType(self.element, (len(rows), 4 // bytes_of(self.element)))
+        made = vector.ShuffleOp.create(
+            operands=[fragment, fragment], result_types=[type_], properties={"mask": i64_array(rows)}
+        )
+        return self.builder.insert(made).result
+
+    def _multiply(self, row: SSAValue, column: SSAValue, total: SSAValue) -> SSAValue:
+        if self.chip.capability >= 80:
+            return self.builder.insert(MmaSyncOp(row, column, total, (ROWS, COLUMNS, 2 * self.half))).res
+        for half in range(2):  # Chips before that take 8 products at a time.
+            a, b = self._pick(row, (2 * half, 2 * half + 1)), self._pick(column, (half,))
+            total = self.builder.insert(MmaSyncOp(a, b, total, (ROWS, COLUMNS, self.half))).res
+        return total
+
+    # Writing.
+
+    def _put(self, strip: int, buffer: SSAValue, sums: Sequence[SSAValue]) -> None:
+        """Store the fragments of a strip's rows: two neighbouring sums of two rows each."""
+        builder, tiling, place = self.builder, self.tiling, self.place
+        run = self.strips[strip].run
+        row = builder.add(builder.mul(place.row, run), builder.div(place.lane, 4))
+        column = builder.add(builder.mul(place.column, tiling.thread_n), builder.mul(builder.rem(place.lane, 4), 2))
+        for i in range(run // ROWS):
+            for j in range(self.columns):
+                fragment = sums[(strip * (run // ROWS) + i) * self.columns + j]
+                for half in range(2):
+                    at = [builder.add(row, ROWS * i + 8 * half), builder.add(column, COLUMNS * j)]
+                    operands = [extract(builder, fragment, half), buffer, *(builder.index(index) for index in at)]
+                    builder.insert(vector.StoreOp.create(operands=operands))
+
+
+def tensor_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValue | None) -> None:
+    """Emit and finish a launch."""
+    kernel = TensorKernel(launch, chain, tiling, scratch)
+    kernel.emit()
+    # Beside its sums a thread holds two sets of fragments; and its part of a tile that goes by way of registers.
+    kernel.block.finish(2 if _sums(tiling) <= 32 and kernel.copies else 1)

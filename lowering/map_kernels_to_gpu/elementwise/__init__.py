@@ -1,0 +1,1 @@
+"""Elementwise kernels, transposes and groups of them on a GPU."""

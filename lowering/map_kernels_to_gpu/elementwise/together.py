@@ -1,0 +1,109 @@
+"""Several nests without reduction that do not depend on each other: one launch, in which each has blocks of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import SSAValue
+
+from ...convert_linalg_to_scf.conversion import Structured, nest_of
+from ...loop_nests.loop_builder import Index
+from ...loop_nests.nest import place_of
+from ..threads.builder import GpuBuilder
+from ..threads.launch import KernelMapper, Launch, Phase
+from ..threads.ranges import THREADS
+from .mapping import Share, emit_share, in_output_order, share_out
+from .transpose import plan_tiles
+
+MOST = 16
+"""Nests of one launch: their code stands one after the other."""
+
+
+def map_together(mapper: KernelMapper, phase: Phase) -> bool:
+    """Map the parts of a concatenation and the like; whether the phase consists of such."""
+    ops = phase.structured
+    if not 2 <= len(ops) <= MOST or len(ops) != len(phase.ops) or not _are_independent(ops):
+        return False
+    nests = phase.nests()
+    if any(any(nest.reduction) or 0 in nest.sizes for nest in nests):
+        return False
+    if any(plan_tiles(in_output_order(nest), mapper.chip) is not None for nest in nests):
+        return False
+    launch = Launch(mapper, phase)
+    shares = [share_out(in_output_order(nest_of(op)), mapper.chip) for op in launch.phase.structured]
+    _emit_shares(launch.builder, shares, launch.builder.block_id())
+    launch.finish((sum(share.blocks + share.rest for share in shares), 1, 1), (THREADS, 1, 1))
+    return True
+
+
+def _emit_shares(builder: GpuBuilder, shares: Sequence[Share], block: Index) -> Sequence[SSAValue]:
+    """The first blocks take the first nest, and so on."""
+    first, *others = shares
+    if not others:
+        emit_share(builder, first, block)
+        return ()
+    count = first.blocks + first.rest
+    builder.choose(
+        builder.compare("ult", block, count),
+        lambda: (emit_share(builder, first, block), ())[1],
+        lambda: _emit_shares(builder, others, builder.sub(block, count)),
+    )
+    return ()
+
+
+def _are_independent(ops: Sequence[Structured]) -> bool:
+    """Whether the operations may run in any order, and at the same time."""
+    written = [_written(op) for op in ops]
+    touched = [{place_of(x).root for inner in op.walk() for x in inner.operands if _is_buffer(x)} for op in ops]
+    for i, j in combinations(range(len(ops)), 2):
+        for one, other in ((i, j), (j, i)):
+            for target in written[one]:
+                if place_of(target).root not in touched[other]:
+                    continue
+                inputs = [x for x in ops[other].operands if _is_buffer(x) and x not in written[other]]
+                roots = {place_of(x).root for x in inputs} | _roots_of_loads(ops[other])
+                if place_of(target).root in roots or not all(_are_disjoint(target, x) for x in written[other]):
+                    return False
+    return True
+
+
+def _is_buffer(value: SSAValue) -> bool:
+    return isinstance(value.type, MemRefType)
+
+
+def _written(op: Structured) -> list[SSAValue]:
+    if isinstance(op, (GenericOp, FillOp)):
+        return list(op.outputs)
+    return [op.destination]
+
+
+def _roots_of_loads(op: Structured) -> set[SSAValue]:
+    return {place_of(inner.memref).root for inner in op.walk() if isinstance(inner, memref.LoadOp)}
+
+
+def _are_disjoint(first: SSAValue, second: SSAValue) -> bool:
+    """Whether two buffers are different ones, or static parts of one that do not overlap in some dimension."""
+    if place_of(first).root is not place_of(second).root:
+        return True
+    one, other = first.owner, second.owner
+    if not isinstance(one, memref.SubviewOp) or not isinstance(other, memref.SubviewOp):
+        return False
+    if one.source is not other.source:
+        return False
+    ranges = [
+        zip(*(values.get_values() for values in (op.static_offsets, op.static_sizes, op.static_strides)), strict=True)
+        for op in (one, other)
+    ]
+    return any(_is_before(a, b) or _is_before(b, a) for a, b in zip(*ranges, strict=True))
+
+
+def _is_before(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Whether the range (offset, size, step) ends before the other begins."""
+    if DYNAMIC_INDEX in first or DYNAMIC_INDEX in second:
+        return False
+    offset, size, step = first
+    return offset + (size - 1) * step < second[0]

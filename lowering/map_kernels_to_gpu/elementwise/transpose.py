@@ -1,0 +1,462 @@
+"""
+Nests in which an input is contiguous along another loop than the output: square tiles of it go through shared memory.
+
+A block loads a tile of each such input line by line as it lies in memory, waits, and then runs the body along the
+output's lines, where it reads the tile across. Lines of the tile are one 4-byte bank longer than its side, so that
+neighbouring threads meet different banks in both directions. Inputs that lie as the output does are read directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+
+from ...device.chips import Chip
+from ...loop_nests.emission import NestEmitter
+from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.nest import Access, Nest
+from ...loop_nests.unrolling import UNROLL, WHOLLY
+from ..threads.builder import GpuBuilder
+from ..threads.items import I64, ItemEmitter, delinearized, indices_in_view, run_items, vector_load, vector_store
+from ..threads.launch import KernelMapper, Launch, Phase
+from ..threads.vectors import Kind, VectorPlan, element_bytes, kind_of, split_body
+from .mapping import in_output_order
+
+THREADS = 256
+
+SIDES = (64, 32)
+"""
+Of square tiles, in elements: lines of 128 bytes or more of most types, 16 elements for each thread. Where a loop is
+shorter than that, tiles are as narrow as it and longer along the other.
+"""
+
+MOST_SHARED = 24 * 1024
+"""Bytes of tiles: with more, fewer than all of a multiprocessor's threads run on most chips."""
+
+SHORTEST_INNER = 16
+"""Elements of the output's lines that make tiles worth it: beside shorter ones, the accesses of a warp lie together."""
+
+SHORTEST_OTHER = 2
+"""The same of the input's lines: blocks of other lines of the output would read the same sectors again."""
+
+SMALLEST = 1024
+"""Elements of a tile that are worth a block."""
+
+BANK = 4
+"""Bytes of a bank of shared memory: what a thread moves at once."""
+
+GROUP = 8
+"""
+Tiles along the input's lines that neighbouring blocks take, before the next ones along the output's: what runs at one
+time then covers long lines of both in memory.
+"""
+
+MOST_WRITTEN_OUT = 256
+"""Operations of a body over all elements of a thread, up to which its loop is unrolled."""
+
+
+@dataclass(frozen=True)
+class TilePlan:
+    """A transposition: `inner` is the loop along which the output is contiguous, `other` the inputs."""
+
+    nest: Nest
+    other: int
+    staged: tuple[int, ...]
+    """The inputs that go through shared memory."""
+    sides: tuple[int, int]
+    """Of a tile along `other` and along `inner`."""
+    rows: VectorPlan
+    """The accesses of the second part, along the output's lines."""
+
+    @property
+    def inner(self) -> int:
+        return len(self.nest.sizes) - 1
+
+    @property
+    def outer(self) -> list[int]:
+        """The loops that no tile extends along."""
+        return [l for l in range(self.inner) if l != self.other]
+
+    @property
+    def across(self) -> tuple[int, int]:
+        return self.sides[1], self.sides[0]
+
+    def side(self, loop: int) -> int:
+        return self.sides[0] if loop == self.other else self.sides[1]
+
+    def tiles(self, loop: int) -> int:
+        return -(-self.nest.sizes[loop] // self.side(loop))
+
+    @property
+    def blocks(self) -> int:
+        return self.nest.size_of(self.outer) * self.tiles(self.other) * self.tiles(self.inner)
+
+    def is_ragged(self, loop: int) -> bool:
+        """Whether the last tile is cut off."""
+        return self.nest.sizes[loop] % self.side(loop) != 0
+
+
+def _bank_width(access: Access) -> int:
+    """Elements that fill a bank."""
+    return max(1, BANK // element_bytes(access))
+
+
+def _tile_bytes(access: Access, sides: tuple[int, int]) -> int:
+    return (sides[0] + _bank_width(access)) * sides[1] * element_bytes(access)
+
+
+def _transposed(nest: Nest) -> tuple[int, list[int]]:
+    """The loop along which most inputs are contiguous that the last loop strides through, and these inputs."""
+    inner = len(nest.sizes) - 1
+    written = {access.root for access in nest.outputs}
+    found: dict[int, list[int]] = {}
+    for k, x in enumerate(nest.inputs):
+        if isinstance(x, Access) and abs(x.strides[inner]) > 1 and x.root not in written:
+            for loop in range(inner):
+                if abs(x.strides[loop]) == 1 and nest.sizes[loop] >= SHORTEST_OTHER:
+                    found.setdefault(loop, []).append(k)
+    other = max(found, key=lambda loop: len(found[loop]), default=0)
+    return other, found.get(other, [])
+
+
+def _fitting(nest: Nest, staged: Sequence[int], sides: tuple[int, int]) -> tuple[int, ...]:
+    """As many of the inputs as have room in shared memory."""
+    chosen: list[int] = []
+    used = 0
+    for k in staged:
+        used += _tile_bytes(cast(Access, nest.inputs[k]), sides)
+        if used <= MOST_SHARED:
+            chosen.append(k)
+    return tuple(chosen)
+
+
+def plan_tiles(nest: Nest, chip: Chip) -> TilePlan | None:
+    """The tiles of a nest in the output's order; None where its operands agree on how they lie."""
+    inner = len(nest.sizes) - 1
+    if inner == 0 or nest.sizes[inner] < SHORTEST_INNER or any(x.strides[inner] != 1 for x in nest.outputs):
+        return None
+    other, staged = _transposed(nest)
+    if not staged or nest.sizes[other] * nest.sizes[inner] < SMALLEST:
+        return None
+    large = _plan_side(nest, other, staged, SIDES[0])
+    narrow = all(element_bytes(cast(Access, nest.inputs[k])) <= BANK for k in staged)
+    if narrow and len(large.staged) == len(staged) and large.blocks >= chip.multiprocessors:
+        return large
+    return _plan_side(nest, other, staged, SIDES[-1])
+
+
+def _plan_side(nest: Nest, other: int, staged: Sequence[int], side: int) -> TilePlan:
+    sides = _sides(nest.sizes[other], nest.sizes[-1], side)
+    fitting = _fitting(nest, staged, sides)
+    return TilePlan(nest, other, fitting, sides, _plan_rows(nest, fitting))
+
+
+def _sides(other: int, inner: int, side: int) -> tuple[int, int]:
+    """The sides of tiles of `side` squared elements or so for loops of these sizes, powers of two."""
+    along = [_cover(size, side) for size in (other, inner)]
+    narrow = min(along)
+    if narrow < side:
+        long = min(THREADS, side * side // narrow)
+        along = [narrow if x == narrow else _cover(size, long) for x, size in zip(along, (other, inner), strict=True)]
+    return along[0], along[1]
+
+
+def _cover(size: int, most: int) -> int:
+    """The least power of two that is not below `size`, up to `most`."""
+    return min(most, 1 << (size - 1).bit_length())
+
+
+def _plan_rows(nest: Nest, staged: Sequence[int]) -> VectorPlan:
+    """How the second part accesses what does not go through tiles: a bank's width at once where it can."""
+    inner = len(nest.sizes) - 1
+    width = min(_bank_width(x) for x in nest.accesses if x.strides[inner])
+    while True:
+        inputs = tuple(
+            Kind.SCALAR if k in staged else kind_of(nest, x, width) if isinstance(x, Access) else None
+            for k, x in enumerate(nest.inputs)
+        )
+        outputs = tuple(kind_of(nest, x, width) for x in nest.outputs)
+        if nest.sizes[inner] % width == 0 and all(kind is Kind.VECTOR for kind in outputs):
+            return VectorPlan(nest, width, False, inputs, outputs)
+        width //= 2
+
+
+class TileEmitter:
+    """
+    Emits the work of a thread on its block's tile.
+
+    On a whole tile each operand gets a view that begins at the thread's first element, so that the others are at known
+    distances from it. A tile at the edge, or a body that asks for indices, takes the indices of all loops.
+    """
+
+    def __init__(self, builder: GpuBuilder, plan: TilePlan):
+        self.builder = builder
+        self.plan = plan
+        self.nest = plan.nest
+        self.outer: list[Index] = []
+        """Indices of the loops that no tile extends along."""
+        self.starts: dict[int, Index] = {}
+        """By loop: where the tile begins."""
+        self.buffers: dict[int, SSAValue] = {}
+        """The tile of each staged input, as [line along `inner`][place along `other`]."""
+
+    def emit(self) -> None:
+        builder, plan = self.builder, self.plan
+        tiles = plan.tiles(plan.other)
+        group = next(g for g in (GROUP, GROUP // 2, GROUP // 4, 1) if tiles % g == 0)
+        box = (*(self.nest.sizes[l] for l in plan.outer), tiles // group, plan.tiles(plan.inner), group)
+        *self.outer, groups, column, row = delinearized(builder, builder.block_id(), box)
+        row = builder.add(builder.mul(groups, group), row)
+        self.starts = {plan.other: builder.mul(row, plan.sides[0]), plan.inner: builder.mul(column, plan.sides[1])}
+        for k in plan.staged:
+            access = cast(Access, self.nest.inputs[k])
+            shape = (plan.sides[1], plan.sides[0] + _bank_width(access))
+            self.buffers[k] = builder.shared(shape, buffer_of(access.root).element_type)
+        whole = [
+            builder.compare("ult", at, self.nest.sizes[loop] // plan.side(loop))
+            for loop, at in ((plan.other, row), (plan.inner, column))
+            if plan.is_ragged(loop)
+        ]
+        if not self._has_known_distances():
+            self._emit_anywhere()
+        elif not whole:
+            self._emit_whole()
+        else:
+            builder.choose(_all(builder, whole), self._emit_whole, self._emit_anywhere)
+
+    def _has_known_distances(self) -> bool:
+        other = self.plan.other
+        forwards = all(x.strides[other] >= 0 and x.strides[self.plan.inner] >= 0 for x in self.nest.accesses)
+        return forwards and not self.nest.dims
+
+    def _tile_width(self, k: int) -> int:
+        """Elements of a staged input that a thread loads at once: a bank's width where it is aligned to it."""
+        order = self._along_other()
+        nest = self.nest.permuted(order)
+        access = cast(Access, nest.inputs[k])
+        width = _bank_width(access)
+        return width if nest.sizes[-1] % width == 0 and kind_of(nest, access, width) is Kind.VECTOR else 1
+
+    def _along_other(self) -> list[int]:
+        return [*(l for l in range(len(self.nest.sizes)) if l != self.plan.other), self.plan.other]
+
+    def _spread(self, sides: tuple[int, int], width: int, cost: int, body: Callable[[SSAValue], None]) -> None:
+        """
+        The lines of a tile that a thread works on: `body(line)`, from its first one on; `width` elements of each.
+
+        `sides`: the length of a line, the number of lines. `cost`: operations of one element's work.
+        """
+        length, number = sides
+        lines = THREADS // (length // width)
+        count = max(1, number // lines)
+        times = count
+        while times > 1 and times * width * cost > MOST_WRITTEN_OUT:
+            times //= 2
+
+        def line(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            if number < lines:
+                # A tile of fewer elements than threads.
+                first = self._own(length, width)[0]
+                self.builder.when(self.builder.compare("ult", first, number), lambda: body(index))
+            else:
+                body(index)
+            return ()
+
+        attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None
+        self.builder.loop(0, number, line, step=lines, attributes=attributes)
+
+    def _own(self, length: int, width: int) -> tuple[Index, Index]:
+        """The first line of the tile that the thread works on, and its place in all of them."""
+        lanes = length // width
+        thread = self.builder.thread_id()
+        return self.builder.div(thread, lanes), self.builder.mul(self.builder.rem(thread, lanes), width)
+
+    @property
+    def _cost(self) -> int:
+        return 1 if self.nest.body is None else len(list(self.nest.body.ops))
+
+    # A whole tile.
+
+    def _emit_whole(self) -> Sequence[SSAValue]:
+        for k in self.plan.staged:
+            self._load_whole(k)
+        self.builder.barrier()
+        self._run_whole()
+        return ()
+
+    def _moved(self, access: Access, row: Index, column: Index, strides: tuple[int, int]) -> Access:
+        """The access from an element of the tile on, with two loops only."""
+        places = [*zip(self.outer, self.plan.outer, strict=True)]
+        places += [
+            (self.builder.add(self.starts[loop], at), loop)
+            for loop, at in ((self.plan.other, row), (self.plan.inner, column))
+        ]
+        offset: Index = access.offset_at(self.builder)
+        for index, loop in places:
+            offset = self.builder.add(offset, self.builder.mul(index, access.strides[loop]))
+        if isinstance(offset, int):
+            return Access(access.root, offset, (), strides)
+        return Access(access.root, 0, ((offset, 1),), strides)
+
+    def _tile_access(self, k: int, line: Index, place: Index, strides: tuple[int, int]) -> Access:
+        """The tile of a staged input from an element on."""
+        buffer = self.buffers[k]
+        pitch = buffer_of(buffer).get_shape()[1]
+        offset = self.builder.add(self.builder.mul(line, pitch), place)
+        return Access(buffer, 0, ((self.builder.index(offset), 1),), strides)
+
+    def _load_whole(self, k: int) -> None:
+        """A tile of an input, line by line."""
+        builder, plan, width = self.builder, self.plan, self._tile_width(k)
+        line, place = self._own(plan.sides[0], width)
+        access = cast(Access, self.nest.inputs[k])
+        pitch = buffer_of(self.buffers[k]).get_shape()[1]
+        source = self._moved(access, place, line, (access.strides[plan.inner], 1))
+        target = self._tile_access(k, line, place, (pitch, 1))
+        views = [
+            builder.strided_view(x.root, x.offset_at(builder), (plan.sides[1], width), x.strides)
+            for x in (source, target)
+        ]
+        self._spread(
+            plan.sides, width, 1, lambda index: self._copy(views[0], views[1], ([index, 0], [index, 0]), width)
+        )
+
+    def _copy(
+        self, source: SSAValue, target: SSAValue, at: tuple[Sequence[Index], Sequence[Index]], width: int
+    ) -> None:
+        builder = self.builder
+        if width == 1:
+            builder.store(builder.load(source, at[0]), target, at[1])
+        else:
+            vector_store(builder, vector_load(builder, source, at[0], width), target, at[1], width)
+
+    def _run_whole(self) -> None:
+        """The body along the output's lines, as a nest of two loops: the thread's lines, and its elements of a line."""
+        plan, width = self.plan, self.plan.rows.width
+        line, place = self._own(plan.sides[1], width)
+
+        def moved(access: Access) -> Access:
+            return self._moved(access, line, place, (access.strides[plan.other], access.strides[plan.inner]))
+
+        inputs = tuple(
+            self._tile_access(k, place, line, (1, buffer_of(self.buffers[k]).get_shape()[1]))
+            if k in self.buffers
+            else moved(x)
+            if isinstance(x, Access)
+            else x
+            for k, x in enumerate(self.nest.inputs)
+        )
+        outputs = tuple(moved(x) for x in self.nest.outputs)
+        sizes = (plan.sides[0], width)
+        nest = Nest(self.nest.op, sizes, (False, False), inputs, outputs, self.nest.body)
+        rows = replace(plan.rows, nest=nest)
+        emitter = NestEmitter(self.builder, nest)
+        emitter.make_views()
+        parts = split_body(rows)
+        self._spread(
+            plan.across,
+            width,
+            self._cost,
+            lambda index: run_items([ItemEmitter(emitter, rows, parts)], [[index, 0]]),
+        )
+
+    # Any tile.
+
+    def _emit_anywhere(self) -> Sequence[SSAValue]:
+        for k in self.plan.staged:
+            self._load_anywhere(k)
+        self.builder.barrier()
+        self._run_anywhere()
+        return ()
+
+    def _indices(self, row: Index, column: Index) -> list[Index]:
+        """The indices of all loops. `row`, `column`: of `other` and `inner`."""
+        indices = list(self.outer)
+        indices.insert(self.plan.other, row)
+        return [*indices, column]
+
+    def _inside(self, loop: int, place: Index, width: int) -> Index:
+        """The index of a place of the tile; beyond the edge, that of the last elements."""
+        index = self.builder.add(self.starts[loop], place)
+        if not self.plan.is_ragged(loop):
+            return index
+        return self.builder.min(index, self.nest.sizes[loop] - width)
+
+    def _load_anywhere(self, k: int) -> None:
+        builder, plan, width = self.builder, self.plan, self._tile_width(k)
+        first, row = self._own(plan.sides[0], width)
+        order = self._along_other()
+        nest = self.nest.permuted(order)
+        access = cast(Access, nest.inputs[k])
+        view, loops = NestEmitter(builder, nest).view(k, access)
+
+        def line(index: SSAValue) -> None:
+            column = builder.add(first, index)
+            indices = self._indices(self._inside(plan.other, row, width), self._inside(plan.inner, column, 1))
+            at = indices_in_view(builder, nest, access, loops, [indices[l] for l in order])
+            self._copy(view, self.buffers[k], (at, [column, row]), width)
+
+        self._spread(plan.sides, width, 1, line)
+
+    def _run_anywhere(self) -> None:
+        builder, plan = self.builder, self.plan
+        first, column = self._own(plan.sides[1], plan.rows.width)
+        emitter = NestEmitter(builder, self.nest)
+        emitter.make_views()
+        at_tile = [(loop, self.starts[loop]) for loop in (plan.inner, plan.other)]
+        emitter.staged = {k: (buffer, at_tile) for k, buffer in self.buffers.items()}
+        parts = split_body(plan.rows)
+        ragged = [loop for loop in (plan.other, plan.inner) if plan.is_ragged(loop)]
+
+        def line(index: SSAValue) -> None:
+            row = builder.add(first, index)
+            at = self._indices(builder.add(self.starts[plan.other], row), builder.add(self.starts[plan.inner], column))
+            item = ItemEmitter(emitter, plan.rows, parts)
+            if not ragged:
+                run_items([item], [at])
+                return
+            condition = _all(builder, [builder.compare("ult", at[loop], self.nest.sizes[loop]) for loop in ragged])
+            if not self._reads_only_inputs():
+                builder.when(condition, lambda: run_items([item], [at]))
+                return
+            # Beyond the edge the body runs on elements at the edge, so that no load waits for a condition.
+            item.load(
+                self._indices(self._inside(plan.other, row, 1), self._inside(plan.inner, column, plan.rows.width))
+            )
+            item.compute()
+            item.indices = at
+            builder.when(condition, item.store)
+
+        self._spread(plan.across, plan.rows.width, self._cost, line)
+
+    def _reads_only_inputs(self) -> bool:
+        """Whether nothing that the nest reads is written by it."""
+        body, count = self.nest.body, len(self.nest.inputs)
+        accumulates = body is not None and any(x.first_use is not None for x in body.args[count:])
+        written = {access.root for access in self.nest.outputs}
+        return not accumulates and not any(isinstance(x, Access) and x.root in written for x in self.nest.inputs)
+
+
+def _all(builder: GpuBuilder, conditions: Sequence[SSAValue]) -> SSAValue:
+    """The conjunction of one condition or two."""
+    return conditions[0] if len(conditions) == 1 else builder.insert(arith.AndIOp(conditions[0], conditions[1])).result
+
+
+def map_transpose(mapper: KernelMapper, phase: Phase) -> bool:
+    """Map a phase of one all-parallel nest with an input that lies across; whether it is one."""
+    if not phase.is_structured or len(phase.structured) != 1:
+        return False
+    nest = phase.nests()[0]
+    if any(nest.reduction) or 0 in nest.sizes or plan_tiles(in_output_order(nest), mapper.chip) is None:
+        return False
+    launch = Launch(mapper, phase)
+    plan = plan_tiles(in_output_order(launch.phase.nests()[0]), mapper.chip)
+    assert plan is not None
+    TileEmitter(launch.builder, plan).emit()
+    launch.finish((plan.blocks, 1, 1), (THREADS, 1, 1))
+    return True

@@ -1,0 +1,1 @@
+"""Sorts, scans, scatters and selections on a GPU."""

@@ -1,0 +1,68 @@
+"""Launches for one linalg_ext operation, which several device functions may share the work of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar, cast
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.buffers import INDEX, row_major
+from ....dialects.linalg_ext import DestinationOp
+from ...loop_nests import arithmetic
+from ...loop_nests.loop_builder import Index, LoopBuilder
+from ..threads.builder import GpuBuilder
+from ..threads.launch import KernelMapper, Launch, Phase
+from ..threads.ranges import THREADS, over_threads
+
+OpT = TypeVar("OpT", bound=DestinationOp)
+
+
+class ExtLaunch(Generic[OpT]):
+    """A device function with a copy of the operation, whose operands and regions are the function's own."""
+
+    def __init__(self, mapper: KernelMapper, op: OpT):
+        self.launch = Launch(mapper, Phase((op,), {}))
+        self.op = cast(OpT, self.launch.copies[0])
+        self.builder: GpuBuilder = self.launch.builder
+
+    def buffer(self, scratch: SSAValue) -> SSAValue:
+        """The parameter for a buffer of the kernel's."""
+        return self.launch.parameter(scratch)
+
+    def flat(self, buffer: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        """A contiguous buffer under another shape."""
+        return self.builder.strided_view(buffer, 0, shape, row_major(shape))
+
+    def finish(self, blocks: int, threads: int) -> None:
+        self.op.detach()
+        self.op.erase()
+        self.launch.finish((blocks, 1, 1), (threads, 1, 1))
+
+    def finish_over(self, sizes: Sequence[int], body: Callable[[list[Index]], None]) -> None:
+        """A thread for each point of a box."""
+        over_threads(self.builder, sizes, body)
+        self.finish(-(-math.prod(sizes) // THREADS), THREADS)
+
+
+def erase_now(op: Operation) -> None:
+    op.detach()
+    op.erase()
+
+
+def shift_left(builder: LoopBuilder, value: Index, count: Index) -> SSAValue:
+    return arithmetic.emit(builder, arith.ShLIOp, [builder.index(value), builder.index(count)], INDEX)
+
+
+def shift_right(builder: LoopBuilder, value: Index, count: Index) -> SSAValue:
+    return arithmetic.emit(builder, arith.ShRUIOp, [builder.index(value), builder.index(count)], INDEX)
+
+
+def at_least_zero(builder: LoopBuilder, value: Index) -> SSAValue:
+    return arithmetic.binary(builder, arith.MaxSIOp, builder.index(value), builder.index(0))
+
+
+def select(builder: LoopBuilder, condition: SSAValue, first: Index, second: Index) -> SSAValue:
+    return arithmetic.choose(builder, condition, builder.index(first), builder.index(second))

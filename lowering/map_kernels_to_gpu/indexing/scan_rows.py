@@ -1,0 +1,114 @@
+"""Scans of many short rows: a block brings a stretch of rows into shared memory, where each thread scans one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+
+from ....dialects.linalg_ext_window import ScanOp, shape_of
+from ...convert_to_llvm.layout import byte_width
+from ...device.chips import STATIC_SHARED_BYTES
+from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.unrolling import UNROLL
+from ..threads.builder import WARP, GpuBuilder
+from ..threads.items import I64
+from ..threads.launch import KernelMapper
+from .launch import ExtLaunch
+
+MOST_ROWS = 256
+"""Of a block, a thread for each."""
+
+SHORT_ROW = 48
+"""Elements of a row, at most."""
+
+SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
+
+
+class ShortRows:
+    """Rows of one length, `rows` for each block; in shared memory an odd number apart, for the sake of its banks."""
+
+    def __init__(self, launch: ExtLaunch[ScanOp], length: int, rows: int):
+        self.launch = launch
+        self.builder: GpuBuilder = launch.builder
+        self.length = length
+        self.rows = rows
+        self.pitch = length | 1
+        outputs = launch.op.outputs
+        self.total = math.prod(shape_of(outputs[0]))
+        self.tiles = [self.builder.shared((rows * self.pitch,), buffer_of(x).element_type) for x in outputs]
+
+    def emit(self) -> None:
+        op, count = self.launch.op, len(self.launch.op.outputs)
+        sources = [self.launch.flat(x, (self.total, 1)) for x in op.inputs[:count]]
+        targets = [self.launch.flat(x, (self.total, 1)) for x in op.outputs]
+        builder = self.builder
+
+        def load(number: Index, place: Index) -> None:
+            at = builder.min(number, self.total - 1)
+            for source, tile in zip(sources, self.tiles, strict=True):
+                builder.store(builder.load(source, [at, 0]), tile, [place])
+
+        def store(number: Index, place: Index) -> None:
+            def write() -> None:
+                for target, tile in zip(targets, self.tiles, strict=True):
+                    builder.store(builder.load(tile, [place]), target, [number, 0])
+
+            builder.when(builder.compare("ult", number, self.total), write)
+
+        self._elements(load)
+        builder.barrier()
+        self._scan(list(op.inputs[count:]))
+        builder.barrier()
+        self._elements(store)
+
+    def _elements(self, body: Callable[[Index, Index], None]) -> None:
+        """`body(number, place in shared memory)`: neighbouring threads take neighbouring elements of the stretch."""
+        builder = self.builder
+        first = builder.mul(builder.block_id(), self.rows * self.length)
+
+        def one(offset: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            own = builder.add(offset, builder.thread_id())
+            row, column = builder.div(own, self.length), builder.rem(own, self.length)
+            body(builder.add(first, own), builder.add(builder.mul(row, self.pitch), column))
+            return ()
+
+        builder.loop(0, self.rows * self.length, one, step=self.rows, attributes=SEVERAL_AT_ONCE)
+
+    def _scan(self, inits: list[SSAValue]) -> None:
+        """The thread's row, in place."""
+        builder, op = self.builder, self.launch.op
+        reverse = bool(cast(Any, op.reverse).value.data)
+        begin = builder.mul(builder.thread_id(), self.pitch)
+
+        def one(step: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
+            place = [builder.add(begin, builder.sub(self.length - 1, step) if reverse else step)]
+            element = [builder.load(tile, place) for tile in self.tiles]
+            state = builder.inline(op.regions[0].block, (*element, *state) if reverse else (*state, *element))
+            for value, tile in zip(state, self.tiles, strict=True):
+                builder.store(value, tile, place)
+            return state
+
+        builder.loop(0, self.length, one, inits=inits, attributes=SEVERAL_AT_ONCE)
+
+
+def map_short_rows(mapper: KernelMapper, op: ScanOp) -> bool:
+    """Map a scan of many short rows of the last dimension; whether it is one."""
+    shape = shape_of(op.outputs[0])
+    length = shape[-1]
+    if int(cast(Any, op.dimension).value.data) != len(shape) - 1 or length > SHORT_ROW:
+        return False
+    count = math.prod(shape[:-1])
+    element = sum(byte_width(buffer_of(x).element_type) for x in op.outputs)
+    rows = MOST_ROWS
+    while rows > WARP and (rows * (length | 1) * element > STATIC_SHARED_BYTES or rows >= 2 * count):
+        rows //= 2
+    if rows * (length | 1) * element > STATIC_SHARED_BYTES:
+        return False
+    launch = ExtLaunch(mapper, op)
+    ShortRows(launch, length, rows).emit()
+    launch.finish(-(-count // rows), rows)
+    return True

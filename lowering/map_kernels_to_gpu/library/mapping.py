@@ -1,0 +1,216 @@
+"""
+Contractions as calls of a library: which ones a BLAS can express, and which of those are worth a call.
+
+A BLAS sees matrices whose rows or columns are dense, at even distances, and one batch of them at even distances. Where
+a contraction has further batch dimensions it becomes a call for each of their indices, up to `MOST_CALLS`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import NoneAttr
+from xdsl.ir import SSAValue
+
+from ....dialects.buffers import memref_type
+from ....dialects.gpu_library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
+from ...convert_linalg_to_scf.conversion import initial_values
+from ...device.chips import Chip
+from ...loop_nests.loop_builder import buffer_of
+from ..contraction.epilogue import Chain, chain_of, is_zero, private_buffers
+from ..contraction.form import Digit, Product, is_fused
+from ..threads.launch import KernelMapper, Phase
+from .epilogue import Epilogue, epilogue_of
+from .narrowing import narrowing_of
+
+Libraries = Literal["never", "auto", "always"]
+"""Whether contractions become calls of libraries: those that are worth it, or all that can."""
+
+LEAST_PRODUCTS = 1 << 24
+"""
+Multiplications from which on a call is worth it, those of 256 x 256 x 256: a library's kernels for the chip are then
+faster than ours by more than a call costs, and a launch of what follows.
+"""
+
+LEAST_SIZE = 16
+"""Of m, n and k each: products with few rows or columns are bound by memory, and ours fuse what is around them."""
+
+LEAST_DEPTH_OF_FOLLOWED = 512
+"""
+Of k, where what follows is no epilogue of the library's: writing and reading a result once more takes a few bytes of
+memory traffic for each of its elements, as long as a library gains over our kernels in some hundred products.
+"""
+
+MOST_CALLS = 16
+"""Of one contraction."""
+
+INTEGER_MULTIPLE = 4
+"""Sizes and distances of matrices of i8 that the library multiplies are multiples of this."""
+
+
+def map_library(mapper: KernelMapper, phase: Phase, libraries: Libraries) -> bool:
+    """Map a contraction, with a bias, an activation or a conversion after it, to calls; whether the phase is one."""
+    if libraries == "never":
+        return False
+    chain = chain_of(phase)
+    if chain is None:
+        return False
+    (init,) = initial_values(phase.structured[0], phase.absorbed)
+    if init is None or not is_zero(init):
+        return False  # The sum starts from what the buffer holds.
+    private = private_buffers(phase, chain)
+    epilogue = epilogue_of(chain, private)
+    if epilogue is None:
+        return False
+    product = chain.product
+    out = product.c.root if epilogue.target is None else epilogue.target
+    bias = epilogue.bias
+    roots = [product.a.root, product.b.root, out, *([] if bias is None else [bias])]
+    if not all(_is_plain(root) for root in roots):
+        return False
+    if bias is not None and buffer_of(bias).element_type != buffer_of(out).element_type:
+        return False
+    narrowing = None if chain.steps else narrowing_of(out, phase.structured[0])
+    result = buffer_of(out).element_type if narrowing is None else narrowing.element
+    problems = problems_of(chain, epilogue, str(result), mapper.chip)
+    followed = isinstance(out.owner, memref.AllocOp)
+    if not problems or not (libraries == "always" or _is_worth_a_call(problems, followed)):
+        return False
+    if narrowing is not None:
+        out = mapper.scratch(memref_type(buffer_of(out).get_shape(), narrowing.element))
+        narrowing.apply(out)
+    for problem in problems:
+        call = MatmulOp(problem, product.a.root, product.b.root, bias, out)
+        call.location = phase.structured[0].location
+        mapper.kernel.body.block.insert_op_before(call, mapper.end)
+    return True
+
+
+def _is_worth_a_call(problems: Sequence[Matmul], followed: bool) -> bool:
+    """`followed`: by a launch, which reads what a call wrote; our own kernels do that as they write."""
+    one = problems[0]
+    sizes = (one.out.rows, one.out.columns, one.lhs.columns)
+    if followed and one.lhs.columns < LEAST_DEPTH_OF_FOLLOWED:
+        return False
+    return min(sizes) >= LEAST_SIZE and one.products >= LEAST_PRODUCTS
+
+
+def _is_plain(root: SSAValue) -> bool:
+    """Whether the host knows where the buffer is, and sees all of it."""
+    if not isinstance(buffer_of(root).layout, NoneAttr):
+        return False
+    return not isinstance(root.owner, memref.ViewOp)
+
+
+def problems_of(chain: Chain, epilogue: Epilogue, result: str, chip: Chip) -> list[Matmul]:
+    """The calls that compute a contraction with what follows it; none where a library cannot."""
+    product = chain.product
+    element = _element(product)
+    if element is None or (element, result) not in SUMS or SUMS[element, result] != str(product.total):
+        return []
+    if (element == "bf16" or product.tf32) and not chip.has_bf16_tensor_cores:
+        return []
+    if (epilogue.bias is not None or epilogue.activation) and result not in WITH_EPILOGUE:
+        return []
+    batches = _batches(product)
+    matrices = _matrices(product)
+    if batches is None or matrices is None or product.c.dynamic:
+        return []
+    inner, outer = batches
+    lhs, rhs, out = (
+        replace(matrix, batch_stride=stride)
+        for matrix, stride in zip(matrices, (inner.a, inner.b, inner.c), strict=True)
+    )
+    problem = Matmul(
+        lhs,
+        rhs,
+        out,
+        inner.size,
+        element,
+        result,
+        epilogue.bias is not None,
+        epilogue.activation,
+        product.tf32,
+    )
+    if element == "i8" and not _suits_integers(problem, outer):
+        return []
+    return [_moved(problem, outer, indices) for indices in itertools.product(*(range(one.size) for one in outer))]
+
+
+def _element(product: Product) -> str | None:
+    """The type of both factors, where each is multiplied as the library widens it: floats, and integers with a sign."""
+    elements = [factor.element for factor in product.factors()]
+    if elements[0] != elements[1]:
+        return None
+    floats = isinstance(product.add, arith.AddfOp) and isinstance(product.multiply, arith.MulfOp)
+    integers = isinstance(product.add, arith.AddiOp) and isinstance(product.multiply, arith.MuliOp)
+    if not integers and not (floats and is_fused(product)):
+        return None
+    for conversions in product.conversions:
+        if not conversions and elements[0] == product.total:
+            continue
+        widening = arith.ExtSIOp if integers else arith.ExtFOp
+        if len(conversions) != 1 or not isinstance(conversions[0], widening):
+            return None
+        if conversions[0].results[0].type != product.total:
+            return None
+    return str(elements[0])
+
+
+def _batches(product: Product) -> tuple[Digit, tuple[Digit, ...]] | None:
+    """The batch dimension that a call takes, the largest, and those that calls are made for."""
+    ranked = sorted(product.batch, key=lambda digit: -digit.size)
+    inner, *outer = ranked or [Digit(1, 0, 0, 0)]
+    if math.prod(digit.size for digit in outer) > MOST_CALLS:
+        return None
+    if any(stride < 0 for digit in ranked for stride in (digit.a, digit.b, digit.c)):
+        return None
+    return inner, tuple(outer)
+
+
+def _matrices(product: Product) -> tuple[Matrix, Matrix, Matrix] | None:
+    """A, B and C as the library sees them; None where they are no matrices."""
+    if any(len(digits) > 1 for digits in (product.m, product.n, product.k)):
+        return None
+    m, n, k = (digits[0] if digits else Digit(1, 0, 0, 0) for digits in (product.m, product.n, product.k))
+    found: list[Matrix] = []
+    for access, sizes, strides in (
+        (product.a, (m.size, k.size), (m.a, k.a)),
+        (product.b, (k.size, n.size), (k.b, n.b)),
+        (product.c, (m.size, n.size), (m.c, n.c)),
+    ):
+        steps = major(sizes, strides)
+        if steps is None or access.dynamic or access.offset < 0:
+            return None
+        found.append(Matrix(*sizes, *steps, offset=access.offset))
+    lhs, rhs, out = found
+    return (lhs, rhs, out) if out.row_major else None
+
+
+def _suits_integers(problem: Matmul, outer: Sequence[Digit]) -> bool:
+    """Whether the matrices are such as the library multiplies i8 in: both dense along k, all in steps of 4."""
+    lhs, rhs, out = problem.lhs, problem.rhs, problem.out
+    numbers = [lhs.columns, out.columns, lhs.leading, rhs.leading, out.leading]
+    numbers += [step for one in (lhs, rhs, out) for step in (one.batch_stride, one.offset)]
+    numbers += [step for digit in outer for step in (digit.a, digit.b, digit.c)]
+    return lhs.row_major and rhs.column_major and all(number % INTEGER_MULTIPLE == 0 for number in numbers)
+
+
+def _moved(problem: Matmul, outer: Sequence[Digit], indices: Sequence[int]) -> Matmul:
+    """The call for some indices of the other batch dimensions."""
+
+    def moved(matrix: Matrix, strides: Sequence[int]) -> Matrix:
+        steps = zip(indices, strides, strict=True)
+        return replace(matrix, offset=matrix.offset + sum(index * stride for index, stride in steps))
+
+    return replace(
+        problem,
+        lhs=moved(problem.lhs, [digit.a for digit in outer]),
+        rhs=moved(problem.rhs, [digit.b for digit in outer]),
+        out=moved(problem.out, [digit.c for digit in outer]),
+    )

@@ -1,0 +1,1 @@
+"""Reductions and chains of row operations on a GPU."""

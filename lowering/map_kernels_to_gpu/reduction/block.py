@@ -1,0 +1,79 @@
+"""
+One partial result of every thread combined over a group: shuffles inside of warps, shared memory between them.
+
+The order is fixed by the numbers of the threads alone. Every thread gets the result, and the same bits: lanes exchange
+values pairwise and combine them in a way that is commutative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ...loop_nests.loop_builder import Index
+from ..threads.builder import WARP, GpuBuilder
+from .combination import Combination, Joint
+
+
+def power_of_two_from(count: int) -> int:
+    """The least power of two that is not below `count`."""
+    return 1 << (count - 1).bit_length()
+
+
+def tree(builder: GpuBuilder, how: Combination | Joint, values: Sequence[list[SSAValue]]) -> list[SSAValue]:
+    """Partial results combined pairwise."""
+    values = list(values)
+    while len(values) > 1:
+        half = (len(values) + 1) // 2
+        pairs = [how.combine(builder, a, b) for a, b in zip(values[:half], values[half:], strict=False)]
+        values = pairs + values[len(pairs) : half]
+    return values[0]
+
+
+def combine_lanes(
+    builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], width: int, least: int = 1
+) -> list[SSAValue]:
+    """
+    Combine over the lanes whose numbers differ in the bits from `least` to below `width`; both powers of two.
+
+    All lanes get the result.
+    """
+    values = list(values)
+    offset = width // 2
+    while offset >= least:
+        values = how.combine(builder, values, [builder.shuffle("xor", value, offset) for value in values])
+        offset //= 2
+    return values
+
+
+def combine_group(builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], threads: int) -> list[SSAValue]:
+    """
+    Combine over groups of `threads` neighbouring threads; all of them get the result.
+
+    Up to a warp, `threads` is a power of two; else it is a multiple of a warp and the whole block, all of whose threads
+    must come here.
+    """
+    if threads <= WARP:
+        return combine_lanes(builder, how, values, threads)
+    values = combine_lanes(builder, how, values, WARP)
+    warps = threads // WARP
+    width = power_of_two_from(warps)
+    lane, warp = builder.rem(builder.thread_id(), WARP), builder.div(builder.thread_id(), WARP)
+    shared = [builder.shared((warps,), value.type) for value in values]
+
+    def leader() -> None:
+        for value, buffer in zip(values, shared, strict=True):
+            builder.store(value, buffer, [warp])
+
+    builder.when(builder.compare("eq", lane, 0), leader)
+    builder.barrier()
+    number = builder.rem(lane, width)
+    place: Index = number if width == warps else builder.min(number, warps - 1)
+    partial = [builder.load(buffer, [place]) for buffer in shared]
+    if width != warps:
+        filled = builder.compare("ult", number, warps)
+        pairs = zip(partial, how.neutral(builder), strict=True)
+        partial = [builder.insert(arith.SelectOp(filled, x, neutral)).result for x, neutral in pairs]
+    return combine_lanes(builder, how, partial, width)

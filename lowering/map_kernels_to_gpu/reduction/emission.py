@@ -1,0 +1,415 @@
+"""
+Emits what a chain computes at one place of a row, and of a row as a whole.
+
+How rows and places are shared out between threads is for others to say: `in_row` binds a row, `point` emits one place
+of a pass over it. What later passes need again stays in arrays of the thread's own, which LLVM keeps in registers once
+the loops around their accesses are unrolled; or, without arrays, it is read and computed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ....dialects.buffers import memref_type, row_major
+from ...loop_nests.emission import NestEmitter
+from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.nest import Access, Nest
+from ..threads.builder import I32, GpuBuilder
+from ..threads.items import WRITTEN_OUT, extract, indices_in_view, insert, vector_load, vector_store, zeros
+from .block import tree
+from .chain import Chain, Link, is_aligned
+from .combination import Combination
+
+Place: TypeAlias = tuple[SSAValue, int, tuple[tuple[SSAValue, int], ...], tuple[int, ...]]
+"""What an access reads, apart from who reads it."""
+
+Where: TypeAlias = Callable[[Index], tuple[Sequence[Index] | None, Sequence[Index]]]
+"""By the number of a place in a vector: the rows' indices (None: those that are bound), and those inside of the row."""
+
+Key: TypeAlias = Link | Place
+"""A value that is there at each place of a row: a step's result, or an element of memory."""
+
+
+def place(access: Access) -> Place:
+    return access.root, access.offset, access.dynamic, access.strides
+
+
+def uses_by_pass(chain: Chain, kept: Collection[Key] | None = None) -> dict[Key, list[int]]:
+    """
+    For each value inside of a row, in which passes it is needed, in order.
+
+    Pass p ends with the reductions of level p. `kept` are the values that stay at hand after their first pass (None:
+    all), so that what they are made of is not needed again.
+    """
+    found: dict[Key, list[int]] = {}
+
+    def need(key: Key, at: int) -> None:
+        passes = found.setdefault(key, [])
+        again = bool(passes)
+        if at not in passes:
+            passes.append(at)
+        if isinstance(key, Link) and not (again and (kept is None or key in kept or at == passes[0])):
+            inputs_of(key.step, at)
+
+    def inputs_of(number: int, at: int) -> None:
+        step = chain.steps[number]
+        for k, x in enumerate(step.nest.inputs):
+            if not isinstance(x, Access):
+                continue
+            link = step.sources.get(k)
+            if link is None:
+                if any(x.strides[l] for l in chain.loops):
+                    need(place(x), at)
+            elif chain.steps[link.step].wide and not chain.steps[link.step].reduces:
+                need(link, at)
+
+    for at in range(chain.levels + 1):
+        for number in in_pass(chain, at):
+            inputs_of(number, at)
+            if not chain.steps[number].reduces:
+                for k in range(len(chain.steps[number].nest.outputs)):
+                    need(Link(number, k), at)
+    return found
+
+
+def in_pass(chain: Chain, at: int) -> list[int]:
+    """The steps that pass `at` is for: reductions, and what it writes to memory."""
+    wanted = {*chain.reductions, *chain.wide_outputs}
+    return [s for s in sorted(wanted) if chain.steps[s].level == at]
+
+
+class ChainEmitter:
+    """Emits a chain into a function of the device."""
+
+    def __init__(self, builder: GpuBuilder, chain: Chain):
+        self.builder = builder
+        self.chain = chain
+        self.emitters = [NestEmitter(builder, step.nest) for step in chain.steps]
+        for emitter, step in zip(self.emitters, chain.steps, strict=True):
+            for k in step.sources:
+                emitter.hoistable[k] = False
+        self.results: dict[Link, SSAValue] = {}
+        """What is known of the row: results of reductions and of scalar steps."""
+        self.arrays: dict[Key, SSAValue] = {}
+        """Values that stay at hand from one pass to the next, by their place in the thread's part of the row."""
+        self.filled: set[Key] = set()
+        """Those of them that an earlier pass has filled."""
+        self.pending: set[Key] = set()
+        """Those that the present pass fills."""
+        self.uses = uses_by_pass(chain, ())
+        self.sums: dict[Link, SSAValue] = {}
+        """Of each reduction of the present pass: the thread's partial results."""
+
+    # Rows.
+
+    @contextmanager
+    def in_row(self, rows: Sequence[Index]) -> Generator[None]:
+        """What is emitted inside is of this row; what no loop of the row moves is loaded first."""
+        with self._scopes():
+            for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
+                emitter.indices[: len(rows)] = rows
+                if step.wide:
+                    emitter.load_ready()
+            yield
+
+    @contextmanager
+    def _scopes(self) -> Generator[None]:
+        saved = [(list(e.indices), dict(e.loaded), dict(e.views)) for e in self.emitters]
+        results = dict(self.results)
+        yield
+        self.results = results
+        for emitter, (indices, loaded, views) in zip(self.emitters, saved, strict=True):
+            emitter.indices, emitter.loaded, emitter.views = indices, loaded, views
+
+    def needed_inside(self, level: int) -> None:
+        """Compute the scalar steps of this level that wide ones need, now that the reductions before are done."""
+        for step in self.chain.steps:
+            if step.wide:
+                for link in step.sources.values():
+                    source = self.chain.steps[link.step]
+                    if source.level == level and not source.wide:
+                        self.scalar(link)
+
+    def scalar(self, link: Link) -> SSAValue:
+        """The value that a row has of a reduction that is done or of a scalar step."""
+        step = self.chain.steps[link.step]
+        if link not in self.results and not step.wide:
+            emitter = self.emitters[link.step]
+            with emitter.scope():
+                for k, source in step.sources.items():
+                    emitter.loaded[k] = self.scalar(source)
+                for k, value in enumerate(emitter.body()):
+                    self.results[Link(link.step, k)] = value
+        return self.results[link]
+
+    def finish_reduction(self, number: int, values: Sequence[SSAValue]) -> None:
+        """
+        The values of a reduction over the whole row, started from what it starts from.
+
+        A result that starts from a buffer's contents is left as it is for `store_scalars`.
+        """
+        for k, value in enumerate(self._combination(number).started(self.builder, values)):
+            self.results[Link(number, k)] = value
+
+    def stores_scalars(self) -> bool:
+        return any(any(step.stored) for step in self.chain.steps if step.reduces or not step.wide)
+
+    def store_scalars(self) -> None:
+        """Write what memory is to have of reductions and scalar steps; one thread of a row runs it."""
+        for number, step in enumerate(self.chain.steps):
+            if step.wide and not step.reduces:
+                continue
+            emitter = self.emitters[number]
+            self.builder.location = step.nest.op.location
+            for k, stored in enumerate(step.stored):
+                if stored:
+                    value = self.scalar(Link(number, k))
+                    with emitter.scope():
+                        if step.reduces and step.inits[k] is None:
+                            combiner = self._combination(number).combiners[k]
+                            value = combiner.combine(self.builder, emitter.load_output(k), value)
+                        emitter.store_output(k, value)
+
+    # Places of a row.
+
+    def keep(self, keys: Collection[Key], count: int) -> None:
+        """Have arrays of `count` elements for the values that stay at hand."""
+        self.uses = uses_by_pass(self.chain, keys)
+        for key in keys:
+            if isinstance(key, Link):
+                type_ = buffer_of(self.chain.steps[key.step].nest.outputs[key.output].root).element_type
+            else:
+                type_ = buffer_of(key[0]).element_type
+            self.arrays[key] = self.builder.alloca(memref_type((count,), type_))
+
+    def start_pass(self, at: int, copies: int) -> None:
+        """Have `copies` partial results of each reduction of the pass, all neutral."""
+        self.sums = {}
+        for number in in_pass(self.chain, at):
+            if self.chain.steps[number].reduces:
+                for k, neutral in enumerate(self._combination(number).neutral(self.builder)):
+                    self.sums[Link(number, k)] = self._filled(neutral, copies)
+
+    def _filled(self, value: SSAValue, count: int) -> SSAValue:
+        """An array of the thread's own."""
+        buffer = self.builder.alloca(memref_type((count,), value.type))
+
+        def start(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.builder.store(value, buffer, [index])
+            return ()
+
+        self.builder.loop(0, count, start, attributes=WRITTEN_OUT)
+        return buffer
+
+    def _combination(self, number: int) -> Combination:
+        combination = self.chain.steps[number].combination
+        assert combination is not None
+        return combination
+
+    def vector(self, at: int, width: int, loop: int, where: Where, slot: Index, copy: Index) -> None:
+        """
+        Emit pass `at` at `width` places that are neighbours along `loop`; `where` gives the loops' indices.
+
+        What lies contiguous there is loaded and stored as a whole. `slot`: the first place's number in the thread's
+        part of the row; `copy`: which partial result takes it in, the next place the next one.
+        """
+        builder = self.builder
+        whole = self._whole_vectors(width, loop)
+        loads = {key: reader for key, reader in self._loads(at).items() if whole(self._access(reader))}
+        links = [Link(s, k) for s in in_pass(self.chain, at) for k in self._stored(s)]
+        stores = [link for link in links if whole(self.chain.steps[link.step].nest.outputs[link.output])]
+        with self._at(*where(0), ready=False):
+            vectors = {key: self._load_vector(reader, width, loop) for key, reader in loads.items()}
+
+        def element(number: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+            with self._at(*where(number)):
+                memo: dict[Key, SSAValue] = {}
+                place_ = builder.add(slot, number)
+                for key, value in vectors.items():
+                    memo[key] = extract(builder, value, number)
+                    self._fill(key, memo[key], place_)
+                return self._point(at, memo, place_, builder.add(copy, number), number, stores, carried)
+
+        types = [buffer_of(self.chain.steps[link.step].nest.outputs[link.output].root).element_type for link in stores]
+        inits = [zeros(builder, type_, width) for type_ in types]
+        results = builder.loop(0, width, element, inits=inits, attributes=WRITTEN_OUT)
+        with self._at(*where(0), ready=False):
+            for link, value in zip(stores, results, strict=True):
+                operand = len(self._nest(link).inputs) + link.output
+                target, indices = self._vector_place(link.step, operand, loop)
+                vector_store(builder, value, target, indices, width)
+
+    def _whole_vectors(self, width: int, loop: int) -> Callable[[Access], bool]:
+        return lambda x: width > 1 and x.strides[loop] == 1 and is_aligned(x, loop, width)
+
+    def _loads(self, at: int) -> dict[Place, tuple[int, int]]:
+        """What pass `at` reads from memory inside of a row, with a step and an input that does."""
+        found: dict[Place, tuple[int, int]] = {}
+        for number, step in enumerate(self.chain.steps):
+            for k, x in enumerate(step.nest.inputs):
+                if step.wide and isinstance(x, Access) and k not in step.sources:
+                    passes = self.uses.get(place(x), [])
+                    if at in passes[:1] if place(x) in self.arrays else at in passes:
+                        found.setdefault(place(x), (number, k))
+        return found
+
+    def _nest(self, link: Link) -> Nest:
+        return self.chain.steps[link.step].nest
+
+    def _access(self, reader: tuple[int, int]) -> Access:
+        nest = self.chain.steps[reader[0]].nest
+        access = (*nest.inputs, *nest.outputs)[reader[1]]
+        assert isinstance(access, Access)
+        return access
+
+    def _stored(self, number: int) -> list[int]:
+        """The outputs that a pass writes inside of a row."""
+        step = self.chain.steps[number]
+        return [] if step.reduces else [k for k, stored in enumerate(step.stored) if stored]
+
+    def _vector_place(self, number: int, k: int, loop: int) -> tuple[SSAValue, list[Index]]:
+        """Where operand `k` of a step, outputs after inputs, has a vector along `loop` that begins at this place."""
+        builder, emitter, access = self.builder, self.emitters[number], self._access((number, k))
+        view, loops = emitter.view(k, access)
+        indices = [builder.index(0 if i is None else i) for i in emitter.indices]
+        if loops[-1] == loop:
+            return view, indices_in_view(builder, emitter.nest, access, loops, indices)
+        place_ = access.offset_at(builder)
+        for stride, index in zip(access.strides, indices, strict=True):
+            place_ = builder.add(place_, builder.mul(index, stride))
+        count = math.prod(buffer_of(access.root).get_shape())
+        return builder.strided_view(access.root, 0, (count,), (1,)), [place_]
+
+    def _load_vector(self, reader: tuple[int, int], width: int, loop: int) -> SSAValue:
+        return vector_load(self.builder, *self._vector_place(*reader, loop), width)
+
+    @contextmanager
+    def _at(self, rows: Sequence[Index] | None, inside: Sequence[Index], ready: bool = True) -> Generator[None]:
+        """What is emitted inside is of this place; `rows` of None: of the row that is bound."""
+        with self._scopes():
+            for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
+                if not step.wide:
+                    continue
+                if rows is not None:
+                    emitter.indices[: len(rows)] = rows
+                    if ready:
+                        emitter.load_ready()
+                emitter.indices[len(self.chain.rows) :] = inside
+            yield
+
+    def _point(
+        self,
+        at: int,
+        memo: dict[Key, SSAValue],
+        slot: Index,
+        copy: Index,
+        number: SSAValue,
+        stores: Sequence[Link],
+        carried: list[SSAValue],
+    ) -> list[SSAValue]:
+        """Emit pass `at` at one place; the vectors `carried` for `stores`, with the values of this place."""
+        carried = list(carried)
+        for s in in_pass(self.chain, at):
+            step, emitter = self.chain.steps[s], self.emitters[s]
+            self.builder.location = step.nest.op.location
+            if step.reduces:
+                self._take_in(s, self._run(s, memo, slot), copy)
+                continue
+            for k in self._stored(s):
+                value = self._inside(Link(s, k), memo, slot)
+                if Link(s, k) in stores:
+                    which = stores.index(Link(s, k))
+                    carried[which] = insert(self.builder, value, carried[which], number)
+                else:
+                    emitter.store_output(k, value)
+        return carried
+
+    def _take_in(self, number: int, element: list[SSAValue], copy: Index) -> None:
+        """Combine an element of a reduction with a partial result."""
+        builder, combination = self.builder, self._combination(number)
+        # A thread goes through a row forwards; only partial results of other launches come in any order.
+        in_order = len(element) < len(combination.states)
+        if in_order:
+            element.append(self._position(self.emitters[number]))
+        sums = [self.sums[Link(number, k)] for k in range(len(element))]
+        before = [builder.load(buffer, [copy]) for buffer in sums]
+        for value, buffer in zip(combination.combine(builder, before, element, in_order), sums, strict=True):
+            builder.store(value, buffer, [copy])
+
+    def _position(self, emitter: NestEmitter) -> SSAValue:
+        """The number of the present place in its row."""
+        builder = self.builder
+        inside = emitter.indices[len(self.chain.rows) :]
+        position: Index = 0
+        for index, stride in zip(inside, row_major(self.chain.space), strict=True):
+            position = builder.add(position, builder.mul(0 if index is None else index, stride))
+        cast = arith.IndexCastOp.create(operands=[builder.index(position)], result_types=[I32])
+        return builder.insert(cast).result
+
+    def end_pass(self, at: int, copies: int) -> list[tuple[int, list[SSAValue]]]:
+        """For each reduction of the pass: its number, and the thread's partial results combined pairwise."""
+        self.filled |= self.pending
+        self.pending = set()
+        found: list[tuple[int, list[SSAValue]]] = []
+        for number in in_pass(self.chain, at):
+            step = self.chain.steps[number]
+            if step.reduces:
+                self.builder.location = step.nest.op.location
+                combination = self._combination(number)
+                sums = [self.sums[Link(number, k)] for k in range(len(combination.states))]
+                parts = [[self.builder.load(buffer, [i]) for buffer in sums] for i in range(copies)]
+                found.append((number, tree(self.builder, combination, parts)))
+        return found
+
+    def _inside(self, key: Link, memo: dict[Key, SSAValue], slot: Index) -> SSAValue:
+        """A wide step's value at the present place."""
+        if key in memo:
+            return memo[key]
+        if key in self.filled:
+            memo[key] = self.builder.load(self.arrays[key], [slot])
+            return memo[key]
+        for k, value in enumerate(self._run(key.step, memo, slot)):
+            link = Link(key.step, k)
+            memo[link] = value
+            self._fill(link, value, slot)
+        return memo[key]
+
+    def _run(self, number: int, memo: dict[Key, SSAValue], slot: Index) -> list[SSAValue]:
+        """A wide step's body at the present place."""
+        step, emitter = self.chain.steps[number], self.emitters[number]
+        with emitter.scope():
+            for k, x in enumerate(step.nest.inputs):
+                if not isinstance(x, Access):
+                    continue
+                link = step.sources.get(k)
+                if link is None:
+                    if any(x.strides[l] for l in self.chain.loops):
+                        emitter.loaded[k] = self._element(x, emitter, k, memo, slot)
+                elif self.chain.steps[link.step].wide and not self.chain.steps[link.step].reduces:
+                    emitter.loaded[k] = self._inside(link, memo, slot)
+                else:
+                    emitter.loaded[k] = self.results[link]
+            return emitter.body()
+
+    def _element(
+        self, access: Access, emitter: NestEmitter, k: int, memo: dict[Key, SSAValue], slot: Index
+    ) -> SSAValue:
+        key = place(access)
+        if key not in memo:
+            if key in self.filled:
+                memo[key] = self.builder.load(self.arrays[key], [slot])
+            else:
+                memo[key] = emitter.load_input(k)
+                self._fill(key, memo[key], slot)
+        return memo[key]
+
+    def _fill(self, key: Key, value: SSAValue, slot: Index) -> None:
+        if key in self.arrays and key not in self.filled:
+            self.pending.add(key)
+            self.builder.store(value, self.arrays[key], [slot])

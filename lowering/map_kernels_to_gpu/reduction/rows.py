@@ -1,0 +1,174 @@
+"""
+Chains with contiguous rows: a block, a warp or a part of one for each row.
+
+The threads of a row read it in vectors, side by side. Where several passes need an element, it stays in registers, so
+that memory is read once; rows that are too long for that are read again, from the second-level cache. Each pass ends
+with its reductions: every thread has partial results, which the group combines in a fixed order and all get to know.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import SSAValue
+
+from ...loop_nests.loop_builder import Index
+from ..threads.builder import GpuBuilder
+from ..threads.items import WRITTEN_OUT, delinearized
+from ..threads.launch import Dims
+from ..threads.sweep import Sweep
+from .block import combine_group
+from .chain import Chain, joint_of
+from .emission import ChainEmitter
+from .row_plan import RowPlan
+
+
+class RowEmitter:
+    """Emits the function of a chain by a plan."""
+
+    def __init__(self, builder: GpuBuilder, chain: Chain, plan: RowPlan, partial: Sequence[SSAValue] = ()):
+        """`partial`: where the plan is for parts of rows, the buffers for their results, by reduction and output."""
+        self.builder = builder
+        self.chain = chain
+        self.plan = plan
+        self.partial = list(partial)
+        self.emitter = ChainEmitter(builder, chain)
+        thread = builder.thread_id()
+        self.lane: Index = builder.rem(thread, plan.threads) if plan.rows_per_block > 1 else thread
+        self.part: Index = builder.rem(builder.block_id(), plan.parts)
+
+    def emit(self) -> Dims:
+        """Emit the function; the grid that it takes."""
+        builder, plan = self.builder, self.plan
+        rows = math.prod(self.chain.rows)
+        blocks = -(-rows // plan.rows_per_block)
+        row: Index = builder.div(builder.block_id(), plan.parts)
+        is_row: SSAValue | None = None
+        if plan.rows_per_block > 1:
+            own = builder.div(builder.thread_id(), plan.threads)
+            row = builder.add(builder.mul(builder.block_id(), plan.rows_per_block), own)
+            if rows % plan.rows_per_block:
+                # All threads of a warp exchange values: those beyond the last row do its work too, and store nothing.
+                is_row = builder.compare("ult", row, rows)
+                row = builder.min(row, rows - 1)
+        with self.emitter.in_row(delinearized(builder, row, self.chain.rows)):
+            self._emit_row(row, is_row)
+        return (blocks * plan.parts, 1, 1)
+
+    def _emit_row(self, row: Index, is_row: SSAValue | None) -> None:
+        emitter, chain = self.emitter, self.chain
+        emitter.keep(self.plan.kept, self.plan.chunks * self.plan.width)
+        for at in range(chain.levels + 1):
+            emitter.needed_inside(at)
+            if any(chain.steps[s].level == at for s in (*chain.reductions, *chain.wide_outputs)):
+                self._emit_pass(at, row, is_row)
+        if self.plan.parts == 1 and emitter.stores_scalars():
+            self._as_leader(is_row, emitter.store_scalars)
+
+    def _as_leader(self, is_row: SSAValue | None, body: Callable[[], None]) -> None:
+        """Emit `body` for one thread of each row."""
+        guarded = body if is_row is None else lambda: self.builder.when(is_row, body)
+        if self.plan.threads == 1:
+            guarded()
+        else:
+            self.builder.when(self.builder.compare("eq", self.lane, 0), guarded)
+
+    def _emit_pass(self, at: int, row: Index, is_row: SSAValue | None) -> None:
+        plan, emitter = self.plan, self.emitter
+        copies = plan.width * plan.partials
+        emitter.start_pass(at, copies)
+        stores = any(self.chain.steps[s].level == at for s in self.chain.wide_outputs)
+        if is_row is not None and stores:
+            self.builder.when(is_row, lambda: self._sweep(at))
+        else:
+            self._sweep(at)
+        ended = emitter.end_pass(at, copies)
+        if not ended:
+            return
+        joint = joint_of([self.chain.steps[number] for number, _ in ended])
+        totals = combine_group(self.builder, joint, [value for _, values in ended for value in values], plan.threads)
+        if plan.parts > 1:
+            self._as_leader(None, lambda: self._store_partial(totals, row))
+            return
+        for (number, _), values in zip(ended, joint.split(totals), strict=True):
+            emitter.finish_reduction(number, values)
+
+    def _store_partial(self, totals: Sequence[SSAValue], row: Index) -> None:
+        place = self.builder.add(self.builder.mul(row, self.plan.parts), self.part)
+        for total, buffer in zip(totals, self.partial, strict=True):
+            self.builder.store(total, buffer, [place])
+
+    # The places of a row.
+
+    def _sweep(self, at: int) -> None:
+        """Pass `at` over the thread's vectors of the row."""
+        plan, builder = self.plan, self.builder
+        if plan.kept or plan.parts == 1:
+            start: Index = 0
+            count: Index = plan.vectors
+        else:
+            start = builder.mul(self.part, plan.part)
+            count = plan.part
+            if plan.vectors % plan.part:
+                count = builder.min(builder.sub(plan.vectors, start), plan.part)
+        if plan.kept:
+            self._keep_in_step(at, plan.vectors)
+        else:
+            sweep = Sweep(builder, self.lane, plan.threads, plan.unroll)
+
+            def visit(vector: Index, number: Index) -> None:
+                self._vector(at, vector, 0, builder.mul(builder.rem(number, plan.partials), plan.width))
+
+            sweep.emit(start, count, visit)
+        if plan.tail:
+            self._tail(at)
+
+    def _keep_in_step(self, at: int, count: int) -> None:
+        """All vectors of the thread, unrolled: each has its place in the thread's arrays."""
+        threads, width = self.plan.threads, self.plan.width
+
+        def chunk(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            vector = self.builder.add(self.builder.mul(number, threads), self.lane)
+            slot = self.builder.mul(number, width)
+            self._guarded(vector, count, count % threads != 0, lambda: self._vector(at, vector, slot, 0))
+            return ()
+
+        self.builder.loop(0, self.plan.chunks, chunk, attributes=WRITTEN_OUT)
+
+    def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
+        if guard:
+            self.builder.when(self.builder.compare("ult", number, count), body)
+        else:
+            body()
+
+    def _vector(self, at: int, vector: Index, slot: Index, copy: Index) -> None:
+        """The elements of one vector; `slot` and `copy` of the first, as ChainEmitter.vector takes them."""
+        builder, space, width = self.builder, self.chain.space, self.plan.width
+        outer: list[Index] = []
+        first: Index = 0
+        if len(space) == 1:
+            first = builder.mul(vector, width)
+        elif space:
+            *outer, inner = delinearized(builder, vector, (*space[:-1], space[-1] // width))
+            first = builder.mul(inner, width)
+
+        def where(number: Index) -> tuple[None, list[Index]]:
+            return None, [*outer, builder.add(first, number)] if space else []
+
+        self.emitter.vector(at, width, len(self.chain.rows) + len(space) - 1, where, slot, copy)
+
+    def _tail(self, at: int) -> None:
+        """The few elements after the last whole vector: one thread has them, of the last part."""
+        builder, plan = self.builder, self.plan
+        first = plan.vectors * plan.width
+
+        def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            self.emitter.vector(at, 1, -1, lambda _: (None, [builder.add(number, first)]), 0, number)
+            return ()
+
+        def elements() -> None:
+            builder.loop(0, plan.tail, element, attributes=WRITTEN_OUT)
+
+        thread = builder.add(builder.mul(self.part, plan.threads), self.lane)
+        builder.when(builder.compare("eq", thread, (plan.parts - 1) * plan.threads), elements)

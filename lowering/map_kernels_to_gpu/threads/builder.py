@@ -1,0 +1,64 @@
+"""Builds operations inside a function of the device: loops and arithmetic, thread numbers, barriers, shared memory."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.gpu_ops import WORKGROUP, GpuFuncOp
+from ....dialects.gpu_thread_ops import GpuBarrierOp, GpuBlockIdOp, GpuShuffleOp, GpuThreadIdOp
+from ...loop_nests.loop_builder import Index, LoopBuilder
+
+I32 = IntegerType(32)
+
+WARP = 32
+"""Threads of a warp."""
+
+
+class GpuBuilder(LoopBuilder):
+    """A LoopBuilder in a gpu.func. Thread and block numbers stand once each at the function's top."""
+
+    def __init__(self, function: GpuFuncOp):
+        super().__init__(function)
+        self.function = function
+        self.parallel_body = self.top
+        """Every thread runs the function: whatever is emitted in it is serial."""
+        self._ids: dict[tuple[type[Operation], str], SSAValue] = {}
+
+    def thread_id(self, dimension: str = "x") -> SSAValue:
+        return self._id(GpuThreadIdOp, dimension)
+
+    def block_id(self, dimension: str = "x") -> SSAValue:
+        return self._id(GpuBlockIdOp, dimension)
+
+    def _id(self, op: type[GpuThreadIdOp] | type[GpuBlockIdOp], dimension: str) -> SSAValue:
+        found = self._ids.get((op, dimension))
+        if found is None:
+            made = op(dimension)
+            made.location = self.location
+            first = self.top.first_op
+            assert first is not None
+            self.top.insert_op_before(made, first)
+            found = self._ids[op, dimension] = made.result
+        return found
+
+    def barrier(self) -> None:
+        """All threads of the block wait for each other; every one of them must come here."""
+        self.insert(GpuBarrierOp())
+
+    def shared(self, shape: tuple[int, ...], element: Attribute) -> SSAValue:
+        """A buffer that the threads of a block share; its contents are undefined at first."""
+        return self.function.add_workgroup_buffer(MemRefType(element, shape, NoneAttr(), WORKGROUP))
+
+    def shuffle(self, mode: str, value: SSAValue, offset: int | SSAValue, width: int = WARP) -> SSAValue:
+        """What the lane that `offset` names holds (see gpu.shuffle)."""
+        at = self.int32(offset) if isinstance(offset, int) else offset
+        return self.insert(GpuShuffleOp(mode, value, at, self.int32(width))).result
+
+    def int32(self, value: int) -> SSAValue:
+        return self.scalar(IntegerAttr(value, I32))
+
+    def compare(self, predicate: str, lhs: Index, rhs: Index) -> SSAValue:
+        """`arith.cmpi` of two indices."""
+        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), predicate)).result

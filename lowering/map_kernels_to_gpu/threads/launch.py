@@ -1,0 +1,249 @@
+"""Kernels of the host level cut into launches: which operations run together, and the device function of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ....dialects.buffers import INDEX, Buffer, i32_array
+from ....dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
+from ....hlo_dialect.diagnostics import fail
+from ...convert_linalg_to_scf.conversion import Absorbed, Structured, initial_values, nest_of
+from ...device.chips import Chip
+from ...loop_nests.nest import Nest
+from .builder import GpuBuilder
+
+Dims = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Operations of a kernel that one launch may run; a later phase may read what all blocks of this one wrote."""
+
+    ops: tuple[Operation, ...]
+    """In order, with the fills that reductions absorbed."""
+    absorbed: Absorbed
+    rows: int = 0
+    """For (a part of) a row kernel: how many leading loops the operations share."""
+
+    @property
+    def structured(self) -> list[Structured]:
+        """The operations that run: without absorbed fills. Only of a phase that `is_structured`."""
+        skipped = {fill for fills in self.absorbed.values() for fill in fills}
+        return [op for op in self.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp)) and op not in skipped]
+
+    @property
+    def is_structured(self) -> bool:
+        return all(isinstance(op, (FillOp, GenericOp, memref.CopyOp)) for op in self.ops)
+
+    def nests(self) -> list[Nest]:
+        return [nest_of(op) for op in self.structured]
+
+
+class KernelMapper:
+    """One kernel of the host level: gets device functions, and launches of them in its body."""
+
+    def __init__(self, kernel: func.FuncOp, device: GpuModuleOp, chip: Chip):
+        self.kernel = kernel
+        self.device = device
+        self.chip = chip
+        self.launches = 0
+        last = kernel.body.block.last_op
+        assert last is not None
+        self.end = last
+        """The launches and scratch buffers stand before it; what they replace is erased afterwards."""
+
+    def scratch(self, type_: Buffer) -> SSAValue:
+        """A buffer in global memory that launches of this kernel hand on to each other."""
+        op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
+        op.location = self.end.location
+        self.kernel.body.block.insert_op_before(op, self.end)
+        return op.memref
+
+    def name(self) -> str:
+        """A name for the next device function."""
+        base = self.kernel.sym_name.data
+        self.launches += 1
+        return base if self.launches == 1 else f"{base}_{self.launches - 1}"
+
+    def constant(self, value: int) -> SSAValue:
+        op = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(value, INDEX)})
+        self.kernel.body.block.insert_op_before(op, self.end)
+        return op.result
+
+
+class Launch:
+    """
+    A device function under construction, which takes over operations of the kernel.
+
+    The operations are copied into it with all they use; `nests` are the loops of the copies, in which every value is
+    one of the function's own. Build with `builder`, then `finish`.
+    """
+
+    def __init__(self, mapper: KernelMapper, phase: Phase):
+        self.mapper = mapper
+        self.function = GpuFuncOp(mapper.name(), [], (1, 1, 1), (1, 1, 1))
+        self.function.location = phase.ops[0].location
+        self.block: Block = self.function.body.block
+        end = GpuReturnOp()
+        end.location = phase.ops[-1].location
+        self.block.add_op(end)
+        self.end = end
+        self.mapping: dict[SSAValue, SSAValue] = {}
+        self.arguments: list[SSAValue] = []
+        """The kernel's values that the launch hands over, in the order of the function's parameters."""
+        copies = {op: self._copy(op) for op in phase.ops}
+        self.copies = [copies[op] for op in phase.ops]
+        self.phase = Phase(
+            tuple(self.copies),
+            {
+                copies[op]: tuple(None if fill is None else copies[fill] for fill in fills)  # pyright: ignore
+                for op, fills in phase.absorbed.items()
+                if op in copies
+            },
+            phase.rows,
+        )
+        self.builder = GpuBuilder(self.function)
+        self.builder.insert_at(self.copies[0])
+        self.builder.anchor = end
+
+    def local(self, value: SSAValue) -> SSAValue:
+        """The function's own value for one of the kernel's: a parameter, or a copy of what computes it."""
+        found = self.mapping.get(value)
+        if found is not None:
+            return found
+        owner = value.owner
+        if isinstance(owner, (Block, memref.AllocOp)):
+            return self.parameter(value)
+        self._copy(owner)
+        return self.mapping[value]
+
+    def parameter(self, value: SSAValue) -> SSAValue:
+        """A parameter for a buffer of the kernel."""
+        found = self.mapping.get(value)
+        if found is None:
+            if isinstance(value, BlockArgument) and value.owner is not self.mapper.kernel.body.block:
+                raise AssertionError("a value of a nested block was not copied with its operation")
+            found = self.block.insert_arg(value.type, len(self.arguments))
+            found.name_hint = value.name_hint
+            self.mapping[value] = found
+            self.arguments.append(value)
+        return found
+
+    def _copy(self, op: Operation) -> Operation:
+        inside = {result for inner in op.walk() for result in inner.results}
+        inside |= {argument for inner in op.walk() for r in inner.regions for b in r.blocks for argument in b.args}
+        for inner in op.walk():
+            for operand in inner.operands:
+                if operand not in inside:
+                    self.local(operand)
+        copy = op.clone(self.mapping)
+        for old, new in zip(op.walk(), copy.walk(), strict=True):
+            new.location = old.location
+        self.mapping.update(zip(op.results, copy.results, strict=True))
+        self.block.insert_op_before(copy, self.end)
+        return copy
+
+    def inits(self, op: Structured) -> tuple[SSAValue | None, ...]:
+        """For each output of a reduction: the scalar that it starts from; None: what the buffer holds."""
+        return initial_values(op, self.phase.absorbed)
+
+    def finish(self, grid: Dims, threads: Dims) -> None:
+        """Add the function to the device's module, and its launch to the kernel."""
+        for op in reversed(self.copies):
+            if op.parent is not None and isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
+                op.detach()
+                op.erase()
+        function, mapper = self.function, self.mapper
+        _erase_unused(self.block)
+        self._drop_unused_parameters()
+        inputs = [argument.type for argument in self.block.args[: len(self.arguments)]]
+        function.properties["function_type"] = FunctionType.from_lists(inputs, [])
+        function.properties["known_block_size"] = i32_array(threads)
+        function.properties["known_grid_size"] = i32_array(grid)
+        if not all(isinstance(type_, MemRefType) for type_ in inputs):
+            fail(function, "takes values that are not memrefs: map-kernels-to-gpu cannot launch it")
+        mapper.device.body.block.add_op(function)
+        launch = GpuLaunchFuncOp(
+            mapper.device.sym_name.data,
+            function.sym_name.data,
+            [mapper.constant(n) for n in grid],
+            [mapper.constant(n) for n in threads],
+            self.arguments,
+        )
+        launch.location = function.location
+        mapper.kernel.body.block.insert_op_before(launch, mapper.end)
+
+    def _drop_unused_parameters(self) -> None:
+        """Buffers that the launch has no use for, such as those that its registers stand in for."""
+        for number in reversed(range(len(self.arguments))):
+            argument = self.block.args[number]
+            if not any(True for _ in argument.uses):
+                self.block.erase_arg(argument)
+                del self.arguments[number]
+
+
+UNUSED = (memref.ReinterpretCastOp, memref.SubviewOp, memref.LoadOp, memref.GetGlobalOp, memref.CastOp)
+
+
+def _erase_unused(block: Block) -> None:
+    """Erase views, loads and scalar arithmetic at the function's top that nothing uses."""
+    for op in reversed(list(block.ops)):
+        pure = isinstance(op, UNUSED) or (op.name.startswith(("arith.", "math.")) and not op.regions)
+        if pure and op.results and all(result.uses.get_length() == 0 for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def phases_of(kernel: func.FuncOp, structured: Sequence[Operation], absorbed: Absorbed) -> list[Phase]:
+    """
+    The kernel's operations with effects, cut into phases in order.
+
+    Each operation is one, together with the fills that it absorbed and with the operations that use scalars which it
+    computes.
+    """
+    effects = [op for op in kernel.body.block.ops if _has_effect(op, structured)]
+    skipped = {fill for fills in absorbed.values() for fill in fills if fill is not None}
+    groups: list[list[Operation]] = []
+    where: dict[Operation, int] = {}
+    for op in effects:
+        if op in skipped:
+            continue
+        producers = [
+            where[p] for inner in op.walk() for x in inner.operands if (p := _owner(x)) is not None and p in where
+        ]
+        first = min(producers, default=len(groups))
+        merged = [one for group in groups[first:] for one in group] + [op]
+        groups[first:] = [merged]
+        where.update(dict.fromkeys(merged, first))
+    return [Phase(tuple(_with_fills(group, absorbed)), absorbed) for group in groups]
+
+
+def _owner(value: SSAValue) -> Operation | None:
+    owner = value.owner
+    if not isinstance(owner, Operation) or isinstance(value.type, MemRefType):
+        return None
+    return owner
+
+
+def _with_fills(group: Sequence[Operation], absorbed: Absorbed) -> list[Operation]:
+    found: list[Operation] = []
+    for op in group:
+        if isinstance(op, GenericOp):
+            found += [fill for fill in absorbed.get(op, ()) if fill is not None]
+        found.append(op)
+    return found
+
+
+def _has_effect(op: Operation, structured: Sequence[Operation]) -> bool:
+    """Whether the operation writes memory, or reads what an operation of this kernel writes."""
+    if op in structured or op.regions or isinstance(op, memref.StoreOp):
+        return True
+    if isinstance(op, memref.LoadOp):
+        return isinstance(op.memref.owner, memref.AllocOp)
+    return False

@@ -1,0 +1,33 @@
+"""A flat range of work over the threads of a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ....dialects.buffers import row_major
+from ...loop_nests.loop_builder import Index
+from .builder import GpuBuilder
+from .launch import Dims
+
+THREADS = 256
+"""Threads of a block where nothing asks for another number."""
+
+
+def over_threads(builder: GpuBuilder, sizes: Sequence[int], body: Callable[[list[Index]], None]) -> Dims:
+    """Emit `body` for one point of the box `sizes` in each thread, guarded at the end; the grid that it takes."""
+    total = math.prod(sizes)
+    number = builder.add(builder.mul(builder.block_id(), THREADS), builder.thread_id())
+
+    def point() -> None:
+        indices: list[Index] = []
+        for dim, stride in enumerate(row_major(tuple(sizes))):
+            index = builder.div(number, stride)
+            indices.append(index if dim == 0 else builder.rem(index, sizes[dim]))
+        body(indices)
+
+    if total % THREADS:
+        builder.when(builder.compare("ult", number, total), point)
+    else:
+        point()
+    return (-(-total // THREADS), 1, 1)

@@ -1,0 +1,272 @@
+"""
+How wide the accesses of a nest without reduction can be: which operands move by whole vectors of neighbouring elements.
+
+A vector is up to 16 bytes, what one thread loads or stores at once. Buffers begin at multiples of that, so that sizes,
+strides and offsets alone decide. Where the address depends on values of the run, only the factors of these count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.buffers import row_major
+from ...convert_to_llvm.layout import byte_width
+from ...loop_nests.loop_builder import Index, buffer_of, known
+from ...loop_nests.nest import Access, Nest, place_of
+
+VECTOR_BYTES = 16
+"""What one thread accesses at once at most, and what every buffer is aligned to."""
+
+NARROW_BYTES = 4
+"""Accesses of at least so many bytes by each lane move whole sectors of memory; wider ones save instructions only."""
+
+
+class Kind(Enum):
+    """How an operand moves along the innermost loop."""
+
+    VECTOR = "vector"
+    """By one element, aligned."""
+    REVERSED = "reversed"
+    """By one element, backwards, aligned."""
+    UNIFORM = "uniform"
+    """Not at all."""
+    SCALAR = "scalar"
+    """Any other way: element by element."""
+
+
+def multiple_of(value: Index, most: int = VECTOR_BYTES) -> int:
+    """The largest power of two up to `most` that is known to divide a number."""
+    value = known(value)
+    if isinstance(value, int):
+        return most if value == 0 else min(most, value & -value)
+    owner = value.owner
+    match owner:
+        case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp():
+            return multiple_of(owner.operands[0], most)
+        case arith.MuliOp():
+            return min(most, multiple_of(owner.lhs, most) * multiple_of(owner.rhs, most))
+        case arith.AddiOp() | arith.SubiOp():
+            return min(multiple_of(owner.lhs, most), multiple_of(owner.rhs, most))
+        case arith.MinSIOp() | arith.MaxSIOp():
+            # max(x, 0) and min(.., 0) around it: what a slice as long as its operand may begin at.
+            if _is_clamped_to_zero(owner):
+                return most
+            return min(multiple_of(owner.lhs, most), multiple_of(owner.rhs, most))
+        case _:
+            return 1
+
+
+def _constant(value: SSAValue) -> int | None:
+    """The number that a value is, also where it is only clamped to it."""
+    found, owner = known(value), value.owner
+    if isinstance(found, int):
+        return found
+    if isinstance(owner, arith.IndexCastOp):
+        return _constant(owner.input)
+    return 0 if isinstance(owner, (arith.MinSIOp, arith.MaxSIOp)) and _is_clamped_to_zero(owner) else None
+
+
+def _is_clamped_to_zero(op: arith.MinSIOp | arith.MaxSIOp) -> bool:
+    other = arith.MaxSIOp if isinstance(op, arith.MinSIOp) else arith.MinSIOp
+    zeros = [known(x) == 0 for x in op.operands]
+    if not any(zeros):
+        return False
+    inner = op.operands[1 - zeros.index(True)].owner
+    return isinstance(inner, other) and any(known(x) == 0 for x in inner.operands)
+
+
+def element_bytes(access: Access) -> int:
+    return byte_width(buffer_of(access.root).element_type)
+
+
+def _is_aligned(access: Access, loops: Sequence[int], width: int, start: int = 0) -> bool:
+    """Whether `start` elements on from where the access begins is a multiple of `width`, whatever `loops` are at."""
+    if any(access.strides[l] % width for l in loops) or (access.offset + start) % width:
+        return False
+    return all(multiple_of(value) * multiple_of(factor) % width == 0 for value, factor in access.dynamic)
+
+
+def kind_of(nest: Nest, access: Access, width: int) -> Kind:
+    """How an operand moves along the last loop, which is cut into vectors of `width`."""
+    *outer, inner = range(len(nest.sizes))
+    if isinstance(buffer_of(access.root).element_type, IndexType):
+        return Kind.SCALAR
+    match access.strides[inner]:
+        case 0:
+            return Kind.UNIFORM
+        case 1:
+            return Kind.VECTOR if _is_aligned(access, outer, width) else Kind.SCALAR
+        case -1:
+            # The vector that begins the loop ends with its first element.
+            return Kind.REVERSED if _is_aligned(access, outer, width, 1 - width) else Kind.SCALAR
+        case _:
+            return Kind.SCALAR
+
+
+def is_flat(nest: Nest, access: Access) -> bool:
+    """Whether the loops together run through the operand from one element to the next."""
+    return access.strides == row_major(nest.sizes)
+
+
+@dataclass(frozen=True)
+class VectorPlan:
+    """A nest whose last loop is cut into vectors."""
+
+    nest: Nest
+    width: int
+    """Elements of a vector; 1: none."""
+    crosses: bool
+    """Whether vectors go on from one row of the last loop to the next: all loops are one range of elements."""
+    inputs: tuple[Kind | None, ...]
+    """None: a scalar, or what the body does not read."""
+    outputs: tuple[Kind, ...]
+
+    @property
+    def inner(self) -> int:
+        return len(self.nest.sizes) - 1
+
+    def bytes_in_flight(self) -> int:
+        """What the loads of one vector of every operand ask of memory: rows and columns come from caches."""
+        return self.width * sum(element_bytes(x) for x in self.nest.inputs if isinstance(x, Access) and all(x.strides))
+
+
+def _plan(nest: Nest, width: int, crosses: bool) -> VectorPlan:
+    def kind(access: Access) -> Kind:
+        if not crosses:
+            return kind_of(nest, access, width)
+        flat = is_flat(nest, access) and _is_aligned(access, (), width)
+        return Kind.VECTOR if flat and kind_of(nest, access, 1) is Kind.VECTOR else Kind.SCALAR
+
+    inputs = tuple(kind(x) if isinstance(x, Access) else None for x in nest.inputs)
+    return VectorPlan(nest, width, crosses, inputs, tuple(kind(x) for x in nest.outputs))
+
+
+def widest(nest: Nest) -> int:
+    """The vector width at which the widest element moves VECTOR_BYTES at once."""
+    inner = len(nest.sizes) - 1
+    moving = [x for x in nest.accesses if x.strides[inner]]
+    return max(1, VECTOR_BYTES // max((element_bytes(x) for x in moving), default=VECTOR_BYTES))
+
+
+def plan_vectors(nest: Nest, most: int) -> VectorPlan:
+    """
+    The widest vectors, up to `most` elements, in which all outputs can be stored. The nest has a loop.
+
+    Vectors lie within rows where rows divide into wide ones, and cross rows otherwise where all outputs are one range.
+    """
+    size, rank = nest.sizes[-1], len(nest.sizes)
+    wanted = min(widest(nest), most)
+    best = _plan(nest, 1, False)
+    width = wanted
+    while width > 1:
+        if rank == 1 or size % width == 0:
+            plan = _plan(nest, width, False)
+            if all(kind in (Kind.VECTOR, Kind.REVERSED) for kind in plan.outputs):
+                best = plan
+                break
+        width //= 2
+    narrowest = min(element_bytes(x) for x in nest.outputs)
+    if best.width < wanted and (best.width == 1 or best.width * narrowest < NARROW_BYTES):
+        crossing = _plan(nest, wanted, True)
+        if all(kind is Kind.VECTOR for kind in crossing.outputs):
+            return crossing
+    return best
+
+
+@dataclass(frozen=True)
+class BodyParts:
+    """A body's operations by how often they run: once for a vector, or for each element."""
+
+    uniform: tuple[Operation, ...]
+    vectors: tuple[memref.LoadOp, ...]
+    """Loads of the body that read neighbouring elements for neighbouring iterations, aligned."""
+    varying: tuple[Operation, ...]
+
+
+def split_body(plan: VectorPlan) -> BodyParts:
+    """Find out which of the body's operations do not depend on the last loop, and which loads go along with it."""
+    nest = plan.nest
+    if nest.body is None:
+        return BodyParts((), (), ())
+    kinds = (*plan.inputs, *plan.outputs)
+    varying: set[SSAValue] = {
+        x for x, kind in zip(nest.body.args, kinds, strict=True) if kind not in (None, Kind.UNIFORM)
+    }
+    if plan.crosses:
+        varying |= set(nest.body.args)
+    written = {access.root for access in nest.outputs}
+    once: list[Operation] = []
+    loads: list[memref.LoadOp] = []
+    each: list[Operation] = []
+    for op in list(nest.body.ops)[:-1]:
+        if isinstance(op, memref.LoadOp) and plan.width > 1 and _goes_along(plan, op, varying, written):
+            loads.append(op)
+            varying.add(op.res)
+        elif _is_uniform(plan, op, varying, written):
+            once.append(op)
+        else:
+            each.append(op)
+            varying.update(op.results)
+    return BodyParts(tuple(once), tuple(loads), tuple(each))
+
+
+def reads_elements(plan: VectorPlan) -> bool:
+    """
+    Whether neighbouring elements that are not aligned are read one by one, or what the body computes the place of.
+
+    Rows and columns, which stay in caches, do not count.
+    """
+    for x, kind in zip(plan.nest.inputs, plan.inputs, strict=True):
+        if isinstance(x, Access) and kind is Kind.SCALAR and abs(x.strides[-1]) == 1 and all(x.strides):
+            return True
+    return any(isinstance(op, memref.LoadOp) for op in split_body(plan).varying)
+
+
+def _is_uniform(plan: VectorPlan, op: Operation, varying: set[SSAValue], written: set[SSAValue]) -> bool:
+    if op.regions or any(x in varying for x in op.operands):
+        return False
+    if isinstance(op, IndexOp):
+        return not plan.crosses and plan.nest.dims[int(op.dim.value.data)] != plan.inner
+    return not (isinstance(op, memref.LoadOp) and place_of(op.memref).root in written)
+
+
+def _goes_along(plan: VectorPlan, op: memref.LoadOp, varying: set[SSAValue], written: set[SSAValue]) -> bool:
+    """Whether the load's last index is that of the last loop, give or take a constant, and no other varies."""
+    if plan.crosses or not op.indices or isinstance(buffer_of(op.memref).element_type, IndexType):
+        return False
+    *outer, last = op.indices
+    shift = _shift_of(plan, last)
+    place = place_of(op.memref)
+    if shift is None or any(x in varying for x in outer) or place.strides[-1] != 1 or place.root in written:
+        return False
+    terms = [*place.dynamic, *zip(outer, place.strides[:-1], strict=True)]
+    aligned = all(multiple_of(value) * multiple_of(stride) % plan.width == 0 for value, stride in terms)
+    return aligned and (place.offset + shift) % plan.width == 0
+
+
+def shift_of_last(plan: VectorPlan, op: memref.LoadOp) -> int:
+    """By how much the last index of one of `BodyParts.vectors` is beyond that of the last loop."""
+    shift = _shift_of(plan, op.indices[-1])
+    assert shift is not None
+    return shift
+
+
+def _shift_of(plan: VectorPlan, value: SSAValue) -> int | None:
+    """The constant by which an index is beyond that of the last loop."""
+    owner = value.owner
+    if isinstance(owner, IndexOp):
+        return 0 if plan.nest.dims[int(owner.dim.value.data)] == plan.inner else None
+    if isinstance(owner, arith.AddiOp):
+        for one, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+            constant = _constant(other)
+            if isinstance(one.owner, IndexOp) and constant is not None:
+                shift = _shift_of(plan, one)
+                return None if shift is None else shift + constant
+    return None
