@@ -59,7 +59,7 @@ class HloConstantMaterialization(ConstantMaterializationInterface):
     """Makes `hlo.constant` from a folder's value: xDSL's canonicalization asks the dialect of the folded op."""
 
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
-        from .creation import ConstantOp
+        from .ops.creation import ConstantOp
 
         if not isinstance(value, DenseIntOrFPElementsAttr) or value.get_type() != type:
             return None
@@ -123,7 +123,7 @@ def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: t
 
 
 def _quant_dialect() -> Dialect:
-    from .quantized_types import UniformQuantizedType
+    from .ops.quantized_types import UniformQuantizedType
 
     return Dialect("quant", [], [UniformQuantizedType])
 

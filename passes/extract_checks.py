@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..hlo_dialect.check_calls import check_kind, check_name
-from ..hlo_dialect.creation import ConstantOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.ops.check_calls import check_kind, check_name
+from ..hlo_dialect.ops.creation import ConstantOp
 from ..hlo_dialect.types import tensor_type
 from ..hlo_dialect.walking import operations_in
 

@@ -11,14 +11,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ..hlo_dialect.asynchronous import AsyncDoneOp, AsyncStartOp, FutureType
 from ..hlo_dialect.attributes import OutputOperandAliasAttr, int_array, int_attr, ints
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ..hlo_dialect.collectives.asynchronous import AsyncDoneOp, AsyncStartOp, FutureType
+from ..hlo_dialect.collectives.host_transfers import AfterAllOp, CreateTokenOp, HostOp, TokenType
+from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.tokens import AfterAllOp, CreateTokenOp, HostOp, TokenType
-from ..hlo_dialect.tuples import GetTupleElementOp, TupleOp
+from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ..hlo_dialect.ops.tuples import GetTupleElementOp, TupleOp
 from ..hlo_dialect.walking import operations_in
 
 _COMPOUND = (TupleType, TokenType, FutureType)

@@ -9,12 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Float8E8M0FNUType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ..hlo_dialect.conversion import ConvertOp, ReducePrecisionOp
-from ..hlo_dialect.elementwise_binary import AddOp, MaximumOp, MinimumOp, MultiplyOp
 from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.narrow_floats import computes, is_narrow_type, touches_narrow_floats
 from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.reduction import single_combiner
+from ..hlo_dialect.ops.conversion import ConvertOp, ReducePrecisionOp
+from ..hlo_dialect.ops.elementwise_binary import AddOp, MaximumOp, MinimumOp, MultiplyOp
+from ..hlo_dialect.ops.narrow_floats import computes, is_narrow_type, touches_narrow_floats
+from ..hlo_dialect.ops.reduction import single_combiner
 from ..hlo_dialect.types import element_of, f16, f32, make_tensor, shape_of
 from ..hlo_dialect.walking import operations_in
 

@@ -13,12 +13,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.fusion import FusionOp
+from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.scatter import ScatterOp
-from ..hlo_dialect.sort import SortOp
+from ..hlo_dialect.ops.fusion import FusionOp
+from ..hlo_dialect.ops.scatter import ScatterOp
+from ..hlo_dialect.ops.sort import SortOp
 from ..hlo_dialect.walking import operations_in
 
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}

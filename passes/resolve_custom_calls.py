@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.check_calls import is_check
+from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.sharding import ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
+from ..hlo_dialect.ops.check_calls import is_check
+from ..hlo_dialect.sharding.operations import ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
 from ..hlo_dialect.walking import operations_in
 
 _HANDLED = (CustomCallOp, ManualComputationOp, SameValueOp, ShardingGroupOp)

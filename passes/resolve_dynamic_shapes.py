@@ -13,10 +13,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..hlo_dialect.attributes import int_array
-from ..hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
-from ..hlo_dialect.creation import ConstantOp, IotaOp
-from ..hlo_dialect.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
-from ..hlo_dialect.dynamic_shapes import (
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import HloOp, replace_op
+from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
+from ..hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ..hlo_dialect.ops.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
+from ..hlo_dialect.ops.dynamic_shapes import (
     DynamicBroadcastInDimOp,
     DynamicIotaOp,
     DynamicPadOp,
@@ -24,11 +26,9 @@ from ..hlo_dialect.dynamic_shapes import (
     RealDynamicSliceOp,
     known_shape,
 )
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
-from ..hlo_dialect.op import HloOp, replace_op
+from ..hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ..hlo_dialect.ops.slicing import PadOp, SliceOp
 from ..hlo_dialect.shapes import is_static, types_agree
-from ..hlo_dialect.slicing import PadOp, SliceOp
 from ..hlo_dialect.types import shape_of
 from ..hlo_dialect.walking import operations_in
 from .simplify_hlo.constants import evaluate

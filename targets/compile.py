@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..hlo_dialect.collection import paused_gc
 from ..hlo_dialect.custom_calls.registry import REGISTRY
+from ..hlo_dialect.garbage_collector import paused_gc
 from ..passes.manager.pipelines import FRONT, FUSE, MATH_MODES
 from ..passes.manager.timing import Timing
 from .registry import BINARY, Target, UnknownTargetError, get_target

@@ -9,14 +9,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from ..hlo_dialect.calls import CustomCallOp
-from ..hlo_dialect.contraction import DotGeneralOp
-from ..hlo_dialect.convolution import ConvolutionOp
+from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.custom_calls.registry import target_of
-from ..hlo_dialect.scatter import ScatterOp
+from ..hlo_dialect.ops.contraction import DotGeneralOp
+from ..hlo_dialect.ops.convolution import ConvolutionOp
+from ..hlo_dialect.ops.scatter import ScatterOp
+from ..hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
 from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ..hlo_dialect.walking import operations_in
-from ..hlo_dialect.window import ReduceWindowOp, SelectAndScatterOp
 from .executable import Kernel
 
 

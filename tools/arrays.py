@@ -13,8 +13,8 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from ..hlo_dialect.check_calls import ulp_distance
-from ..hlo_dialect.number_semantics import integer_bounds, is_integer_dtype
+from ..hlo_dialect.numbers.number_semantics import integer_bounds, is_integer_dtype
+from ..hlo_dialect.ops.check_calls import ulp_distance
 from ..hlo_dialect.types import Array, ArrayType
 from .streams import StreamError, write_file
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
 
 from ..hlo_dialect.diagnostics import Diagnostic, file_location
-from ..hlo_dialect.specification import is_citation
+from ..hlo_dialect.diagnostics.specification import is_citation
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?"

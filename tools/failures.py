@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Mapping
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from ..hlo_dialect.rendering import render
+from ..hlo_dialect.diagnostics.rendering import render
 
 EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
 

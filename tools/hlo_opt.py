@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..hlo_dialect.collection import stop_gc
+from ..hlo_dialect.garbage_collector import stop_gc
 from ..lowering.device.chips import CHIPS, DEFAULT_CHIP, PtxVersionError, UnknownChipError
 from ..passes.manager.pipelines import FRONT, FUSE, FUSE_NONE, LIBRARIES, MATH_MODES, PipelineError
 from ..passes.manager.registry import DuplicatePassError, list_passes

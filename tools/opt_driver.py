@@ -12,9 +12,9 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..hlo_dialect.collection import paused_gc
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
 from ..hlo_dialect.dialect import make_context
+from ..hlo_dialect.garbage_collector import paused_gc
 from ..hlo_dialect.printing import print_module
 from ..hlo_dialect.reading import parse_module
 from ..passes.manager.pass_manager import PassFailure, PassManager, PrintIR

@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from ..hlo_dialect.collectives.host_transfers import TokenType
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.reference import evaluate
-from ..hlo_dialect.tokens import TokenType
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..hlo_dialect.dialect import make_context
-from ..hlo_dialect.simulated_replicas import evaluate_replicas
+from ..hlo_dialect.reference.replicas import evaluate_replicas
 from ..hlo_dialect.types import Array
 from ..passes.partition_spmd.transform import states_shardings
 from ..targets.cpu.replicated import Shardings, partition

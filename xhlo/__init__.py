@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .hlo_dialect.check_calls import CheckFailure as CheckFailure
     from .hlo_dialect.custom_calls.call import CustomCall as CustomCall
     from .hlo_dialect.custom_calls.registry import CustomCallError as CustomCallError
     from .hlo_dialect.custom_calls.registry import custom_call as custom_call
     from .hlo_dialect.custom_calls.registry import register_custom_call as register_custom_call
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
+    from .hlo_dialect.ops.check_calls import CheckFailure as CheckFailure
     from .targets.compile import compile_program as compile
     from .targets.executable import Executable as Executable
     from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
@@ -41,12 +41,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CheckFailure": (".hlo_dialect.check_calls", "CheckFailure"),
+    "CheckFailure": (".hlo_dialect.ops.check_calls", "CheckFailure"),
     "CustomCall": (".hlo_dialect.custom_calls.call", "CustomCall"),
     "CustomCallError": (".hlo_dialect.custom_calls.registry", "CustomCallError"),
     "custom_call": (".hlo_dialect.custom_calls.registry", "custom_call"),
     "register_custom_call": (".hlo_dialect.custom_calls.registry", "register_custom_call"),
-    "DiagnosticError": (".hlo_dialect.diagnostics", "DiagnosticError"),
+    "DiagnosticError": (".hlo_dialect.diagnostics.diagnostic", "DiagnosticError"),
     "CudaError": (".targets.nvptx.runtime.driver", "CudaError"),
     "DeviceArray": (".targets.nvptx.runtime.arrays", "DeviceArray"),
     "GpuUnavailableError": (".targets.nvptx.runtime.driver", "GpuUnavailableError"),
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
         module, attribute = _HOMES[name]
     except KeyError:
         raise AttributeError(f"module 'xhlo' has no attribute {name!r}") from None
-    from .hlo_dialect.collection import paused_gc
+    from .hlo_dialect.garbage_collector import paused_gc
 
     with paused_gc():
         value = getattr(import_module(module, __name__), attribute)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..collective import part_of
-from ..elementwise import ElementwiseBinaryOp
-from ..elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
+from ..collectives.base import part_of
+from ..ops.elementwise import ElementwiseBinaryOp
+from ..ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
 from ..types import Array
 from .call import CustomCall
 from .registry import CustomCallTarget

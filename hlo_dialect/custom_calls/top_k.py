@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, Region
 
 from ..attributes import int_array
-from ..control_flow import ReturnOp
 from ..diagnostics import fail
 from ..op import replace_op
-from ..slicing import SliceOp
-from ..sort import SortOp
+from ..ops.control_flow import ReturnOp
+from ..ops.slicing import SliceOp
+from ..ops.sort import SortOp
 from ..types import Array, i64
 from .call import CustomCall, describe_call
 from .mhlo import sort_keys

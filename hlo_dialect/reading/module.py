@@ -6,9 +6,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from ..collection import paused_gc
 from ..diagnostics import DiagnosticError
 from ..dialect import make_context
+from ..garbage_collector import paused_gc
 from ..verification import verify_module
 from .locations import SourcePositions
 from .parser import HloParser

@@ -26,8 +26,8 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..dialect import SPELLINGS
-from ..xdsl_errors import raised_in_xdsl
 from .attributes import MAX_NESTING, HloAttributeParser
 from .fast_path import FastReader
 from .lexer import HloLexer

@@ -1,4 +1,4 @@
-"""Operations of chlo that bits, signs and comparisons define, as hlo: exact."""
+"""Operations of base that bits, signs and comparisons define, as hlo: exact."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect import chlo
+from ...hlo_dialect.chlo import base
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.elementwise_binary import MultiplyOp, ShiftRightArithmeticOp, ShiftRightLogicalOp
-from ...hlo_dialect.expressions import Builder, Tensor
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.elementwise_binary import MultiplyOp, ShiftRightArithmeticOp, ShiftRightLogicalOp
 from ...hlo_dialect.types import bit_width, element_of, f32, is_complex, is_narrow_float, is_unsigned, numpy_dtype
 from .rules import complex_of, of_floats, parts, require_static
 
 
 def _square(op: Operation) -> None:
-    """`chlo.square %x` becomes `hlo.multiply %x, %x`."""
+    """`base.square %x` becomes `hlo.multiply %x, %x`."""
     multiply = MultiplyOp.create(operands=[op.operands[0]] * 2, result_types=[op.results[0].type])
     replace_op(op, [multiply], multiply.results)
 
@@ -99,11 +99,11 @@ def _mulhi(op: Operation) -> None:
 
 
 CONVERSIONS = (
-    (chlo.SquareOp, _square),
-    (chlo.ConjOp, _conj),
-    (chlo.IsInfOp, of_floats(_is_inf)),
-    (chlo.IsNegInfOp, of_floats(_is_neg_inf)),
-    (chlo.IsPosInfOp, of_floats(_is_pos_inf)),
-    (chlo.NextAfterOp, _next_after),
-    (chlo.MulhiOp, _mulhi),
+    (base.SquareOp, _square),
+    (base.ConjOp, _conj),
+    (base.IsInfOp, of_floats(_is_inf)),
+    (base.IsNegInfOp, of_floats(_is_neg_inf)),
+    (base.IsPosInfOp, of_floats(_is_pos_inf)),
+    (base.NextAfterOp, _next_after),
+    (base.MulhiOp, _mulhi),
 )

@@ -7,9 +7,9 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.chlo_broadcasts import OPS, BroadcastingOp
-from ...hlo_dialect.movement import BroadcastInDimOp
+from ...hlo_dialect.chlo.broadcasts import OPS, BroadcastingOp
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .rules import require_static
 

@@ -26,9 +26,9 @@ import math
 
 from xdsl.dialects.builtin import Float64Type
 
-from ...hlo_dialect import chlo_elementary as chlo
-from ...hlo_dialect import elementwise_unary as unary
-from ...hlo_dialect.expressions import Tensor
+from ...hlo_dialect.chlo import elementary as chlo
+from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.ops import elementwise_unary as unary
 from .rules import Complex, by_kind, complex_of, of_complex, of_floats, parts
 
 LARGE = 1e18

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float64Type
 
-from ...hlo_dialect.chlo_special import ErfcOp, ErfOp
-from ...hlo_dialect.expressions import Tensor
+from ...hlo_dialect.chlo.special import ErfcOp, ErfOp
+from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.types import f32, f64, i64
 from .rules import of_floats
 

@@ -9,15 +9,15 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr, PrecisionAttr, int_array
-from ...hlo_dialect.chlo_ragged_dot import RaggedDotOp, RaggedMode
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.control_flow import ReturnOp
-from ...hlo_dialect.creation import IotaOp
-from ...hlo_dialect.elementwise_binary import AddOp
-from ...hlo_dialect.expressions import Builder, Tensor
-from ...hlo_dialect.movement import BroadcastInDimOp
+from ...hlo_dialect.chlo.ragged_dot import RaggedDotOp, RaggedMode
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.reduction import ReduceOp
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import IotaOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
+from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.types import element_of, i64, make_tensor, shape_of
 from .rules import require_static
 

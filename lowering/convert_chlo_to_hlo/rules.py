@@ -8,10 +8,10 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import ComplexType, Float64Type
 from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.conversion import ComplexOp, ImagOp, RealOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.expressions import Builder, Tensor
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.conversion import ComplexOp, ImagOp, RealOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, f32, f64, make_tensor, shape_of
 

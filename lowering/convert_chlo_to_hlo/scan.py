@@ -9,14 +9,14 @@ import numpy as np
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.chlo_scan import ScanOp
-from ...hlo_dialect.comparison import CompareOp, comparison_direction
-from ...hlo_dialect.control_flow import ReturnOp, WhileOp
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.elementwise_binary import AddOp, SubtractOp
-from ...hlo_dialect.movement import ReshapeOp
+from ...hlo_dialect.chlo.scan import ScanOp
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.comparison import CompareOp, comparison_direction
+from ...hlo_dialect.ops.control_flow import ReturnOp, WhileOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp, SubtractOp
+from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.types import element_of, i1, i64, make_tensor, numpy_dtype, shape_of, tensor_type
 from .rules import require_static
 

@@ -26,11 +26,11 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
-from ...hlo_dialect import chlo_special as chlo
-from ...hlo_dialect import elementwise_unary as unary
-from ...hlo_dialect.expressions import Builder, Tensor
+from ...hlo_dialect.chlo import special as chlo
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.numbers.special_functions import bernoulli
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.special_functions import bernoulli
+from ...hlo_dialect.ops import elementwise_unary as unary
 from ...hlo_dialect.types import element_of, f64
 from . import special_tables as tables
 from .error_functions import DOUBLE, near_zero, tail

@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.chlo_structural import ChloConstantOp, ConstantLikeOp, TopKOp
-from ...hlo_dialect.comparison import CompareOp, comparison_direction, comparison_type
-from ...hlo_dialect.control_flow import ReturnOp
-from ...hlo_dialect.creation import ConstantOp, IotaOp
+from ...hlo_dialect.chlo.structural import ChloConstantOp, ConstantLikeOp, TopKOp
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.slicing import SliceOp
-from ...hlo_dialect.sort import SortOp
+from ...hlo_dialect.ops.comparison import CompareOp, comparison_direction, comparison_type
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.slicing import SliceOp
+from ...hlo_dialect.ops.sort import SortOp
 from ...hlo_dialect.types import element_of, i1, i32, i64, is_float, make_tensor, shape_of, tensor_type
 from .rules import require_static
 

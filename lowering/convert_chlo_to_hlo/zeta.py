@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 
-from ...hlo_dialect import chlo_special as chlo
-from ...hlo_dialect import elementwise_binary as binary
-from ...hlo_dialect.expressions import Tensor
-from ...hlo_dialect.special_functions import bernoulli
+from ...hlo_dialect.chlo import special as chlo
+from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.numbers.special_functions import bernoulli
+from ...hlo_dialect.ops import elementwise_binary as binary
 from .special import digamma, lgamma, of_doubles
 
 

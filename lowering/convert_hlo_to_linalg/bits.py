@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.scalar import Scalar, width_of
-from ...hlo_dialect import conversion as hlo
+from ...hlo_dialect.ops import conversion as hlo
 from ...hlo_dialect.types import bit_width, element_of, shape_of
 from .emission import Emitter, affine_map, dims_map, identity_map, iterators, loop_index, signless
 

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute
 
 from ...dialects.linalg_ext_calls import HostCallOp
-from ...hlo_dialect.calls import CustomCallOp
 from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.diagnostics import fail
 from .emission import Emitter, signless

@@ -11,8 +11,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.scalar import Scalar
-from ...hlo_dialect import contraction as hlo
-from ...hlo_dialect.convolution import ConvolutionOp
+from ...hlo_dialect.ops import contraction as hlo
+from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.types import element_of, is_boolean, is_float, make_tensor, shape_of
 from .element_types import convert
 from .emission import Emitter, dims_map, iterators, signless

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.buffers import INDEX
-from ...hlo_dialect import control_flow as hlo
+from ...hlo_dialect.ops import control_flow as hlo
 from .emission import Emitter, signless
 
 

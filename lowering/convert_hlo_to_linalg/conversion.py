@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.narrow_floats import needs_normalization
+from ...hlo_dialect.ops.narrow_floats import needs_normalization
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import is_complex, numpy_dtype, tensor_type
 from ..tables import tables

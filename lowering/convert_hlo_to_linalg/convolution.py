@@ -7,8 +7,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.buffers import i64_array
-from ...hlo_dialect import convolution as hlo
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.ops import convolution as hlo
 from ...hlo_dialect.types import i1, make_tensor, shape_of
 from .contraction import sum_of_products
 from .emission import Emitter, affine_map, iterators

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute
 
 from ...dialects.scalar import Scalar
-from ...hlo_dialect import creation as hlo
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.ops import creation as hlo
 from ...hlo_dialect.types import element_of, is_narrow_float, is_splat, numpy_dtype
 from .element_types import convert
 from .emission import Emitter, identity_map, iterators, loop_index, signless

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 
 from ...dialects.buffers import INDEX
 from ...dialects.scalar import Scalar
-from ...hlo_dialect import dynamic as hlo
 from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.ops import dynamic as hlo
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
 from .emission import Emitter, identity_map, iterators, loop_index, signless

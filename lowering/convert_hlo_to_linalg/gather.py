@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.buffers import INDEX
 from ...dialects.scalar import Scalar
-from ...hlo_dialect import gather as hlo
+from ...hlo_dialect.ops import gather as hlo
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
 from .emission import Emitter, affine_map, identity_map, iterators, loop_index, signless

@@ -11,8 +11,8 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.buffers import i64_array
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
-from ...hlo_dialect import movement as hlo
 from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.ops import movement as hlo
 from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import make_tensor, shape_of
 from .emission import (

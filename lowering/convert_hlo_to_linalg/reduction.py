@@ -12,12 +12,12 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.scalar import NO_FASTMATH, Scalar
-from ...hlo_dialect import elementwise_binary as binary
-from ...hlo_dialect import reduction as hlo
 from ...hlo_dialect.attributes import ints
-from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.ops import elementwise_binary as binary
+from ...hlo_dialect.ops import reduction as hlo
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.types import element_of, is_splat, make_tensor, shape_of
-from ...hlo_dialect.window import ReduceWindowOp
 from .creation import scalar_constant
 from .element_types import convert
 from .emission import PARALLEL, REDUCTION, Emitter, dims_map, identity_map, iterators, signless

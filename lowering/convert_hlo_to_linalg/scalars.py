@@ -8,9 +8,9 @@ from functools import lru_cache
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.scalar import Scalar
-from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.types import shape_of
 from ..tables import tables
 from .creation import scalar_constant

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 
 from ...dialects import linalg_ext_indexing as linalg_ext
 from ...dialects.buffers import i64_array
-from ...hlo_dialect import scatter as hlo
+from ...hlo_dialect.ops import scatter as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
 from .emission import Emitter, signless
 from .window import converted, scalar_region

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects import linalg_ext_sort as linalg_ext
 from ...dialects.scalar import Scalar, width_of
-from ...hlo_dialect import sort as hlo
+from ...hlo_dialect.ops import sort as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
 from .element_types import convert
 from .emission import Emitter, signless

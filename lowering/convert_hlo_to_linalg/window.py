@@ -12,8 +12,8 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects import linalg_ext_window as linalg_ext
 from ...dialects.buffers import i64_array
 from ...dialects.scalar import Scalar
-from ...hlo_dialect import window as hlo
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.ops import window as hlo
 from ...hlo_dialect.types import element_of, i1, make_tensor, shape_of
 from .element_types import convert
 from .emission import PARALLEL, REDUCTION, Emitter, affine_map, identity_map, iterators, signless

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext_indexing import ScatterOp
 from ...dialects.linalg_ext_window import shape_of
-from ...hlo_dialect.index_dimensions import IndexDimensions, Place
+from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
 from ..loop_nests import arithmetic
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.broadcast import BroadcastOp
-from ...hlo_dialect.movement import BroadcastInDimOp
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.broadcast import BroadcastOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.types import shape_of
 
 

@@ -10,20 +10,20 @@ from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, IntegerAttr, ModuleO
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.collective import CollectiveOp
-from ...hlo_dialect.collective_reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
-from ...hlo_dialect.collectives import AllGatherOp, AllToAllOp, CollectivePermuteOp, ProcessNumberOp
-from ...hlo_dialect.conversion import ConvertOp
+from ...hlo_dialect.collectives.base import CollectiveOp
+from ...hlo_dialect.collectives.exchanges import AllGatherOp, AllToAllOp, CollectivePermuteOp, ProcessNumberOp
+from ...hlo_dialect.collectives.process_groups import Groups, process_groups
+from ...hlo_dialect.collectives.reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
 from ...hlo_dialect.custom_calls.collective_calls import COMBINERS
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.mapping import MapOp
-from ...hlo_dialect.movement import ReshapeOp
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.process_groups import Groups, process_groups
-from ...hlo_dialect.reduction import single_combiner
+from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.mapping import MapOp
+from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.reduction import single_combiner
+from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import SliceOp
 from ...hlo_dialect.types import dense_constant, element_of, f32, is_narrow_float, make_tensor, shape_of
 
 _COUNTER = "xhlo.collectives"

@@ -9,9 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...hlo_dialect.collective import ALONE, CollectiveOp
-from ...hlo_dialect.collective_reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
-from ...hlo_dialect.collectives import (
+from ...hlo_dialect.collectives.base import ALONE, CollectiveOp
+from ...hlo_dialect.collectives.exchanges import (
     AllGatherOp,
     AllToAllOp,
     CollectiveBroadcastOp,
@@ -20,12 +19,13 @@ from ...hlo_dialect.collectives import (
     ProcessNumberOp,
     ReplicaIdOp,
 )
-from ...hlo_dialect.conversion import ConvertOp
-from ...hlo_dialect.creation import ConstantOp
+from ...hlo_dialect.collectives.process_groups import ReplicaGroupMeshAxesAttr, grid_of
+from ...hlo_dialect.collectives.reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.process_groups import ReplicaGroupMeshAxesAttr, grid_of
-from ...hlo_dialect.sharding import MeshOp
+from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.sharding.operations import MeshOp
 from ...hlo_dialect.types import dense_constant, make_tensor, numpy_dtype, shape_of, tensor_type
 from .collective_calls import collective_call, number_call
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...hlo_dialect.array_expressions import transposed
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.convolution import ConvolutionOp, DynamicConvOp
-from ...hlo_dialect.convolution_syntax import ConvDimensionNumbersAttr, Dimensions
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.expressions import Builder, Tensor, decomposed
-from ...hlo_dialect.movement import ReshapeOp, ReverseOp
-from ...hlo_dialect.number_semantics import is_short_float
+from ...hlo_dialect.expressions.arrays import transposed
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.numbers.number_semantics import is_short_float
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.convolution import ConvolutionOp, DynamicConvOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.movement import ReshapeOp, ReverseOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
 from ...hlo_dialect.types import (
     HloTensor,
     constant_array,

@@ -23,12 +23,12 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_array
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.conversion import ComplexOp, ImagOp, RealOp
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.expressions import Builder, Tensor, decomposed
-from ...hlo_dialect.fourier import FftOp, FftType, half
-from ...hlo_dialect.movement import TransposeOp
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.conversion import ComplexOp, ImagOp, RealOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.fourier import FftOp, FftType, half
+from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_complex, numpy_dtype, shape_of, tensor_type
 from .fourier_tables import TensorBuilder, chirp_of, mirrored, roots

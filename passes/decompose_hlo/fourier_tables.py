@@ -9,13 +9,13 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.control_flow import OptimizationBarrierOp
-from ...hlo_dialect.creation import ConstantOp, IotaOp
-from ...hlo_dialect.elementwise_binary import AddOp, MultiplyOp, SubtractOp
-from ...hlo_dialect.elementwise_unary import CosineOp, FloorOp, NegateOp, SineOp
-from ...hlo_dialect.expressions import Builder, Tensor
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp, MultiplyOp, SubtractOp
+from ...hlo_dialect.ops.elementwise_unary import CosineOp, FloorOp, NegateOp, SineOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.types import Array, f64, make_tensor, numpy_dtype, shape_of
 
 

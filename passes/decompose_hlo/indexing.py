@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.gather import DynamicGatherOp, GatherOp, TorchIndexSelectOp
-from ...hlo_dialect.index_dimensions import GatherDimensionNumbersAttr
-from ...hlo_dialect.mapping import MapOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.gather import DynamicGatherOp, GatherOp, TorchIndexSelectOp
+from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr
+from ...hlo_dialect.ops.mapping import MapOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.array_expressions import broadcast, total
-from ...hlo_dialect.expressions import Builder, Tensor, decomposed
-from ...hlo_dialect.normalization import (
+from ...hlo_dialect.expressions.arrays import broadcast, total
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.numbers.number_semantics import is_short_float
+from ...hlo_dialect.ops.normalization import (
     BatchNormGradOp,
     BatchNormInferenceOp,
     BatchNormOp,
     BatchNormTrainingOp,
     count_of,
 )
-from ...hlo_dialect.number_semantics import is_short_float
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, f32, numpy_dtype, shape_of
 

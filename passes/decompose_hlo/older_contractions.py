@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ...hlo_dialect.array_expressions import broadcast, total, transposed
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_attr
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.creation import IotaOp
-from ...hlo_dialect.expressions import Builder, Tensor, decomposed
-from ...hlo_dialect.older_contractions import DotOp, EinsumOp, Labels, UnaryEinsumOp
+from ...hlo_dialect.expressions.arrays import broadcast, total, transposed
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.creation import IotaOp
+from ...hlo_dialect.ops.older_contractions import DotOp, EinsumOp, Labels, UnaryEinsumOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, i32, make_tensor, shape_of
 

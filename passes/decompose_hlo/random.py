@@ -1,8 +1,8 @@
 """
 Random bits and numbers as integer arithmetic on iotas: elementwise, so that they are computed where they are read.
 
-The algorithms are those of hlo_dialect/random_bits.py. Each element computes the block of words that it is one of:
-twice (Threefry) or four times (Philox) the arithmetic, and nothing is written that is not asked for.
+The algorithms are those of hlo_dialect/numbers/random_bits.py. Each element computes the block of words that contains
+it: twice (Threefry) or four times (Philox) the arithmetic, and nothing is written that is not asked for.
 """
 
 from __future__ import annotations
@@ -16,18 +16,8 @@ from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.creation import ConstantOp, IotaOp
-from ...hlo_dialect.elementwise_binary import (
-    RemainderOp,
-    ShiftLeftOp,
-    ShiftRightLogicalOp,
-    XorOp,
-)
-from ...hlo_dialect.elementwise_unary import CosineOp, LogOp, SqrtOp
-from ...hlo_dialect.expressions import Builder, Tensor, decomposed
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.random import RngBitGeneratorOp, RngOp, number_rngs
-from ...hlo_dialect.random_bits import (
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.numbers.random_bits import (
     PHILOX_KEY_STEPS,
     PHILOX_MULTIPLIERS,
     PHILOX_ROUNDS,
@@ -36,8 +26,13 @@ from ...hlo_dialect.random_bits import (
     THREEFRY_ROTATIONS,
     split_dimension,
 )
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.elementwise_binary import RemainderOp, ShiftLeftOp, ShiftRightLogicalOp, XorOp
+from ...hlo_dialect.ops.elementwise_unary import CosineOp, LogOp, SqrtOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.random import RngBitGeneratorOp, RngOp, number_rngs
+from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.types import (
     bit_width,
     element_of,

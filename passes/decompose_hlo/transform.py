@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...hlo_dialect.convolution import ConvolutionOp
-from ...hlo_dialect.expressions import Decomposition
+from ...hlo_dialect.expressions.tensor import Decomposition
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.walking import operations_in
 from ...lowering.tables import tables
 

@@ -8,10 +8,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.slicing import PadOp
+from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import PadOp
 from ...hlo_dialect.types import shape_of
-from ...hlo_dialect.window import ReduceWindowOp
 
 
 def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:

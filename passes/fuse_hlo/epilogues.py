@@ -13,10 +13,10 @@ from typing import cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.control_flow import ReturnOp
 from ...hlo_dialect.diagnostics import Diagnostic
-from ...hlo_dialect.fusion import FusionOp
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.types import numpy_dtype, shape_of, tensor_type
 from .clusters import MAX_INPUTS, MAX_OPS
 from .cost import size_in_words

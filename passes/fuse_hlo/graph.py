@@ -16,19 +16,19 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Tens
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
-from ...hlo_dialect.conversion import BitcastConvertOp
-from ...hlo_dialect.creation import ConstantOp, IotaOp
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.fusion import FusionOp
-from ...hlo_dialect.gather import GatherOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.reduction import ReduceOp
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ...hlo_dialect.ops.conversion import BitcastConvertOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.fusion import FusionOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.reduction import ReduceOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.shapes import reshape_parts
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.types import is_splat, numpy_dtype
 from .cost import cost_of
 

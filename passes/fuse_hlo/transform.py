@@ -11,11 +11,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.control_flow import OptimizationBarrierOp, ReturnOp
-from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.diagnostics import engine_of
-from ...hlo_dialect.fusion import FusionKind, FusionOp
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.fusion import FusionKind, FusionOp
 from ...hlo_dialect.types import i64
 from .epilogues import fuse_epilogues
 from .graph import is_splat_constant

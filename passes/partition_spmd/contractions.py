@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.convolution import ConvolutionOp
-from ...hlo_dialect.creation import is_splat_of
-from ...hlo_dialect.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp
-from ...hlo_dialect.reduction import ReduceOp, single_combiner
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.convolution import ConvolutionOp
+from ...hlo_dialect.ops.creation import is_splat_of
+from ...hlo_dialect.ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import shape_of
 from .layouts import Layouts
 from .parts import Parts, Rule, even, kept_along, on_parts

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .layouts import Layouts
 from .parts import even

@@ -9,14 +9,14 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.check_calls import is_check
-from ...hlo_dialect.comparison import CompareOp, comparison_direction
-from ...hlo_dialect.control_flow import IfOp, ReturnOp
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.process_groups import find_mesh
-from ...hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
-from ...hlo_dialect.tokens import CreateTokenOp, TokenType
+from ...hlo_dialect.collectives.host_transfers import CreateTokenOp, TokenType
+from ...hlo_dialect.collectives.process_groups import find_mesh
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.ops.check_calls import is_check
+from ...hlo_dialect.ops.comparison import CompareOp, comparison_direction
+from ...hlo_dialect.ops.control_flow import IfOp, ReturnOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.sharding.attributes import ShardingAttr, ShardingPerValueAttr
 from ...hlo_dialect.types import i1, i32, make_tensor, numpy_dtype, tensor_type
 from .layouts import Layouts
 

@@ -8,13 +8,13 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, ints
-from ...hlo_dialect.creation import ConstantOp, is_splat_of
-from ...hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.elementwise_binary import AddOp
-from ...hlo_dialect.gather import GatherOp
-from ...hlo_dialect.reduction import single_combiner
-from ...hlo_dialect.scatter import ScatterOp
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.reduction import single_combiner
+from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import numpy_dtype, shape_of, tensor_type
 from .layouts import Layouts
 from .parts import Parts, Rule, even, kept_along, on_parts

@@ -15,16 +15,16 @@ from xdsl.dialects.builtin import LocationAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.collective_reductions import AllReduceOp
-from ...hlo_dialect.collectives import AllGatherOp, CollectiveBroadcastOp, PartitionIdOp, ui32
-from ...hlo_dialect.control_flow import ReturnOp
-from ...hlo_dialect.conversion import ConvertOp
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.dynamic import DynamicSliceOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.process_groups import ChannelHandleAttr, Groups
-from ...hlo_dialect.slicing import PadOp, SliceOp
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.collectives.exchanges import AllGatherOp, CollectiveBroadcastOp, PartitionIdOp, ui32
+from ...hlo_dialect.collectives.process_groups import ChannelHandleAttr, Groups
+from ...hlo_dialect.collectives.reductions import AllReduceOp
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.slicing import PadOp, SliceOp
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import (
     constant_array,
     dense_constant,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .layouts import Layouts
 

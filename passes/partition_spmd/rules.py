@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ...hlo_dialect.attributes import int_array, ints
-from ...hlo_dialect.control_flow import OptimizationBarrierOp
-from ...hlo_dialect.fourier import FftOp
-from ...hlo_dialect.linear_algebra import CholeskyOp, TriangularSolveOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
+from ...hlo_dialect.ops.fourier import FftOp
+from ...hlo_dialect.ops.linear_algebra import CholeskyOp, TriangularSolveOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.ops.sort import SortOp
+from ...hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
-from ...hlo_dialect.sort import SortOp
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import shape_of
-from ...hlo_dialect.window import ReduceWindowOp, SelectAndScatterOp
 from . import contractions, indexing
 from .layouts import Layouts
 from .parts import Parts, Rule, even, is_split, kept_along, on_parts, same_shape

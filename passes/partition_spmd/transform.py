@@ -17,17 +17,23 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.collective import CollectiveOp
-from ...hlo_dialect.control_flow import CaseOp, IfOp, WhileOp
+from ...hlo_dialect.collectives.base import CollectiveOp
+from ...hlo_dialect.collectives.process_groups import grid_of
 from ...hlo_dialect.custom_calls.markers import IDENTITIES
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.process_groups import grid_of
+from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.sharding import ConstraintOp, ManualComputationOp, SameValueOp, ShardingGroupOp, erase_sharding
-from ...hlo_dialect.sharding_attributes import ShardingAttr, ShardingPerValueAttr
-from ...hlo_dialect.tilings import Tiling, parse_tiling, tiling_of
+from ...hlo_dialect.sharding.attributes import ShardingAttr, ShardingPerValueAttr
+from ...hlo_dialect.sharding.operations import (
+    ConstraintOp,
+    ManualComputationOp,
+    SameValueOp,
+    ShardingGroupOp,
+    erase_sharding,
+)
+from ...hlo_dialect.sharding.tilings import Tiling, parse_tiling, tiling_of
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .control import ControlFlow, Replaced
 from .effects import run_once

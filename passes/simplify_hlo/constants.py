@@ -15,12 +15,12 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.creation import ConstantOp, IotaOp
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import DiagnosticError
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.op import HloOp
-from ...hlo_dialect.slicing import SliceOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype
 
 MAX_ELEMENTS = 64

@@ -13,8 +13,8 @@ from typing import cast
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ...hlo_dialect.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
-from ...hlo_dialect.creation import constant_of
+from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
+from ...hlo_dialect.ops.creation import constant_of
 from .rewrite import Rewrite
 
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...hlo_dialect.conversion import ConvertOp
-from ...hlo_dialect.creation import ConstantOp, is_splat_of
-from ...hlo_dialect.elementwise_binary import MaximumOp, MinimumOp
-from ...hlo_dialect.movement import ReshapeOp
-from ...hlo_dialect.reduction import ReduceOp
+from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
+from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.types import (
     constant_array,
     dense_constant,

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .rewrite import Rewrite, by, to
 

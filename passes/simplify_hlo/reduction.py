@@ -7,12 +7,12 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, ints
-from ...hlo_dialect.comparison import CompareOp, SelectOp
-from ...hlo_dialect.creation import ConstantOp
-from ...hlo_dialect.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.op import HloOp
-from ...hlo_dialect.reduction import ReduceOp
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .rewrite import Rewrite
 

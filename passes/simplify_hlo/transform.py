@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
-from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp, replace_op
+from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.walking import operations_in
 from . import control_flow, elementwise, movement, reduction
 from .constants import evaluate

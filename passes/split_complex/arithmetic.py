@@ -14,15 +14,15 @@ from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
-from ...hlo_dialect.contraction import DotGeneralOp
-from ...hlo_dialect.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp
-from ...hlo_dialect.creation import ConstantOp, IotaOp
-from ...hlo_dialect.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.elementwise_binary import AddOp, DivideOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, SubtractOp
-from ...hlo_dialect.elementwise_unary import AbsOp, NegateOp, SqrtOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp
+from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp, DivideOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, SubtractOp
+from ...hlo_dialect.ops.elementwise_unary import AbsOp, NegateOp, SqrtOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.types import (
     Array,
     HloTensor,

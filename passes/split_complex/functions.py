@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, cast
 
 from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect import elementwise_binary as binary
-from ...hlo_dialect import elementwise_unary as unary
 from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.comparison import ClampOp, CompareOp
-from ...hlo_dialect.expressions import Builder, Tensor
-from ...hlo_dialect.movement import BroadcastInDimOp
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.ops import elementwise_binary as binary
+from ...hlo_dialect.ops import elementwise_unary as unary
+from ...hlo_dialect.ops.comparison import ClampOp, CompareOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.types import f32, f64, i32, i64
 from .arithmetic import Parts, PartsBuilder, Rule
 

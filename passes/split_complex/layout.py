@@ -33,11 +33,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction
-from ...hlo_dialect.creation import IotaOp
-from ...hlo_dialect.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.slicing import SliceOp
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.ops.comparison import CompareOp, SelectOp, comparison_direction
+from ...hlo_dialect.ops.creation import IotaOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
+from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.types import HloTensor, i1, i32, make_tensor, shape_of, tensor_type
 from .arithmetic import Parts, PartsBuilder
 

@@ -13,15 +13,15 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.buffers import i32_array
-from ...hlo_dialect.calls import CustomCallOp
-from ...hlo_dialect.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.elementwise_binary import AddOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
+from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.walking import operations_in
-from ...hlo_dialect.window import ReduceWindowOp
 from ...lowering.tables import tables
 from .arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
 from .layout import deinterleave, interleave, is_complex_type, pairs_type, part_type, split_custom_call, split_signature

@@ -9,8 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp, TensorType
 
+from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
-from ...hlo_dialect.tokens import TokenType
 from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
 from ...passes.manager import pipelines
 from ...passes.manager.timing import Timing

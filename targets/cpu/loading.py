@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...hlo_dialect.check_calls import CheckFailure, run_check
 from ...hlo_dialect.diagnostics import Diagnostic
+from ...hlo_dialect.ops.check_calls import CheckFailure, run_check
 from ...hlo_dialect.types import Array
 from .callbacks import Callbacks
 from .executable import Checker, CpuExecutable, Program

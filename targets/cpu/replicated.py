@@ -30,10 +30,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.attributes import int_attr
-from ...hlo_dialect.collection import paused_gc
 from ...hlo_dialect.custom_calls.collective_calls import MEETINGS
 from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
-from ...hlo_dialect.tilings import Tiling
+from ...hlo_dialect.garbage_collector import paused_gc
+from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import Array, i32
 from ...passes.manager.timing import Timing
 from ...passes.partition_spmd.transform import output_tilings, parameter_tilings

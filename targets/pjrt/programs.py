@@ -14,10 +14,10 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 
-from ...hlo_dialect.collection import paused_gc
+from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.printing import print_module
-from ...hlo_dialect.tokens import TokenType
 from ...passes.manager.timing import Timing
 from ..compile import parse_source, text_at
 from ..cpu.executable import CpuExecutable

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from xhlo.hlo_dialect.chlo import SquareOp
-from xhlo.hlo_dialect.chlo_special import ErfcOp, ErfOp
+from xhlo.hlo_dialect.chlo.base import SquareOp
+from xhlo.hlo_dialect.chlo.special import ErfcOp, ErfOp
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, HloContext
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.shapes import DYNAMIC

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xhlo.hlo_dialect.collective import CollectiveOp
+from xhlo.hlo_dialect.collectives.base import CollectiveOp
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.verification import verify_module

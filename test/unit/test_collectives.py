@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import xhlo
+from xhlo.hlo_dialect.collectives.process_groups import Grouping, process_groups
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.process_groups import Grouping, process_groups
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
-from xhlo.hlo_dialect.simulated_replicas import evaluate_replicas
+from xhlo.hlo_dialect.reference.replicas import evaluate_replicas
 from xhlo.targets.cpu.replicated import compile_replicated
 
 CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import cast
 
 from xhlo.hlo_dialect.dialect import hlo_operations
-from xhlo.hlo_dialect.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
 from xhlo.hlo_dialect.op import HloOp
+from xhlo.hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
 
 ROOT = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"\b([a-z]\w*?_[ci]\d+)\b")

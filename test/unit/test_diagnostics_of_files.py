@@ -7,11 +7,11 @@ import random
 import pytest
 
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
+from xhlo.hlo_dialect.diagnostics.rendering import render
+from xhlo.hlo_dialect.diagnostics.specification import ADDRESS, OPERATIONS
 from xhlo.hlo_dialect.dialect import hlo_operations
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reading.recovery import MAX_ERRORS, statement_end
-from xhlo.hlo_dialect.rendering import render
-from xhlo.hlo_dialect.specification import ADDRESS, OPERATIONS
 
 HEAD = "func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {\n"
 TAIL = "  return %x : tensor<4xf32>\n}\n"

@@ -10,13 +10,13 @@ from xdsl.dialects.test import TestOp as ValuesOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xhlo.hlo_dialect import elementwise_binary as binary
-from xhlo.hlo_dialect import elementwise_unary as unary
 from xhlo.hlo_dialect.attributes import int_array
-from xhlo.hlo_dialect.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
-from xhlo.hlo_dialect.conversion import ComplexOp, ConvertOp, ImagOp, RealOp
-from xhlo.hlo_dialect.creation import ConstantOp, is_splat_of
-from xhlo.hlo_dialect.movement import BroadcastInDimOp
+from xhlo.hlo_dialect.ops import elementwise_binary as binary
+from xhlo.hlo_dialect.ops import elementwise_unary as unary
+from xhlo.hlo_dialect.ops.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
+from xhlo.hlo_dialect.ops.conversion import ComplexOp, ConvertOp, ImagOp, RealOp
+from xhlo.hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from xhlo.hlo_dialect.ops.movement import BroadcastInDimOp
 from xhlo.hlo_dialect.shapes import DYNAMIC
 from xhlo.hlo_dialect.types import dense_constant, element_type_of, f32, i1, i32, make_tensor, numpy_dtype, tensor_type
 

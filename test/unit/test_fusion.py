@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from xdsl.irdl import irdl_op_definition
 
-from xhlo.hlo_dialect.control_flow import ReturnOp
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.elementwise_unary import TranscendentalOp
-from xhlo.hlo_dialect.fusion import FusionOp
+from xhlo.hlo_dialect.ops.control_flow import ReturnOp
+from xhlo.hlo_dialect.ops.elementwise_unary import TranscendentalOp
+from xhlo.hlo_dialect.ops.fusion import FusionOp
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.verification import verify_module

@@ -13,7 +13,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TARGETS, TYPES, Batch, apply, edges, random_values, run, same, type_of
 
-from xhlo.hlo_dialect.index_dimensions import GatherDimensionNumbersAttr, IndexDimensions, ScatterDimensionNumbersAttr
+from xhlo.hlo_dialect.ops.index_dimensions import (
+    GatherDimensionNumbersAttr,
+    IndexDimensions,
+    ScatterDimensionNumbersAttr,
+)
 
 Shape = tuple[int, ...]
 

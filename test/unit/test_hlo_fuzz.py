@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xhlo.hlo_dialect.elementwise_unary import FloorOp
+from xhlo.hlo_dialect.ops.elementwise_unary import FloorOp
 from xhlo.tools import hlo_fuzz
 from xhlo.tools.fuzzing.programs import PROFILES, random_program
 from xhlo.tools.fuzzing.shrinking import failure, shrunk

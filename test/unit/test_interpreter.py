@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i64
 
-from xhlo.hlo_dialect.check_calls import CheckFailure, run_check, ulp_distance
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
+from xhlo.hlo_dialect.ops.check_calls import CheckFailure, run_check, ulp_distance
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 

@@ -11,7 +11,7 @@ import pytest
 
 import xhlo
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.linear_algebra import Transpose, factorize, solve
+from xhlo.hlo_dialect.ops.linear_algebra import Transpose, factorize, solve
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from xhlo.hlo_dialect import number_semantics
+from xhlo.hlo_dialect.numbers import number_semantics
 from xhlo.hlo_dialect.types import dense_constant, element_type_of, numpy_dtype
 
 sys.path.insert(0, str(Path(__file__).parent))

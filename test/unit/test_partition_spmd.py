@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
-from xhlo.hlo_dialect.tilings import Tiling, parse_tiling
+from xhlo.hlo_dialect.sharding.tilings import Tiling, parse_tiling
 
 sys.path.insert(0, str(Path(__file__).parent))
 import spmd_programs

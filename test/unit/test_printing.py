@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Attribute
 
 from xhlo.hlo_dialect.printing import print_module, print_operation
-from xhlo.hlo_dialect.printing_constants import dense_text
+from xhlo.hlo_dialect.printing.constants import dense_text
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.types import bf16, dense_constant, element_type_of, f16, f32, f64, make_tensor
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from xhlo.hlo_dialect.collection import paused_gc
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.garbage_collector import paused_gc
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.lowering.device.chips import DEFAULT_CHIP, get_chip
 from xhlo.passes.manager.pipelines import FRONT, FUSE

@@ -17,7 +17,7 @@ import xhlo
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TARGETS, run
 
-from xhlo.hlo_dialect.random_bits import philox, split_dimension, threefry
+from xhlo.hlo_dialect.numbers.random_bits import philox, split_dimension, threefry
 
 jax = pytest.importorskip("jax")
 ALGORITHMS = ("DEFAULT", "PHILOX", "THREE_FRY")

@@ -14,11 +14,11 @@ from xdsl.dialects.test import TestOp as ValuesOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xhlo.hlo_dialect import elementwise_binary as binary
-from xhlo.hlo_dialect import elementwise_unary as unary
-from xhlo.hlo_dialect.comparison import ClampOp, CompareOp, SelectOp, comparison_direction, comparison_type
-from xhlo.hlo_dialect.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp, ReducePrecisionOp
-from xhlo.hlo_dialect.creation import ConstantOp, IotaOp
+from xhlo.hlo_dialect.ops import elementwise_binary as binary
+from xhlo.hlo_dialect.ops import elementwise_unary as unary
+from xhlo.hlo_dialect.ops.comparison import ClampOp, CompareOp, SelectOp, comparison_direction, comparison_type
+from xhlo.hlo_dialect.ops.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp, ReducePrecisionOp
+from xhlo.hlo_dialect.ops.creation import ConstantOp, IotaOp
 from xhlo.hlo_dialect.types import (
     dense_constant,
     element_type_of,

@@ -13,7 +13,7 @@ import xhlo
 from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.simulated_replicas import evaluate_replicas
+from xhlo.hlo_dialect.reference.replicas import evaluate_replicas
 from xhlo.targets.cpu import openmp
 from xhlo.targets.cpu.replicated import compile_replicated, has_collectives, run_on_devices
 

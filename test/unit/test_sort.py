@@ -15,8 +15,8 @@ from cpu_programs import DTYPES, FLOATS, TARGETS, TYPES, Batch, edges, random_va
 
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.ops.sort import sort_key
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.sort import sort_key
 
 
 def element_of(array: Any) -> str:

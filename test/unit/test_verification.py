@@ -10,8 +10,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from xhlo.hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from xhlo.hlo_dialect.diagnostics.rendering import render
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.rendering import render
 from xhlo.hlo_dialect.verification import verify_module
 
 

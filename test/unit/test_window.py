@@ -16,7 +16,7 @@ import xhlo
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TYPES, edges, run, type_of, wrong
 
-from xhlo.hlo_dialect.window_geometry import Window
+from xhlo.hlo_dialect.ops.window_geometry import Window
 
 I = tuple[int, ...]
 

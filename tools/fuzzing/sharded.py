@@ -13,13 +13,13 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, SymbolR
 from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.attributes import int_array, int_attr
+from ...hlo_dialect.collectives.process_groups import AxisRefAttr, mesh_axis
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.printing import print_module
-from ...hlo_dialect.process_groups import AxisRefAttr, mesh_axis
 from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.sharding import MeshOp, ShardingConstraintOp
-from ...hlo_dialect.sharding_attributes import DimensionShardingAttr, ShardingAttr, ShardingMeshAttr
+from ...hlo_dialect.sharding.attributes import DimensionShardingAttr, ShardingAttr, ShardingMeshAttr
+from ...hlo_dialect.sharding.operations import MeshOp, ShardingConstraintOp
 from ...hlo_dialect.types import Array, i32, shape_of, tensor_type
 from ...targets.cpu.replicated import compile_replicated
 

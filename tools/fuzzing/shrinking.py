@@ -18,8 +18,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as XBlock
 from xdsl.ir import Operation
 
-from ...hlo_dialect.creation import ConstantOp
 from ...hlo_dialect.dialect import make_context
+from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.types import Array, dense_constant, numpy_dtype, tensor_type

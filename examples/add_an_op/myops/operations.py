@@ -9,8 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
-from xhlo.hlo_dialect.elementwise import ElementwiseUnaryOp, Kind
 from xhlo.hlo_dialect.op import check
+from xhlo.hlo_dialect.ops.elementwise import ElementwiseUnaryOp, Kind
 
 FORMS = ("none", "tanh")
 """What `approximate` may say, in the words of PyTorch."""

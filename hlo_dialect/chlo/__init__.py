@@ -1,0 +1,1 @@
+"""The operations of the chlo dialect, a file per family."""

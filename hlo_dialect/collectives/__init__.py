@@ -1,0 +1,1 @@
+"""Operations between devices and with the host."""

@@ -1,0 +1,312 @@
+"""
+Collectives that move arrays between processes, and the numbers of the process: replica_id, partition_id.
+
+Spec: https://openxla.org/stablehlo/spec#collective-ops
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, Signedness, UnitAttr
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ..diagnostics import fail
+from ..op import HloOp, RegionRunner, check
+from ..shapes import DYNAMIC, verify_results_agree
+from ..syntax.structural import print_attributes, split_attributes
+from ..types import Array, make_tensor, shape_of
+from .base import ALONE, CollectiveOp, PartitionCollectiveOp, check_count, check_dim, check_tensors, part_of, scaled
+from .process_groups import (
+    ChannelHandleAttr,
+    Groups,
+    ProcessId,
+    ReplicaGroupMeshAxesAttr,
+    groups_of,
+    verify_groups,
+    verify_pairs,
+)
+
+ui32 = IntegerType(32, Signedness.UNSIGNED)
+
+
+@irdl_op_definition
+class AllGatherOp(CollectiveOp):
+    """
+    Concatenate what the processes of a group have along a dimension; all of them get the result.
+
+    Shapes: results have the operands' shapes, the gathered dimension times the size of a group.
+    Raises: VerifyException naming all_gather_c1..c6. c3 (how many numbers there are) depends on the grid; it is
+            checked when the program runs.
+    Spec:   https://openxla.org/stablehlo/spec#all_gather
+    """
+
+    name = "hlo.all_gather"
+    GRID: ClassVar[str] = "all_gather_c3"
+    operands_ = var_operand_def()
+    all_gather_dim = prop_def(IntegerAttr[IntegerType])
+    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    outs = var_result_def()
+
+    @property
+    def dim(self) -> int:
+        return self.all_gather_dim.value.data
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return tuple(scaled(type_, [(self.dim, self.group_size(), 1)]) for type_ in self.operand_types)
+
+    def verify_(self) -> None:
+        check_tensors("all_gather_i1", self)
+        check_dim(self, "all_gather_c1", "all_gather_dim", self.dim)
+        verify_groups("all_gather", self, self.properties["replica_groups"], unique=2, bounds=4, kind=3, padded=False)
+        self.verify_ids("all_gather_c5")
+        check_count(self, "all_gather_c6")
+        verify_results_agree(self, "all_gather_c6")
+        for operand, result in zip(self.operand_types, self.result_types, strict=True):
+            before, after = shape_of(operand)[self.dim], shape_of(result)[self.dim]
+            if before == DYNAMIC or after == DYNAMIC:
+                continue
+            check(
+                after % before == 0 if before else after == 0,
+                lambda before=before, after=after: (
+                    f"all_gather_c6: the result has size {after} along all_gather_dim, no multiple of the operand's "
+                    f"{before}"
+                ),
+            )
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        return tuple(np.concatenate(arrays, axis=self.dim) for arrays in zip(*inputs, strict=True))
+
+
+@irdl_op_definition
+class AllToAllOp(PartitionCollectiveOp):
+    """
+    Each process of a group splits its operands along `split_dimension` and sends part i to process i, which
+    concatenates what it gets along `concat_dimension`.
+
+    Shapes: the split dimension divided, the concatenated one multiplied by split_count.
+    Raises: VerifyException naming all_to_all_c1..c9. c6 (how many numbers there are) depends on the grid; it is
+            checked when the program runs.
+    Spec:   https://openxla.org/stablehlo/spec#all_to_all
+    """
+
+    name = "hlo.all_to_all"
+    GRID: ClassVar[str] = "all_to_all_c6"
+    operands_ = var_operand_def()
+    split_dimension = prop_def(IntegerAttr[IntegerType])
+    concat_dimension = prop_def(IntegerAttr[IntegerType])
+    split_count = prop_def(IntegerAttr[IntegerType])
+    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    outs = var_result_def()
+
+    @property
+    def split(self) -> int:
+        return self.split_dimension.value.data
+
+    @property
+    def concat(self) -> int:
+        return self.concat_dimension.value.data
+
+    @property
+    def count(self) -> int:
+        return self.split_count.value.data
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        if self.split == self.concat:
+            return tuple(self.operand_types)
+        factors = [(self.split, 1, self.count), (self.concat, self.count, 1)]
+        return tuple(scaled(type_, factors) for type_ in self.operand_types)
+
+    def verify_(self) -> None:
+        check_tensors("all_to_all_i1", self)
+        check_dim(self, "all_to_all_c1", "split_dimension", self.split)
+        check_dim(self, "all_to_all_c3", "concat_dimension", self.concat)
+        count = self.count
+        check(count > 0, lambda: f"all_to_all_c4: split_count {count} is not positive")
+        for operand in self.operands:
+            size = shape_of(operand)[self.split]
+            check(
+                size == DYNAMIC or size % count == 0,
+                lambda size=size: (
+                    f"all_to_all_c2: size {size} along split_dimension does not divide into {count} parts"
+                ),
+            )
+        attr = self.properties["replica_groups"]
+        groups = verify_groups("all_to_all", self, attr, unique=5, bounds=7, kind=5, padded=False)
+        check(
+            not groups or len(groups[0]) == count,
+            lambda: f"all_to_all_c8: the groups have {len(groups[0])} processes, split_count is {count}",
+        )
+        check_count(self, "all_to_all_c9")
+        verify_results_agree(self, "all_to_all_c9")
+
+    def check_group_size(self, size: int) -> None:
+        if size != self.count:
+            fail(self, f"all_to_all_c8: the groups have {size} processes on this grid, split_count is {self.count}")
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        return tuple(
+            np.concatenate([part_of(array, self.split, len(inputs), index) for array in arrays], axis=self.concat)
+            for arrays in zip(*inputs, strict=True)
+        )
+
+
+@irdl_op_definition
+class CollectiveBroadcastOp(PartitionCollectiveOp):
+    """
+    The processes of a group get what its first one has; a process in no group gets zeros.
+
+    Shapes: result has the operand's type.
+    Raises: VerifyException naming collective_broadcast_c1..c3. The upper bound of c2 depends on the grid; it is
+            checked when the program runs.
+    Spec:   https://openxla.org/stablehlo/spec#collective_broadcast
+    """
+
+    name = "hlo.collective_broadcast"
+    GRID: ClassVar[str] = "collective_broadcast_c2"
+    operand = operand_def()
+    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    result = result_def()
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return tuple(self.operand_types)
+
+    def verify_(self) -> None:
+        check_tensors("collective_broadcast_i1", self)
+        attr = self.properties["replica_groups"]
+        verify_groups("collective_broadcast", self, attr, unique=1, bounds=2, kind=2, padded=False, dense=False)
+        verify_results_agree(self, "collective_broadcast_c3")
+
+    def covers(self) -> bool:
+        return False
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        return inputs[0]
+
+
+@irdl_op_definition
+class CollectivePermuteOp(PartitionCollectiveOp):
+    """
+    Each target process of a pair gets what its source process has; a process that is no target gets zeros.
+
+    Shapes: result has the operand's type.
+    Raises: VerifyException naming collective_permute_c1..c5. The upper bound of c4 depends on the grid; it is checked
+            when the program runs.
+    Spec:   https://openxla.org/stablehlo/spec#collective_permute
+    """
+
+    name = "hlo.collective_permute"
+    GRID: ClassVar[str] = "collective_permute_c4"
+    operand = operand_def()
+    source_target_pairs = prop_def(DenseIntOrFPElementsAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    result = result_def()
+
+    def pairs(self) -> Groups:
+        return groups_of(self, self.properties["source_target_pairs"])
+
+    def groups(self) -> Groups:
+        """One group of all processes that a pair names, in ascending order."""
+        numbers = sorted({number for pair in self.pairs() for number in pair})
+        return (tuple(numbers),) if numbers else ()
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return tuple(self.operand_types)
+
+    def verify_(self) -> None:
+        check_tensors("collective_permute_i1", self)
+        names = [f"collective_permute_c{number}" for number in (1, 2, 3, 4)]
+        verify_pairs(names, cast("DenseIntOrFPElementsAttr[Any]", self.properties["source_target_pairs"]))
+        verify_results_agree(self, "collective_permute_c5")
+
+    def covers(self) -> bool:
+        return False
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        (numbers,) = self.groups()
+        source = {target: source for source, target in self.pairs()}.get(numbers[index])
+        return (np.zeros_like(inputs[0][0]),) if source is None else inputs[numbers.index(source)]
+
+
+class ProcessNumberOp(HloOp):
+    """partition_id and replica_id: where in the grid the process is; 0 in a program that runs on one process."""
+
+    COORDINATE: ClassVar[int] = 0
+
+    def number(self, process: ProcessId) -> Array:
+        return np.asarray(process[self.COORDINATE], np.uint32)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ProcessNumberOp:
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        parser.parse_punctuation(":")
+        return cls.create(result_types=(parser.parse_type(),), properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.results[0].type)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (make_tensor((), ui32),)
+
+    def verify_(self) -> None:
+        wanted = make_tensor((), ui32)
+        check(
+            self.results[0].type == wanted,
+            lambda: f"{self.name.partition('.')[2]}_o1: result has type {self.results[0].type}, expected {wanted}",
+        )
+
+    def reference(self, *operands: Array) -> Array:
+        return self.number(ALONE)
+
+
+@irdl_op_definition
+class ReplicaIdOp(ProcessNumberOp):
+    """
+    The number of the replica that runs.
+
+    Types: result (o1) is tensor<ui32>.
+    Spec:  https://openxla.org/stablehlo/spec#replica_id
+    """
+
+    name = "hlo.replica_id"
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PartitionIdOp(ProcessNumberOp):
+    """
+    The number of the partition that runs.
+
+    Types: result (o1) is tensor<ui32>.
+    Spec:  https://openxla.org/stablehlo/spec#partition_id
+    """
+
+    name = "hlo.partition_id"
+    COORDINATE: ClassVar[int] = 1
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+OPS = (AllGatherOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp, PartitionIdOp, ReplicaIdOp)

@@ -1,0 +1,222 @@
+"""
+Collective reductions: all_reduce, reduce_scatter, and the older cross-replica-sum.
+
+Spec: https://openxla.org/stablehlo/spec#collective-ops
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, TensorType, UnitAttr
+from xdsl.ir import Attribute, Region
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
+
+from ..numbers.number_semantics import round_to, working
+from ..op import RegionRunner, check
+from ..ops.control_flow import region_block, returned_types, types_text
+from ..ops.reduction import is_elementwise_region, is_promotable
+from ..shapes import DYNAMIC, verify_results_agree
+from ..types import Array, element_of, make_tensor, numpy_dtype, shape_of
+from .base import CollectiveOp, check_count, check_dim, check_tensors, is_tensor, part_of, scaled
+from .process_groups import (
+    ChannelHandleAttr,
+    ReplicaGroupMeshAxesAttr,
+    verify_groups,
+)
+
+
+def verify_computation(op: CollectiveOp, constraint: str) -> Attribute:
+    """`(tensor<E>, tensor<E>) -> tensor<E>`, to which the operands' elements can be promoted; E is returned."""
+    block = region_block(op.regions[0], constraint, "computation")
+    given = tuple(argument.type for argument in block.args)
+    returned = returned_types(block)
+    check(
+        len(returned) == 1 and given == returned * 2 and is_tensor(returned[0]) and not shape_of(returned[0]),
+        lambda: (
+            f"{constraint}: computation takes {types_text(given)} and returns {types_text(returned)}, "
+            "expected two scalars and one of the same type"
+        ),
+    )
+    element = element_of(returned[0])
+    for operand in op.operands:
+        source = element_of(operand)
+        check(
+            is_promotable(source, element),
+            lambda source=source: f"{constraint}: computation is of {element}, to which {source} does not promote",
+        )
+    return element
+
+
+def _verify_reduced(op: CollectiveOp, element: Attribute, shapes: str, elements: str) -> None:
+    """Results: of the element type of the computation (constraint `elements`), then `infer_types` (`shapes`)."""
+    check_count(op, shapes)
+    for result in op.result_types:
+        check(
+            is_tensor(result) and element_of(result) == element,
+            lambda result=result: f"{elements}: result has type {result}, the computation is of {element}",
+        )
+    verify_results_agree(op, shapes)
+
+
+def reduce_group(run: RegionRunner, body: Region, arrays: Sequence[Array], element: Attribute) -> Array:
+    """Fold the arrays of a group in its order, by halves, neighbours first; computed in the body's element type."""
+    dtype: Any = numpy_dtype(element)
+    elementwise = is_elementwise_region(body)
+
+    def combine(first: Array, second: Array) -> Array:
+        if elementwise:
+            return np.broadcast_to(run(body, first, second)[0], first.shape)
+        result = np.empty(first.shape, dtype)
+        for place in np.ndindex(first.shape):
+            result[place] = run(body, first[place].reshape(()), second[place].reshape(()))[0]
+        return result
+
+    level = [array.astype(dtype) for array in arrays]
+    while len(level) > 1:
+        paired = [combine(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+        level = [*paired, *level[len(level) - len(level) % 2 :]]
+    return level[0]
+
+
+@irdl_op_definition
+class AllReduceOp(CollectiveOp):
+    """
+    Fold what the processes of a group have with `computation`, element by element; all of them get the result.
+
+    Shapes: results have the operands' shapes and the computation's element type.
+    Raises: VerifyException naming all_reduce_c1..c7. c2 (how many numbers there are) depends on the grid; it is
+            checked when the program runs.
+    Spec:   https://openxla.org/stablehlo/spec#all_reduce
+    """
+
+    name = "hlo.all_reduce"
+    GRID: ClassVar[str] = "all_reduce_c2"
+    operands_ = var_operand_def()
+    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    computation = region_def()
+    outs = var_result_def()
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        (returned,) = returned_types(region_block(self.regions[0], "all_reduce_c5", "computation"))
+        return tuple(make_tensor(shape_of(type_), element_of(returned)) for type_ in self.operand_types)
+
+    def verify_(self) -> None:
+        check_tensors("all_reduce_i1", self)
+        verify_groups("all_reduce", self, self.properties["replica_groups"], unique=1, bounds=3, kind=2, padded=True)
+        self.verify_ids("all_reduce_c4")
+        _verify_reduced(self, verify_computation(self, "all_reduce_c5"), "all_reduce_c6", "all_reduce_c7")
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        return tuple(
+            reduce_group(run, self.regions[0], arrays, element_of(type_))
+            for arrays, type_ in zip(zip(*inputs, strict=True), self.result_types, strict=True)
+        )
+
+
+@irdl_op_definition
+class CrossReplicaSumOp(CollectiveOp):
+    """
+    The sum of what the processes of a group have: an older all_reduce, which StableHLO keeps outside its specification.
+
+    Shapes: result has the operand's type.
+    Raises: VerifyException naming cross_replica_sum_*.
+    """
+
+    name = "hlo.cross-replica-sum"
+    GRID: ClassVar[str] = "cross_replica_sum_c2"
+    operand = operand_def(TensorType)
+    replica_groups = prop_def(DenseIntOrFPElementsAttr)
+    result = result_def(TensorType)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return tuple(self.operand_types)
+
+    def verify_(self) -> None:
+        attr = self.properties["replica_groups"]
+        verify_groups("cross_replica_sum", self, attr, unique=1, bounds=2, kind=2, padded=True)
+        verify_results_agree(self, "cross_replica_sum_c3")
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        total = working(inputs[0][0], wide=False)
+        for (array,) in inputs[1:]:
+            total = total + working(array, wide=False)
+        return (round_to(np.asarray(total), inputs[0][0].dtype),)
+
+
+@irdl_op_definition
+class ReduceScatterOp(CollectiveOp):
+    """
+    all_reduce, of which each process of a group keeps its part along `scatter_dimension`.
+
+    Shapes: result has the operand's shape, the scattered dimension divided by the size of a group.
+    Raises: VerifyException naming reduce_scatter_c1..c9. c4 (how many numbers there are) depends on the grid; it is
+            checked when the program runs.
+    Spec:   https://openxla.org/stablehlo/spec#reduce_scatter
+    """
+
+    name = "hlo.reduce_scatter"
+    GRID: ClassVar[str] = "reduce_scatter_c4"
+    operand = operand_def()
+    scatter_dimension = prop_def(IntegerAttr[IntegerType])
+    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    computation = region_def()
+    result = result_def()
+
+    @property
+    def dim(self) -> int:
+        return self.scatter_dimension.value.data
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        (returned,) = returned_types(region_block(self.regions[0], "reduce_scatter_c7", "computation"))
+        operand, size = self.operands[0], self.group_size()
+        type_ = make_tensor(shape_of(operand), element_of(returned))
+        return (scaled(type_, [(self.dim, 1 if size else None, size or 1)]),)
+
+    def verify_(self) -> None:
+        check_tensors("reduce_scatter_i1", self)
+        check_dim(self, "reduce_scatter_c2", "scatter_dimension", self.dim)
+        groups = self.properties["replica_groups"]
+        verify_groups("reduce_scatter", self, groups, unique=3, bounds=5, kind=3, padded=False)
+        self.verify_ids("reduce_scatter_c6")
+        self._verify_parts()
+        _verify_reduced(self, verify_computation(self, "reduce_scatter_c7"), "reduce_scatter_c8", "reduce_scatter_c9")
+
+    def _verify_parts(self) -> None:
+        """c1: the operand's dimension divides into as many parts as the group has processes, or as the result says."""
+        size, whole = self.group_size(), shape_of(self.operands[0])[self.dim]
+        if whole == DYNAMIC:
+            return
+        check(
+            size is None or whole % size == 0,
+            lambda: f"reduce_scatter_c1: size {whole} of the operand does not divide into {size} parts",
+        )
+        result = self.result_types[0]
+        part = shape_of(result)[self.dim] if is_tensor(result) and len(shape_of(result)) > self.dim else 1
+        check(
+            part == DYNAMIC or (whole % part == 0 if part else whole == 0),
+            lambda: f"reduce_scatter_c8: the operand's size {whole} is no multiple of the result's {part}",
+        )
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        # Each process reduces its own part only: the body is applied to each element alone.
+        parts = [part_of(array, self.dim, len(inputs), index) for (array,) in inputs]
+        return (reduce_group(run, self.regions[0], parts, element_of(self.result_types[0])),)
+
+
+OPS = (AllReduceOp, CrossReplicaSumOp, ReduceScatterOp)

@@ -1,0 +1,26 @@
+"""Located errors and warnings: how they are made, shown, and cited from the specification."""
+
+from .diagnostic import (
+    Diagnostic as Diagnostic,
+)
+from .diagnostic import (
+    DiagnosticError as DiagnosticError,
+)
+from .diagnostic import (
+    HloContext as HloContext,
+)
+from .diagnostic import (
+    engine_of as engine_of,
+)
+from .diagnostic import (
+    fail as fail,
+)
+from .diagnostic import (
+    file_location as file_location,
+)
+from .diagnostic import (
+    op_error as op_error,
+)
+from .diagnostic import (
+    op_message as op_message,
+)

@@ -1,0 +1,59 @@
+"""`render`: a diagnostic as text, with the line of the source that it is about and a caret under the place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import Attribute
+
+from .diagnostic import Diagnostic, file_location
+
+_MAX_LINE = 200
+"""Of a longer source line (constants can be megabytes) only the surroundings of the column are shown."""
+
+
+def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
+    """
+    `file:line:col: error: message`, the source line, a caret; then the notes likewise.
+
+    `sources` maps the names of files to their texts; a place in a file that is not there has no source line.
+    """
+    lines = [f"{_place(diagnostic.location)}{diagnostic.severity}: {diagnostic.message}"]
+    lines += _excerpt(diagnostic.location, sources)
+    for note in diagnostic.notes:
+        lines.append(render(note, sources))
+    return "\n".join(lines)
+
+
+def _place(location: Attribute) -> str:
+    found = file_location(location)
+    if found is None:
+        return ""
+    return f"{found.filename.data}:{found.line.data}:{found.column.data}: "
+
+
+def _excerpt(location: Attribute, sources: Mapping[str, str]) -> list[str]:
+    found = file_location(location)
+    text = None if found is None else sources.get(found.filename.data)
+    if found is None or text is None:
+        return []
+    line = _line(text, found.line.data)
+    if line is None:
+        return []
+    column = min(max(found.column.data - 1, 0), len(line))
+    begin = 0 if len(line) <= _MAX_LINE else max(0, column - _MAX_LINE // 2)
+    shown = line[begin : begin + _MAX_LINE]
+    # Tabs stay tabs under tabs, so that the caret stands below its character.
+    padding = "".join("\t" if character == "\t" else " " for character in line[begin:column])
+    return [shown, f"{padding}^"]
+
+
+def _line(text: str, number: int) -> str | None:
+    """The line of that number, counted from one; None when the text is shorter."""
+    start = 0
+    for _ in range(number - 1):
+        start = text.find("\n", start) + 1
+        if start == 0:
+            return None
+    end = text.find("\n", start)
+    return text[start:] if end < 0 else text[start:end].rstrip("\r")

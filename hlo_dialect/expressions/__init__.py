@@ -1,0 +1,1 @@
+"""The notation in which passes build hlo."""

@@ -1,0 +1,1 @@
+"""The semantics of element types in NumPy: rounding, special functions, random bits."""

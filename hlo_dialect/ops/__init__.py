@@ -1,0 +1,1 @@
+"""The operations of the hlo dialect, a file per family."""

@@ -1,0 +1,357 @@
+"""
+Operations that compare and choose: compare, select, clamp; and the attributes of compare.
+
+Spec: https://openxla.org/stablehlo/spec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from ..numbers.number_semantics import maximum, minimum, total_order_key
+from ..op import check
+from ..shapes import shapes_agree, types_agree
+from ..syntax.elementwise import (
+    build,
+    parse_function_types,
+    parse_operands,
+    parse_same_type_op,
+    print_attr_dict,
+    print_function_types,
+    print_operands,
+    print_same_type_op,
+)
+from ..types import Array, element_of, i1, make_tensor, shape_of
+from .creation import is_splat_of, splat_like
+from .elementwise import ElementwiseOp, Kind, check_kind, kind_of, merged_shape
+
+
+class ComparisonDirection(StrEnum):
+    """The relation to test."""
+
+    EQ = "EQ"
+    NE = "NE"
+    GE = "GE"
+    GT = "GT"
+    LE = "LE"
+    LT = "LT"
+
+
+class ComparisonType(StrEnum):
+    """How elements are read; NOTYPE is what the element type says."""
+
+    NOTYPE = "NOTYPE"
+    FLOAT = "FLOAT"
+    TOTALORDER = "TOTALORDER"
+    SIGNED = "SIGNED"
+    UNSIGNED = "UNSIGNED"
+
+
+@irdl_attr_definition
+class ComparisonDirectionAttr(EnumAttribute[ComparisonDirection], SpacedOpaqueSyntaxAttribute):
+    """`#hlo<comparison_direction LT>`"""
+
+    name = "hlo.comparison_direction"
+
+
+@irdl_attr_definition
+class ComparisonTypeAttr(EnumAttribute[ComparisonType], SpacedOpaqueSyntaxAttribute):
+    """`#hlo<comparison_type FLOAT>`"""
+
+    name = "hlo.comparison_type"
+
+
+@cache
+def comparison_direction(name: str) -> ComparisonDirectionAttr:
+    """The attribute of a direction (`"LT"`), from a cache."""
+    return ComparisonDirectionAttr(ComparisonDirection(name))
+
+
+@cache
+def comparison_type(name: str) -> ComparisonTypeAttr:
+    """The attribute of a comparison type (`"FLOAT"`), from a cache."""
+    return ComparisonTypeAttr(ComparisonType(name))
+
+
+_LAWFUL_TYPES = {
+    Kind.BOOLEAN: ("UNSIGNED",),
+    Kind.UNSIGNED: ("UNSIGNED",),
+    Kind.SIGNED: ("SIGNED",),
+    Kind.FLOAT: ("FLOAT", "TOTALORDER"),
+    Kind.COMPLEX: ("FLOAT",),
+}
+"""compare_c3: the first is the default."""
+
+_RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "GE": np.greater_equal,
+    "GT": np.greater,
+    "LE": np.less_equal,
+    "LT": np.less,
+}
+
+
+@irdl_op_definition
+class CompareOp(ElementwiseOp):
+    """
+    Test a relation of the elements: `result[i] = lhs[i] <direction> rhs[i]`.
+
+    NaN is unordered (only NE holds); under TOTALORDER it has a place, and -0 is below +0. Booleans compare as
+    false < true, complex numbers by real, then by imaginary part.
+    Shapes: operands and result of one shape; the result is boolean.
+    Raises: VerifyException naming compare_i1, compare_c1..c3, compare_o1.
+    Spec:   https://openxla.org/stablehlo/spec#compare
+    """
+
+    name = "hlo.compare"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    comparison_direction = prop_def(ComparisonDirectionAttr)
+    compare_type = opt_prop_def(ComparisonTypeAttr)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def direction(self) -> str:
+        """`EQ`, `NE`, `GE`, `GT`, `LE` or `LT`."""
+        return self.comparison_direction.data.value
+
+    @property
+    def type_name(self) -> str:
+        """`FLOAT`, `TOTALORDER`, `SIGNED` or `UNSIGNED`; the element type's where none is stated."""
+        stated = self.compare_type
+        if stated is None or stated.data is ComparisonType.NOTYPE:
+            return _LAWFUL_TYPES[kind_of(element_of(self.operands[0]))][0]
+        return stated.data.value
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CompareOp:
+        direction = comparison_direction(parser.parse_str_enum(ComparisonDirection).value)
+        parser.parse_punctuation(",")
+        operands = parse_operands(parser, 2)
+        properties: dict[str, Attribute] = {"comparison_direction": direction}
+        if parser.parse_optional_punctuation(",") is not None:
+            properties["compare_type"] = comparison_type(parser.parse_str_enum(ComparisonType).value)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parse_function_types(parser)
+        if types is None:
+            parser.raise_error("expected the function type of compare, `(t, t) -> t`")
+        return build(cls, parser, operands, types, attributes, properties)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.direction},")
+        print_operands(printer, self)
+        if self.compare_type is None:
+            print_attr_dict(printer, self, ("comparison_direction",))
+        else:
+            printer.print_string(f", {self.compare_type.data.value}")
+            print_attr_dict(printer, self, ("comparison_direction", "compare_type"))
+        print_function_types(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        lhs, rhs = self.operands
+        if lhs.type is rhs.type:
+            return (make_tensor(shape_of(lhs), i1),)
+        check(
+            element_of(lhs) == element_of(rhs),
+            lambda: f"compare_c1: lhs and rhs have different element types: {lhs.type} and {rhs.type}",
+        )
+        return (make_tensor(merged_shape(self, "compare_c2", ("lhs", lhs), ("rhs", rhs)), i1),)
+
+    def verify_(self) -> None:
+        lhs, result = self.operands[0], self.results[0].type
+        check_kind("compare_i1", "lhs", lhs, Kind.ANY)
+        wanted = self.infer_types()[0]
+        if not types_agree(wanted, result):
+            constraint = "c2" if element_of(result) == i1 else "o1"
+            raise VerifyException(f"compare_{constraint}: result has type {result}, expected {wanted}")
+        lawful = _LAWFUL_TYPES[kind_of(element_of(lhs))]
+        check(
+            self.type_name in lawful,
+            lambda: (
+                f"compare_c3: compare_type {self.type_name} does not fit {element_of(lhs)}, "
+                f"expected {' or '.join(lawful)}"
+            ),
+        )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """x == x and its like, but for floats, where x may be NaN."""
+        if self.operands[0] is not self.operands[1] or self.type_name == "FLOAT":
+            return None
+        return splat_like(self.results[0], self.direction in ("EQ", "GE", "LE"))
+
+    def reference(self, *operands: Array) -> Array:
+        lhs, rhs = operands
+        if self.type_name == "TOTALORDER":
+            lhs, rhs = total_order_key(lhs), total_order_key(rhs)
+        with np.errstate(all="ignore"):
+            return np.asarray(_RELATIONS[self.direction](lhs, rhs))
+
+
+@irdl_op_definition
+class SelectOp(ElementwiseOp):
+    """
+    Choose by a predicate: `result[i] = pred[i] ? on_true[i] : on_false[i]`.
+
+    Shapes: on_true, on_false and result of one type; pred of that shape or of rank 0.
+    Raises: VerifyException naming select_i1, select_c1, select_c2.
+    Spec:   https://openxla.org/stablehlo/spec#select
+    """
+
+    name = "hlo.select"
+    pred = operand_def(TensorType)
+    on_true = operand_def(TensorType)
+    on_false = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        """` %p, %a, %b : tensor<i1>, t`: the types of the predicate and of the rest; or a function type."""
+        operands = parse_operands(parser, 3)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parse_function_types(parser)
+        if types is None:
+            pred = parser.parse_type()
+            parser.parse_punctuation(",")
+            rest = parser.parse_type()
+            types = (pred, rest, rest), rest
+        return build(cls, parser, operands, types, attributes)
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self)
+        print_attr_dict(printer, self)
+        pred, on_true, on_false = self.operand_types
+        if on_true == on_false == self.results[0].type:
+            printer.print_string(" : ")
+            printer.print_attribute(pred)
+            printer.print_string(", ")
+            printer.print_attribute(on_true)
+        else:
+            print_function_types(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        _, on_true, on_false = self.operands
+        if on_true.type is on_false.type or on_true.type == on_false.type:
+            return (on_true.type,)
+        check(
+            element_of(on_true) == element_of(on_false),
+            lambda: f"select_c2: on_true and on_false have different types: {on_true.type} and {on_false.type}",
+        )
+        shape = merged_shape(self, "select_c2", ("on_true", on_true), ("on_false", on_false))
+        return (make_tensor(shape, element_of(on_true)),)
+
+    def verify_(self) -> None:
+        pred, on_true, _ = self.operands
+        check_kind("select_i1", "pred", pred, Kind.BOOLEAN)
+        check_kind("select_i2", "on_true", on_true, Kind.ANY)
+        wanted, result = self.infer_types()[0], self.results[0].type
+        check(types_agree(wanted, result), lambda: f"select_c2: result has type {result}, expected {wanted}")
+        check(
+            not shape_of(pred) or shapes_agree(shape_of(pred), shape_of(on_true)),
+            lambda: (
+                f"select_c1: pred has type {pred.type}, which is neither of rank 0 nor of on_true's shape "
+                f"in {on_true.type}"
+            ),
+        )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """A constant predicate, or the same value twice."""
+        pred, on_true, on_false = self.operands
+        if is_splat_of(pred, True) or on_true is on_false:
+            chosen = on_true
+        elif is_splat_of(pred, False):
+            chosen = on_false
+        else:
+            return None
+        return (chosen,) if chosen.type == self.results[0].type else None
+
+    def reference(self, *operands: Array) -> Array:
+        return np.where(*operands)
+
+
+@irdl_op_definition
+class ClampOp(ElementwiseOp):
+    """
+    Keep elements between bounds: `result[i] = minimum(maximum(operand[i], min[i]), max[i])`. NaN wins.
+
+    Shapes: operand and result of one type; min and max of that shape or of rank 0.
+    Raises: VerifyException naming clamp_i2, clamp_c1..c4.
+    Spec:   https://openxla.org/stablehlo/spec#clamp
+    """
+
+    name = "hlo.clamp"
+    min = operand_def(TensorType)
+    operand = operand_def(TensorType)
+    max = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+    KINDS: ClassVar[Kind] = Kind.ANY
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ClampOp:
+        return parse_same_type_op(cls, parser, 3)
+
+    def print(self, printer: Printer) -> None:
+        print_same_type_op(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.operands[1].type,)
+
+    def verify_(self) -> None:
+        low, operand, high = self.operands
+        check_kind("clamp_i2", "operand", operand, self.KINDS)
+        for constraint, name, bound in (("c1", "min", low), ("c2", "max", high)):
+            check(
+                not shape_of(bound) or shapes_agree(shape_of(bound), shape_of(operand)),
+                lambda constraint=constraint, name=name, bound=bound: (
+                    f"clamp_{constraint}: {name} has type "
+                    f"{bound.type}, which is neither of rank 0 nor of the operand's shape in {operand.type}"
+                ),
+            )
+        check(
+            element_of(low) == element_of(operand) == element_of(high),
+            lambda: (
+                "clamp_c3: min, operand and max have different element types: "
+                f"{low.type}, {operand.type} and {high.type}"
+            ),
+        )
+        result = self.results[0].type
+        check(
+            types_agree(operand.type, result),
+            lambda: f"clamp_c4: result has type {result}, expected {operand.type}",
+        )
+
+    def reference(self, *operands: Array) -> Array:
+        def clamped(low: Any, operand: Any, high: Any) -> Any:
+            return minimum(maximum(operand, low), high)
+
+        return self.rounded(clamped, operands)
+
+
+OPS = (CompareOp, SelectOp, ClampOp)
+ATTRIBUTES = (ComparisonDirectionAttr, ComparisonTypeAttr)

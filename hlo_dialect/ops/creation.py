@@ -1,0 +1,179 @@
+"""
+Operations that create tensors from nothing: constant and iota.
+
+Spec: https://openxla.org/stablehlo/spec
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ..diagnostics import fail
+from ..numbers.number_semantics import convert
+from ..op import HloOp, check
+from ..shapes import is_static
+from ..syntax.elementwise import build, print_attr_dict
+from ..types import (
+    Array,
+    HloTensor,
+    constant_array,
+    dense_constant,
+    element_of,
+    i64,
+    is_splat,
+    numpy_dtype,
+    shape_of,
+    tensor_type,
+)
+from .elementwise import Kind, check_kind
+from .movement import BroadcastInDimOp
+
+
+@irdl_op_definition
+class ConstantOp(HloOp):
+    """
+    A tensor known at compile time.
+
+    Shapes: the result has the value's type.
+    Raises: VerifyException naming constant_c1.
+    Spec:   https://openxla.org/stablehlo/spec#constant
+    """
+
+    name = "hlo.constant"
+    value = prop_def(DenseIntOrFPElementsAttr)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def of(array: Array, type_: HloTensor | None = None) -> ConstantOp:
+        """The operation for an array; one element fills a larger `type_` (see `dense_constant`)."""
+        value = dense_constant(array, type_)
+        return ConstantOp.create(properties={"value": value}, result_types=[value.type])
+
+    @property
+    def dense(self) -> DenseIntOrFPElementsAttr[Any]:
+        return self.value
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        attributes = parser.parse_optional_attr_dict()
+        position = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, DenseIntOrFPElementsAttr):
+            parser.raise_error(f"expected a dense constant, got {value}", position)
+        value = cast("DenseIntOrFPElementsAttr[Any]", value)
+        return build(cls, parser, [], ((), value.type), attributes, {"value": value})
+
+    def print(self, printer: Printer) -> None:
+        print_attr_dict(printer, self, ("value",))
+        printer.print_string(" ")
+        printer.print_attribute(self.properties["value"])
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.dense.type,)
+
+    def verify_(self) -> None:
+        self.verify_inferred("constant_c1")
+
+    def reference(self, *operands: Array) -> Array:
+        return constant_array(self.dense)
+
+
+@irdl_op_definition
+class IotaOp(HloOp):
+    """
+    Indices along one dimension: `result[i0, .., in] = i[iota_dimension]`; integers modulo 2 ** width.
+
+    Shapes: the result is free.
+    Raises: VerifyException naming iota_c1 or iota_o1.
+    Spec:   https://openxla.org/stablehlo/spec#iota
+    """
+
+    name = "hlo.iota"
+    iota_dimension = prop_def(IntegerAttr[IntegerType])
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def dimension(self) -> int:
+        return self.iota_dimension.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IotaOp:
+        parser.parse_keyword("dim")
+        parser.parse_punctuation("=")
+        dimension = IntegerAttr(parser.parse_integer(), i64)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return build(cls, parser, [], ((), parser.parse_type()), attributes, {"iota_dimension": dimension})
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" dim = {self.dimension}")
+        print_attr_dict(printer, self, ("iota_dimension",))
+        printer.print_string(" : ")
+        printer.print_attribute(self.results[0].type)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.results[0].type,)
+
+    def verify_(self) -> None:
+        check_kind("iota_o1", "result", self.results[0], Kind.NUMBER)
+        rank = len(shape_of(self.results[0]))
+        check(
+            0 <= self.dimension < rank,
+            lambda: f"iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions",
+        )
+
+    def reference(self, *operands: Array) -> Array:
+        shape, dtype = shape_of(self.results[0]), numpy_dtype(element_of(self.results[0]))
+        if dtype is None:
+            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        indices = convert(np.arange(shape[self.dimension]), dtype)
+        return np.broadcast_to(indices.reshape((-1,) + (1,) * (len(shape) - self.dimension - 1)), shape)
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The array of a value that a constant defines; None of any other."""
+    return constant_array(value.owner.dense) if isinstance(value.owner, ConstantOp) else None
+
+
+def splat_of(value: SSAValue) -> Any:
+    """The one element, a NumPy scalar, of a constant of equal elements, broadcast or not; None of any other value."""
+    owner = value.owner
+    while isinstance(owner, BroadcastInDimOp):
+        owner = owner.operands[0].owner
+    if not isinstance(owner, ConstantOp) or not is_splat(owner.dense):
+        return None
+    dtype = numpy_dtype(owner.dense.get_element_type())
+    return np.frombuffer(owner.dense.data.data, dtype=dtype)[0]
+
+
+def is_splat_of(value: SSAValue, number: complex) -> bool:
+    """Whether the value is a constant that equals `number` everywhere; the signs of zeros count for floats."""
+    element = splat_of(value)
+    if element is None or element != number:
+        return False
+    if element == 0 and numpy_dtype(element_of(value)) is not None and isinstance(number, float):
+        return math.copysign(1, float(element)) == math.copysign(1, number)
+    return True
+
+
+def splat_like(value: SSAValue, number: complex) -> Sequence[Attribute] | None:
+    """What `fold` returns for a result of the static type of `value` that is `number` everywhere."""
+    dtype, type_ = numpy_dtype(element_of(value)), tensor_type(value)
+    if dtype is None or not is_static(type_.get_shape()):
+        return None
+    return (dense_constant(np.full((1,), number, dtype=dtype), type_),)
+
+
+OPS = (ConstantOp, IotaOp)

@@ -1,0 +1,173 @@
+"""
+The sizes of dimensions as values: get_dimension_size, set_dimension_size, and the bounds of unknown ones.
+
+Spec: https://openxla.org/stablehlo/spec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ..attributes import IntArray, int_array, ints
+from ..op import HloOp, check
+from ..shapes import DYNAMIC, dims_agree
+from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional
+from ..types import Array, dense_constant, element_of, i32, is_integer, make_tensor, shape_of
+
+
+@irdl_attr_definition
+class BoundsAttr(ParametrizedAttribute):
+    """`#hlo.bounds<5, ?>`, the encoding of a tensor type: the largest size of each unknown dimension, `?` of others."""
+
+    name = "hlo.bounds"
+    sizes: IntArray
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def size() -> int:
+            return DYNAMIC if parser.parse_optional_punctuation("?") is not None else parser.parse_integer()
+
+        return [int_array(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, size))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        sizes = ("?" if size == DYNAMIC else str(size) for size in ints(self.sizes))
+        printer.print_string(f"<{', '.join(sizes)}>")
+
+
+def parse_with_dim(parser: Parser) -> tuple[Any, IntegerAttr[IntegerType]]:
+    """`%a, dim = 0`"""
+    operand = parser.parse_unresolved_operand()
+    parse_named(parser, "dim")
+    return operand, IntegerAttr(parser.parse_integer(), IntegerType(64))
+
+
+def print_with_dim(printer: Printer, op: HloOp, dimension: int, name: str) -> None:
+    printer.print_string(" ")
+    printer.print_list(op.operands, printer.print_operand)
+    printer.print_string(f", dim = {dimension}")
+    print_attributes(printer, op, (name,))
+    print_functional(printer, op)
+
+
+@irdl_op_definition
+class GetDimensionSizeOp(HloOp):
+    """
+    The size of one dimension.
+
+    Shapes: any; the result is tensor<i32>.
+    Raises: VerifyException naming get_dimension_size_c1 or o1.
+    Spec:   https://openxla.org/stablehlo/spec#get_dimension_size
+    """
+
+    name = "hlo.get_dimension_size"
+    operand = operand_def(TensorType)
+    dimension = prop_def(IntegerAttr[IntegerType])
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def place(self) -> int:
+        return self.dimension.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand, dimension = parse_with_dim(parser)
+        return finish_functional(cls, parser, [operand], {"dimension": dimension})
+
+    def print(self, printer: Printer) -> None:
+        print_with_dim(printer, self, self.place, "dimension")
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (make_tensor((), i32),)
+
+    def verify_(self) -> None:
+        _check_dimension(self, "get_dimension_size_c1", self.place)
+        check(
+            self.results[0].type == make_tensor((), i32),
+            lambda: f"get_dimension_size_o1: result has type {self.results[0].type}, expected tensor<i32>",
+        )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        size = shape_of(self.operands[0])[self.place]
+        return None if size == DYNAMIC else (dense_constant(np.asarray(size, np.int32)),)
+
+    def reference(self, *operands: Array) -> Array:
+        return np.asarray(operands[0].shape[self.place], np.int32)
+
+
+@irdl_op_definition
+class SetDimensionSizeOp(HloOp):
+    """
+    The operand with one dimension cut to `size`, at most what its type states; deprecated.
+
+    Shapes: size (); the result has the operand's rank, the dimension unknown and bounded (`#hlo.bounds`) or static.
+    Raises: VerifyException naming set_dimension_size_c1 (the dimension), c2 (the result's type) or i2.
+    Spec:   openxla/stablehlo, StablehloOps.td, SetDimensionSizeOp.
+    """
+
+    name = "hlo.set_dimension_size"
+    operand = operand_def(TensorType)
+    size = operand_def(TensorType)
+    dimension = prop_def(IntegerAttr[IntegerType])
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def place(self) -> int:
+        return self.dimension.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        size, dimension = parse_with_dim(parser)
+        return finish_functional(cls, parser, [operand, size], {"dimension": dimension})
+
+    def print(self, printer: Printer) -> None:
+        print_with_dim(printer, self, self.place, "dimension")
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.results[0].type,)
+
+    def verify_(self) -> None:
+        _check_dimension(self, "set_dimension_size_c1", self.place)
+        size = self.operands[1]
+        check(
+            shape_of(size) == () and is_integer(element_of(size)),
+            lambda: f"set_dimension_size_i2: size has type {size.type}, expected an integer scalar",
+        )
+        before, after = shape_of(self.operands[0]), shape_of(self.results[0])
+        others = [dim for dim in range(len(before)) if dim != self.place]
+        fits = len(before) == len(after) and all(dims_agree(before[dim], after[dim]) for dim in others)
+        check(
+            fits and element_of(self.operands[0]) == element_of(self.results[0]),
+            lambda: (
+                f"set_dimension_size_c2: result has type {self.results[0].type}, expected {self.operands[0].type} but "
+                f"for dimension {self.place}"
+            ),
+        )
+
+    def reference(self, *operands: Array) -> Array:
+        operand, size = operands
+        return operand[(slice(None),) * self.place + (slice(0, int(size)),)]
+
+
+def _check_dimension(op: HloOp, constraint: str, dimension: int) -> None:
+    rank = len(shape_of(op.operands[0]))
+    check(
+        0 <= dimension < rank,
+        lambda: f"{constraint}: dimension {dimension} is not in [0, {rank}), the operand's dimensions",
+    )
+
+
+OPS = (GetDimensionSizeOp, SetDimensionSizeOp)
+ATTRIBUTES = (BoundsAttr,)

@@ -1,0 +1,363 @@
+"""
+Operations whose result shape is an operand: dynamic_broadcast_in_dim, dynamic_iota, dynamic_reshape, dynamic_pad,
+real_dynamic_slice.
+
+A result type may be static all the same, where the shape is known; `resolve-dynamic-shapes` makes it so.
+
+Spec: https://openxla.org/stablehlo/spec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..numbers.number_semantics import convert
+from ..op import HloOp, check
+from ..shapes import DYNAMIC, dims_agree, element_count, repeated, shape_text, shapes_agree, types_agree
+from ..syntax.structural import finish_functional, parse_named, parse_operand_list, print_attributes, print_functional
+from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
+from .creation import constant_of
+from .dimension_sizes import parse_with_dim, print_with_dim
+from .elementwise import Kind, check_kind
+from .movement import check_element_types, check_size
+from .slicing import padded
+
+
+def known_shape(value: SSAValue) -> tuple[int, ...] | None:
+    """The numbers of a shape operand that is a constant."""
+    array = constant_of(value)
+    return None if array is None else tuple(int(size) for size in array.reshape(-1))
+
+
+def check_sizes_operand(constraint: str, name: str, value: SSAValue) -> None:
+    """Integers, or values of type index, in one dimension."""
+    element = element_of(value)
+    check(
+        len(shape_of(value)) == 1 and (is_integer(element) or isinstance(element, IndexType)),
+        lambda: f"{constraint}: {name} has type {value.type}, expected integers in one dimension",
+    )
+
+
+def check_count(constraint: str, name: str, value: SSAValue, count: int, of_what: str) -> None:
+    check(
+        dims_agree(shape_of(value)[0], count),
+        lambda: f"{constraint}: {name} of type {value.type} has not {count} elements, {of_what}",
+    )
+
+
+class ShapedByOperandOp(HloOp):
+    """
+    An operation that takes its result's shape from an operand; the syntax is `%operand, %shape.. : (t, u) -> t`.
+    """
+
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return finish_functional(cls, parser, parse_operand_list(parser))
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_operand)
+        print_attributes(printer, self)
+        print_functional(printer, self)
+
+    def shape_from(self, shape: Sequence[int] | None) -> tuple[Attribute, ...]:
+        """The result's type with the shape that a constant operand gives; without one, the type as it is."""
+        result = self.results[0].type
+        known = shape is not None and shapes_agree(shape, shape_of(result)) and min(shape, default=0) >= 0
+        return (make_tensor(tuple(shape or ()), element_of(result)) if known else result,)
+
+
+@irdl_op_definition
+class DynamicBroadcastInDimOp(ShapedByOperandOp):
+    """
+    broadcast_in_dim to the shape `output_dimensions`.
+
+    Shapes: operand (d0, .., dn), output_dimensions (rank of the result).
+    Raises: VerifyException naming dynamic_broadcast_in_dim_i2, c1..c5, c7..c10; c6 is of per-axis quantized types.
+    Spec:   https://openxla.org/stablehlo/spec#dynamic_broadcast_in_dim
+    """
+
+    name = "hlo.dynamic_broadcast_in_dim"
+    operand = operand_def(TensorType)
+    output_dimensions = operand_def(TensorType)
+    broadcast_dimensions = prop_def(IntArray)
+    known_expanding_dimensions = opt_prop_def(IntArray)
+    known_nonexpanding_dimensions = opt_prop_def(IntArray)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return ints(self.broadcast_dimensions)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        shape = parser.parse_unresolved_operand()
+        parse_named(parser, "dims")
+        return finish_functional(
+            cls, parser, [operand, shape], {"broadcast_dimensions": int_array(parse_int_list(parser))}
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_operand)
+        printer.print_string(f", dims = {int_list_text(self.dims)}")
+        print_attributes(printer, self, ("broadcast_dimensions",))
+        print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return self.shape_from(known_shape(self.operands[1]))
+
+    def verify_(self) -> None:
+        name = "dynamic_broadcast_in_dim"
+        operand, result, dims = shape_of(self.operands[0]), shape_of(self.results[0]), self.dims
+        check_sizes_operand(f"{name}_i2", "output_dimensions", self.operands[1])
+        check_element_types(self, f"{name}_c1")
+        check_size(f"{name}_c2", "broadcast_dimensions", dims, len(operand))
+        check(
+            all(0 <= dim < len(result) for dim in dims),
+            lambda: f"{name}_c3: broadcast_dimensions {dims} are not all in [0, {len(result)})",
+        )
+        check(not repeated(dims), lambda: f"{name}_c4: broadcast_dimensions {dims} are not unique")
+        for size, dim in zip(operand, dims, strict=True):
+            check(
+                size == 1 or dims_agree(size, result[dim]),
+                lambda size=size, dim=dim: (
+                    f"{name}_c5: a dimension of size {size}, neither 1 nor the size of result dimension {dim} in "
+                    f"{shape_text(result)}, is to be broadcast along it"
+                ),
+            )
+        check_count(f"{name}_c7", "output_dimensions", self.operands[1], len(result), "the result's rank")
+        self._verify_known_dimensions(name, len(operand))
+
+    def _verify_known_dimensions(self, name: str, rank: int) -> None:
+        expanding, fixed = (
+            () if dims is None else ints(dims)
+            for dims in (self.known_expanding_dimensions, self.known_nonexpanding_dimensions)
+        )
+        check(
+            not repeated((*expanding, *fixed)),
+            lambda: f"{name}_c8: known expanding and nonexpanding dimensions {(*expanding, *fixed)} are not unique",
+        )
+        for constraint, what, dims in (("c9", "expanding", expanding), ("c10", "nonexpanding", fixed)):
+            check(
+                all(0 <= dim < rank for dim in dims),
+                lambda constraint=constraint, what=what, dims=dims: (
+                    f"{name}_{constraint}: known_{what}_dimensions {dims} are not all in [0, {rank})"
+                ),
+            )
+
+    def reference(self, *operands: Array) -> Array:
+        operand, target = operands
+        shape = tuple(int(size) for size in target)
+        order = sorted(range(len(self.dims)), key=lambda index: self.dims[index])
+        aligned = [1] * len(shape)
+        for index in order:
+            aligned[self.dims[index]] = operand.shape[index]
+        return np.broadcast_to(np.transpose(operand, order).reshape(aligned), shape)
+
+
+@irdl_op_definition
+class DynamicIotaOp(ShapedByOperandOp):
+    """
+    iota of the shape `output_shape`.
+
+    Shapes: output_shape (rank of the result).
+    Raises: VerifyException naming dynamic_iota_i1, c1, c2 or o1.
+    Spec:   https://openxla.org/stablehlo/spec#dynamic_iota
+    """
+
+    name = "hlo.dynamic_iota"
+    output_shape = operand_def(TensorType)
+    iota_dimension = prop_def(IntegerAttr[IntegerType])
+
+    @property
+    def dimension(self) -> int:
+        return self.iota_dimension.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand, dimension = parse_with_dim(parser)
+        return finish_functional(cls, parser, [operand], {"iota_dimension": dimension})
+
+    def print(self, printer: Printer) -> None:
+        print_with_dim(printer, self, self.dimension, "iota_dimension")
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return self.shape_from(known_shape(self.operands[0]))
+
+    def verify_(self) -> None:
+        check_sizes_operand("dynamic_iota_i1", "output_shape", self.operands[0])
+        check_kind("dynamic_iota_o1", "result", self.results[0], Kind.NUMBER)
+        rank = len(shape_of(self.results[0]))
+        check(
+            0 <= self.dimension < rank,
+            lambda: f"dynamic_iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions",
+        )
+        check_count("dynamic_iota_c2", "output_shape", self.operands[0], rank, "the result's rank")
+
+    def reference(self, *operands: Array) -> Array:
+        shape = tuple(int(size) for size in operands[0])
+        dtype: Any = numpy_dtype(element_of(self.results[0]))
+        indices = convert(np.arange(shape[self.dimension]), dtype)
+        return np.broadcast_to(indices.reshape((-1,) + (1,) * (len(shape) - self.dimension - 1)), shape)
+
+
+@irdl_op_definition
+class DynamicReshapeOp(ShapedByOperandOp):
+    """
+    reshape to the shape `output_shape`.
+
+    Shapes: output_shape (rank of the result); as many elements as the operand's.
+    Raises: VerifyException naming dynamic_reshape_i2, c1, c2 or c4; c3 is of per-axis quantized types.
+    Spec:   https://openxla.org/stablehlo/spec#dynamic_reshape
+    """
+
+    name = "hlo.dynamic_reshape"
+    operand = operand_def(TensorType)
+    output_shape = operand_def(TensorType)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return self.shape_from(known_shape(self.operands[1]))
+
+    def verify_(self) -> None:
+        check_sizes_operand("dynamic_reshape_i2", "output_shape", self.operands[1])
+        check_element_types(self, "dynamic_reshape_c1")
+        before, after = (element_count(shape_of(value)) for value in (self.operands[0], self.results[0]))
+        check(
+            dims_agree(before, after),
+            lambda: f"dynamic_reshape_c2: operand has {before} elements and the result {after}",
+        )
+        rank = len(shape_of(self.results[0]))
+        check_count("dynamic_reshape_c4", "output_shape", self.operands[1], rank, "the result's rank")
+
+    def reference(self, *operands: Array) -> Array:
+        operand, target = operands
+        return operand.reshape([int(size) for size in target])
+
+
+@irdl_op_definition
+class DynamicPadOp(ShapedByOperandOp):
+    """
+    pad by amounts that are operands.
+
+    Shapes: padding_value (), the amounts (rank of operand).
+    Raises: VerifyException naming dynamic_pad_i2..i5 or c1..c4.
+    Spec:   https://openxla.org/stablehlo/spec#dynamic_pad
+    """
+
+    name = "hlo.dynamic_pad"
+    operand = operand_def(TensorType)
+    padding_value = operand_def(TensorType)
+    edge_padding_low = operand_def(TensorType)
+    edge_padding_high = operand_def(TensorType)
+    interior_padding = operand_def(TensorType)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        shape = shape_of(self.operands[0])
+        amounts = [known_shape(value) for value in self.operands[2:]]
+        low, high, interior = amounts
+        if low is None or high is None or interior is None or not len(low) == len(high) == len(interior) == len(shape):
+            return (self.results[0].type,)
+        sizes = (
+            DYNAMIC if size == DYNAMIC else low[i] + high[i] + size + max(size - 1, 0) * interior[i]
+            for i, size in enumerate(shape)
+        )
+        return (make_tensor(tuple(sizes), element_of(self.operands[0])),)
+
+    def verify_(self) -> None:
+        names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+        operand, value = self.operands[:2]
+        rank = len(shape_of(operand))
+        check(
+            shape_of(value) == (),
+            lambda: f"dynamic_pad_i2: padding_value has type {value.type}, expected a scalar",
+        )
+        check(
+            element_of(operand) == element_of(value) == element_of(self.results[0]),
+            lambda: (
+                f"dynamic_pad_c1: operand, padding_value and result have element types {element_of(operand)}, "
+                f"{element_of(value)} and {element_of(self.results[0])}"
+            ),
+        )
+        for index, (what, amounts) in enumerate(zip(names, self.operands[2:], strict=True)):
+            check_sizes_operand(f"dynamic_pad_i{index + 3}", what, amounts)
+            check_count("dynamic_pad_c2", what, amounts, rank, "the operand's rank")
+        interior = known_shape(self.operands[4])
+        check(
+            interior is None or min(interior, default=0) >= 0,
+            lambda: f"dynamic_pad_c3: interior_padding {interior} is not all at least 0",
+        )
+        wanted = self.infer_types()[0]
+        check(
+            len(shape_of(self.results[0])) == rank and types_agree(self.results[0].type, wanted),
+            lambda: f"dynamic_pad_c4: result has type {self.results[0].type}, expected {wanted}",
+        )
+
+    def reference(self, *operands: Array) -> Array:
+        operand, value, *amounts = operands
+        low, high, interior = ([int(size) for size in amount] for amount in amounts)
+        return padded(operand, value, low, high, interior)
+
+
+@irdl_op_definition
+class RealDynamicSliceOp(ShapedByOperandOp):
+    """
+    slice at places that are operands; deprecated.
+
+    Shapes: start_indices, limit_indices and strides (rank of operand).
+    Raises: VerifyException naming real_dynamic_slice_i2..i4, or c1 (element types), c2 (ranks), c3 (counts).
+    Spec:   openxla/stablehlo, StablehloOps.td, RealDynamicSliceOp.
+    """
+
+    name = "hlo.real_dynamic_slice"
+    operand = operand_def(TensorType)
+    start_indices = operand_def(TensorType)
+    limit_indices = operand_def(TensorType)
+    strides = operand_def(TensorType)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        starts, limits, strides = (known_shape(value) for value in self.operands[1:])
+        if starts is None or limits is None or strides is None or min(strides, default=1) < 1:
+            return (self.results[0].type,)
+        sizes = [max(0, -(-(limit - at) // by)) for at, limit, by in zip(starts, limits, strides, strict=True)]
+        return self.shape_from(sizes)
+
+    def verify_(self) -> None:
+        rank = len(shape_of(self.operands[0]))
+        check_element_types(self, "real_dynamic_slice_c1")
+        check(
+            len(shape_of(self.results[0])) == rank,
+            lambda: f"real_dynamic_slice_c2: result of type {self.results[0].type} has not the operand's rank {rank}",
+        )
+        for index, what in enumerate(("start_indices", "limit_indices", "strides"), start=1):
+            check_sizes_operand(f"real_dynamic_slice_i{index + 1}", what, self.operands[index])
+            check_count("real_dynamic_slice_c3", what, self.operands[index], rank, "the operand's rank")
+
+    def reference(self, *operands: Array) -> Array:
+        operand, *places = operands
+        parts = zip(*([int(number) for number in place] for place in places), strict=True)
+        return operand[tuple(slice(start, limit, stride) for start, limit, stride in parts)]
+
+
+OPS = (DynamicBroadcastInDimOp, DynamicIotaOp, DynamicPadOp, DynamicReshapeOp, RealDynamicSliceOp)

@@ -1,0 +1,214 @@
+"""
+Base classes of the elementwise operations: what kinds of elements they take, how types follow, how references run.
+
+A trivial operation is a class with a name, a docstring, its `KINDS` and a one-line `compute`; everything else is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Flag, auto
+from functools import cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..diagnostics import fail
+from ..numbers.number_semantics import round_to, working
+from ..op import HloOp, check
+from ..shapes import merge_dim, shapes_agree, types_agree
+from ..syntax.elementwise import parse_same_type_op, print_same_type_op
+from ..types import Array, element_of, is_boolean, is_integer, is_unsigned, make_tensor, numpy_dtype, shape_of
+
+
+class Kind(Flag):
+    """The kinds of elements that the spec's input constraints tell apart."""
+
+    NONE = 0
+    BOOLEAN = auto()
+    SIGNED = auto()
+    UNSIGNED = auto()
+    FLOAT = auto()
+    COMPLEX = auto()
+    INTEGER = SIGNED | UNSIGNED
+    NUMBER = INTEGER | FLOAT | COMPLEX
+    ANY = BOOLEAN | NUMBER
+
+
+_KIND_NAMES = (
+    (Kind.BOOLEAN, "boolean"),
+    (Kind.INTEGER, "integer"),
+    (Kind.SIGNED, "signed integer"),
+    (Kind.UNSIGNED, "unsigned integer"),
+    (Kind.FLOAT, "float"),
+    (Kind.COMPLEX, "complex"),
+)
+
+
+@cache
+def kind_of(element_type: Attribute) -> Kind:
+    """The kind of an element type; NONE of a type that no operation takes. A signless integer is signed."""
+    if is_boolean(element_type):
+        return Kind.BOOLEAN
+    if is_integer(element_type):
+        return Kind.UNSIGNED if is_unsigned(element_type) else Kind.SIGNED
+    if isinstance(element_type, AnyFloat):
+        return Kind.FLOAT
+    return Kind.COMPLEX if isinstance(element_type, ComplexType) else Kind.NONE
+
+
+def kind_text(kinds: Kind) -> str:
+    """`signed integer, float or complex`"""
+    names: list[str] = []
+    for kind, name in _KIND_NAMES:
+        if kind in kinds:
+            names.append(name)
+            kinds &= ~kind
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def check_kind(constraint: str, name: str, value: SSAValue, kinds: Kind) -> None:
+    """Check the element type of one operand or result; `constraint` is its number in the spec (`abs_i1`)."""
+    element_type = element_of(value)
+    check(
+        kind_of(element_type) in kinds and kind_of(element_type) is not Kind.NONE,
+        lambda: f"{constraint}: {name} has element type {element_type}, expected {kind_text(kinds)}",
+    )
+
+
+def merged_shape(op: HloOp, constraint: str, *operands: tuple[str, SSAValue]) -> tuple[int, ...]:
+    """The common shape of named operands, known dimensions winning over unknown ones. Raises VerifyException."""
+    first_name, first = operands[0]
+    merged = shape_of(first)
+    for name, value in operands[1:]:
+        shape = shape_of(value)
+        if shape != merged:
+            if not shapes_agree(merged, shape):
+                raise VerifyException(
+                    f"{constraint}: {first_name} and {name} have different shapes: {first.type} and {value.type}"
+                )
+            merged = tuple(map(merge_dim, merged, shape))
+    return merged
+
+
+class ElementwiseOp(HloOp):
+    """
+    An operation whose result element depends on the operands' elements at the same index alone.
+
+    A reference computes on operands that `working` has widened: narrow floats arrive as f32, all floats below f64 as
+    f64 where the operation is `WIDE` (transcendental: one rounding at the end). `rounded` brings the result back.
+    """
+
+    KINDS: ClassVar[Kind] = Kind.ANY
+    """What the operands may be."""
+    WIDE: ClassVar[bool] = False
+
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def elementwise(self) -> bool:
+        """True: what fusion asks of any operation (`getattr(op, "elementwise", False)`)."""
+        return True
+
+    def rounded(self, function: Callable[..., Any], operands: tuple[Array, ...]) -> Array:
+        """`function` of the widened operands, rounded to the result's element type, without NumPy's warnings."""
+        dtype = numpy_dtype(element_of(self.results[0]))
+        if dtype is None:
+            fail(self, f"has no reference for elements of type {element_of(self.results[0])}")
+        with np.errstate(all="ignore"):
+            return round_to(function(*(working(operand, self.WIDE) for operand in operands)), dtype)
+
+    @property
+    def mnemonic(self) -> str:
+        return self.name.partition(".")[2]
+
+
+class ElementwiseUnaryOp(ElementwiseOp):
+    """An elementwise operation of one operand; the result has its shape, and its element type unless overridden."""
+
+    ELEMENT_CONSTRAINT: ClassVar[str] = "c1"
+    """The number of the constraint that fixes the result's element type."""
+
+    operand = operand_def(TensorType)
+
+    def compute(self, x: Any) -> Any:
+        """The result in NumPy on a widened operand, as an array or a NumPy scalar."""
+        raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    def reference(self, *operands: Array) -> Array:
+        return self.rounded(self.compute, operands)
+
+    def result_element(self, element_type: Attribute) -> Attribute:
+        """The result's element type for the operand's."""
+        return element_type
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        operand = self.operands[0].type
+        element_type = element_of(operand)
+        result_element = self.result_element(element_type)
+        return (operand if result_element is element_type else make_tensor(shape_of(operand), result_element),)
+
+    def verify_(self) -> None:
+        check_kind(f"{self.mnemonic}_i1", "operand", self.operands[0], self.KINDS)
+        wanted = self.infer_types()[0]
+        result = self.results[0].type
+        if wanted is result or types_agree(wanted, result):
+            return
+        same_elements = element_of(wanted) == element_of(result)
+        constraint = "c1" if same_elements else self.ELEMENT_CONSTRAINT
+        raise VerifyException(f"{self.mnemonic}_{constraint}: result has type {result}, expected {wanted}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return parse_same_type_op(cls, parser, 1)
+
+    def print(self, printer: Printer) -> None:
+        print_same_type_op(printer, self)
+
+
+class ElementwiseBinaryOp(ElementwiseOp):
+    """An elementwise operation of two operands and a result of one type."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+
+    def compute(self, x: Any, y: Any) -> Any:
+        """The result in NumPy on widened operands (lhs, rhs), as an array or a NumPy scalar."""
+        raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    def reference(self, *operands: Array) -> Array:
+        return self.rounded(self.compute, operands)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        lhs, rhs = self.operands[0].type, self.operands[1].type
+        if lhs is rhs or lhs == rhs:
+            return (lhs,)
+        constraint = f"{self.mnemonic}_c1"
+        if element_of(lhs) != element_of(rhs):
+            raise VerifyException(f"{constraint}: lhs and rhs have different types: {lhs} and {rhs}")
+        shape = merged_shape(self, constraint, ("lhs", self.operands[0]), ("rhs", self.operands[1]))
+        return (make_tensor(shape, element_of(lhs)),)
+
+    def verify_(self) -> None:
+        check_kind(f"{self.mnemonic}_i1", "lhs", self.operands[0], self.KINDS)
+        wanted = self.infer_types()[0]
+        result = self.results[0].type
+        check(
+            wanted is result or types_agree(wanted, result),
+            lambda: f"{self.mnemonic}_c1: result has type {result}, expected {wanted}",
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return parse_same_type_op(cls, parser, 2)
+
+    def print(self, printer: Printer) -> None:
+        print_same_type_op(printer, self)

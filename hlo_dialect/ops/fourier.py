@@ -1,0 +1,172 @@
+"""fft: discrete Fourier transforms of the last one to three dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ComplexType, TensorType
+from xdsl.dialects.utils.enum_attribute import EnumAttribute
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.str_enum import StrEnum
+
+from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..op import HloOp, check
+from ..shapes import DYNAMIC, shape_text, shapes_agree, verify_results_agree
+from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional, print_values
+from ..types import Array, element_of, is_complex, is_float, make_tensor, numpy_dtype, shape_of
+
+
+class FftType(StrEnum):
+    """The kinds of transforms: of complex numbers and back, and of real numbers to half a spectrum and back."""
+
+    FFT = "FFT"
+    IFFT = "IFFT"
+    RFFT = "RFFT"
+    IRFFT = "IRFFT"
+
+
+@irdl_attr_definition
+class FftTypeAttr(EnumAttribute[FftType], SpacedOpaqueSyntaxAttribute):
+    """`#hlo<fft_type FFT>`"""
+
+    name = "hlo.fft_type"
+
+
+@cache
+def fft_type(name: str) -> FftTypeAttr:
+    """The attribute of a kind, from a cache."""
+    return FftTypeAttr(FftType(name))
+
+
+def half(size: int) -> int:
+    """The elements of the spectrum of `size` real numbers that determine the others."""
+    return DYNAMIC if size == DYNAMIC else 0 if size == 0 else size // 2 + 1
+
+
+@irdl_op_definition
+class FftOp(HloOp):
+    """
+    Discrete Fourier transforms of the last dimensions, as many as `fft_length` has entries; inverse ones divide by n.
+
+    Shapes: operand and result agree, but the last dimension of the complex side of RFFT and IRFFT has n / 2 + 1
+    elements where the real one has n, an entry of `fft_length`.
+    Raises: VerifyException naming fft_c1..c5 or fft_i1.
+    Spec:   https://openxla.org/stablehlo/spec#fft
+    """
+
+    name = "hlo.fft"
+    operand = operand_def(TensorType)
+    fft_type = prop_def(FftTypeAttr)
+    fft_length = prop_def(IntArray)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return ints(self.fft_length)
+
+    @property
+    def kind(self) -> FftType:
+        return self.fft_type.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FftOp:
+        operand = parser.parse_unresolved_operand()
+        parse_named(parser, "type")
+        kind = FftTypeAttr(parser.parse_str_enum(FftType))
+        parse_named(parser, "length")
+        length = int_array(parse_int_list(parser))
+        return finish_functional(cls, parser, [operand], {"fft_type": kind, "fft_length": length})
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_values(printer, self.operands)
+        printer.print_string(f", type = {self.kind.value}, length = {int_list_text(self.lengths)}")
+        print_attributes(printer, self, ("fft_type", "fft_length"))
+        print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        shape, element = shape_of(self.operands[0]), element_of(self.operands[0])
+        lengths = self.lengths
+        check(
+            len(lengths) <= len(shape),
+            lambda: f"fft_c1: fft_length has {len(lengths)} entries, the operand {len(shape)} dimensions",
+        )
+        check(1 <= len(lengths) <= 3, lambda: f"fft_c3: fft_length has {len(lengths)} entries, expected 1 to 3")
+        if self.kind is FftType.RFFT:
+            check(
+                is_float(element),
+                lambda: f"fft_c2: RFFT takes floats, the operand has element type {element}",
+            )
+            self._check_lengths("operand", shape)
+            return (make_tensor((*shape[:-1], half(shape[-1])), ComplexType(cast(Any, element))),)
+        check(
+            is_complex(element),
+            lambda: f"fft_c2: {self.kind.value} takes complex numbers, the operand has element type {element}",
+        )
+        if self.kind is not FftType.IRFFT:
+            return (make_tensor(shape, element),)
+        real = (*shape[: len(shape) - len(lengths)], *lengths)
+        check(
+            shapes_agree(shape, (*real[:-1], half(real[-1]))),
+            lambda: (
+                f"fft_c5: IRFFT of lengths {lengths} takes ({', '.join(map(str, (*lengths[:-1], half(lengths[-1]))))})"
+                f" elements, the operand has shape {shape_text(shape)}"
+            ),
+        )
+        return (make_tensor(real, cast(Attribute, cast(Any, element).element_type)),)
+
+    def _check_lengths(self, name: str, shape: Sequence[int]) -> None:
+        """fft_c4: of the real side."""
+        lengths = self.lengths
+        check(
+            shapes_agree(shape[len(shape) - len(lengths) :], lengths),
+            lambda: f"fft_c4: fft_length is {lengths}, the {name} has shape {shape_text(shape)}",
+        )
+
+    def verify_(self) -> None:
+        element = element_of(self.operands[0])
+        part = cast(Any, element).element_type if is_complex(element) else element
+        known = numpy_dtype(part)
+        check(
+            known is not None and known.kind == "f" and known.itemsize in (4, 8),
+            lambda: f"fft_i1: operand has element type {element}, expected f32, f64 or complex numbers of these",
+        )
+        inferred = self.infer_types()[0]
+        wanted, given = element_of(inferred), element_of(self.results[0])
+        check(
+            wanted == given,
+            lambda: f"fft_c2: {self.kind.value} of {element} gives {wanted}, the result has element type {given}",
+        )
+        if self.kind is FftType.IRFFT and len(shape_of(self.results[0])) == len(shape_of(inferred)):
+            self._check_lengths("result", shape_of(self.results[0]))
+        verify_results_agree(self, "fft_c5")
+
+    def reference(self, *operands: Array) -> Array:
+        operand = operands[0]
+        axes = tuple(range(operand.ndim - len(self.lengths), operand.ndim))
+        dtype: Any = numpy_dtype(element_of(self.results[0]))
+        shape = shape_of(self.results[0])
+        if 0 in operand.shape or 0 in shape:
+            return np.zeros(shape, dtype)
+        match self.kind:
+            case FftType.FFT:
+                result = np.fft.fftn(operand, axes=axes)
+            case FftType.IFFT:
+                result = np.fft.ifftn(operand, axes=axes)
+            case FftType.RFFT:
+                result = np.fft.rfftn(operand, axes=axes)
+            case FftType.IRFFT:
+                result = np.fft.irfftn(operand, s=self.lengths, axes=axes)
+        return result.astype(dtype, copy=False)
+
+
+OPS = (FftOp,)
+ATTRIBUTES = (FftTypeAttr,)

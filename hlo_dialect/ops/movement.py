@@ -1,0 +1,285 @@
+"""
+Operations that move elements without computing: broadcast, reshape, transpose, slice, concatenate, pad, reverse.
+
+Spec: https://openxla.org/stablehlo/spec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..op import HloOp, check
+from ..shapes import dims_agree, element_count, repeated, verify_results_agree
+from ..syntax.structural import finish_functional, finish_same_type, parse_named, print_attributes, print_functional
+from ..types import Array, element_of, make_tensor, shape_of
+
+
+def check_size(constraint: str, name: str, values: Sequence[int], rank: int) -> None:
+    check(
+        len(values) == rank,
+        lambda: f"{constraint}: {name} has {len(values)} entries, expected the operand's rank {rank}",
+    )
+
+
+def check_element_types(op: HloOp, constraint: str) -> None:
+    operand, result = element_of(op.operands[0]), element_of(op.results[0])
+    check(
+        operand == result,
+        lambda: f"{constraint}: operand and result have different element types {operand} and {result}",
+    )
+
+
+def _parse_dims(parser: Parser) -> tuple[UnresolvedOperand, IntArray]:
+    """`%a, dims = [1, 0]`"""
+    operand = parser.parse_unresolved_operand()
+    parse_named(parser, "dims")
+    return operand, int_array(parse_int_list(parser))
+
+
+def _print_dims(printer: Printer, operand: SSAValue, dims: Sequence[int]) -> None:
+    printer.print_string(" ")
+    printer.print_operand(operand)
+    printer.print_string(f", dims = {int_list_text(dims)}")
+
+
+@irdl_op_definition
+class BroadcastInDimOp(HloOp):
+    """
+    Repeat data along new or one-sized dimensions: `result[i] = operand[j]`, j[k] = i[dims[k]], or 0 where
+    the operand's dimension k is 1.
+
+    Shapes: operand (d0, .., dn), result of any rank; operand dimension k lies along result dimension dims[k].
+    Raises: VerifyException naming broadcast_in_dim_c1..c5; c6 is of per-axis quantized types.
+    Spec:   https://openxla.org/stablehlo/spec#broadcast_in_dim
+    """
+
+    name = "hlo.broadcast_in_dim"
+    operand = operand_def(TensorType)
+    broadcast_dimensions = prop_def(IntArray)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return ints(self.broadcast_dimensions)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BroadcastInDimOp:
+        operand, dims = _parse_dims(parser)
+        return finish_functional(cls, parser, [operand], {"broadcast_dimensions": dims})
+
+    def print(self, printer: Printer) -> None:
+        _print_dims(printer, self.operands[0], self.dims)
+        print_attributes(printer, self, ("broadcast_dimensions",))
+        print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.results[0].type,)
+
+    def verify_(self) -> None:
+        operand, result = shape_of(self.operands[0]), shape_of(self.results[0])
+        dims = self.dims
+        check_element_types(self, "broadcast_in_dim_c1")
+        check_size("broadcast_in_dim_c2", "broadcast_dimensions", dims, len(operand))
+        check(
+            all(0 <= dim < len(result) for dim in dims),
+            lambda: f"broadcast_in_dim_c3: broadcast_dimensions {dims} are not all in [0, {len(result)})",
+        )
+        check(not repeated(dims), lambda: f"broadcast_in_dim_c4: broadcast_dimensions {dims} are not unique")
+        for index, dim in enumerate(dims):
+            check(
+                operand[index] == 1 or dims_agree(operand[index], result[dim]),
+                lambda index=index, dim=dim: (
+                    f"broadcast_in_dim_c5: operand dimension {index} has size "
+                    f"{operand[index]}, which is neither 1 nor the size {result[dim]} of result dimension {dim}"
+                ),
+            )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        if self.operands[0].type == self.results[0].type and self.dims == tuple(range(len(self.dims))):
+            return (self.operands[0],)
+        return None
+
+    def reference(self, *operands: Array) -> Array:
+        (operand,) = operands
+        shape = shape_of(self.results[0])
+        dims = self.dims
+        order = sorted(range(len(dims)), key=lambda index: dims[index])
+        aligned = [1] * len(shape)
+        for index in order:
+            aligned[dims[index]] = operand.shape[index]
+        return np.broadcast_to(np.transpose(operand, order).reshape(aligned), shape)
+
+
+@irdl_op_definition
+class ReshapeOp(HloOp):
+    """
+    The same elements in row-major order under another shape.
+
+    Shapes: operand and result have the same number of elements.
+    Raises: VerifyException naming reshape_c1, reshape_c2; c3 is of per-axis quantized types.
+    Spec:   https://openxla.org/stablehlo/spec#reshape
+    """
+
+    name = "hlo.reshape"
+    operand = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReshapeOp:
+        operand = parser.parse_unresolved_operand()
+        return finish_functional(cls, parser, [operand])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.operands[0])
+        print_attributes(printer, self)
+        print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.results[0].type,)
+
+    def verify_(self) -> None:
+        check_element_types(self, "reshape_c1")
+        before, after = element_count(shape_of(self.operands[0])), element_count(shape_of(self.results[0]))
+        check(
+            dims_agree(before, after),
+            lambda: f"reshape_c2: operand has {before} elements and result {after}",
+        )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        operand = self.operands[0]
+        if operand.type == self.results[0].type:
+            return (operand,)
+        source = operand.owner
+        if isinstance(source, ReshapeOp) and source.operands[0].type == self.results[0].type:
+            return (source.operands[0],)
+        return None
+
+    def reference(self, *operands: Array) -> Array:
+        return operands[0].reshape(shape_of(self.results[0]))
+
+
+@irdl_op_definition
+class TransposeOp(HloOp):
+    """
+    Permute the dimensions: `result[i[p0], .., i[pn]] = operand[i0, .., in]`.
+
+    Shapes: operand (d0, .., dn), result (d[p0], .., d[pn]).
+    Raises: VerifyException naming transpose_c1..c3; c4 is of per-axis quantized types.
+    Spec:   https://openxla.org/stablehlo/spec#transpose
+    """
+
+    name = "hlo.transpose"
+    operand = operand_def(TensorType)
+    permutation = prop_def(IntArray)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return ints(self.permutation)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TransposeOp:
+        operand, dims = _parse_dims(parser)
+        return finish_functional(cls, parser, [operand], {"permutation": dims})
+
+    def print(self, printer: Printer) -> None:
+        _print_dims(printer, self.operands[0], self.dims)
+        print_attributes(printer, self, ("permutation",))
+        print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        shape = shape_of(self.operands[0])
+        check(
+            sorted(self.dims) == list(range(len(shape))),
+            lambda: f"transpose_c2: permutation {self.dims} is not a permutation of the {len(shape)} dimensions",
+        )
+        return (make_tensor(tuple(shape[dim] for dim in self.dims), element_of(self.operands[0])),)
+
+    def verify_(self) -> None:
+        check_element_types(self, "transpose_c1")
+        verify_results_agree(self, "transpose_c3")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        if self.dims == tuple(range(len(self.dims))) and self.operands[0].type == self.results[0].type:
+            return (self.operands[0],)
+        source = self.operands[0].owner
+        if isinstance(source, TransposeOp) and source.operands[0].type == self.results[0].type:
+            composed = tuple(source.dims[dim] for dim in self.dims)
+            if composed == tuple(range(len(composed))):
+                return (source.operands[0],)
+        return None
+
+    def reference(self, *operands: Array) -> Array:
+        return np.transpose(operands[0], self.dims)
+
+
+@irdl_op_definition
+class ReverseOp(HloOp):
+    """
+    Reverse the order of elements along the given dimensions.
+
+    Shapes: operand and result have the same type.
+    Raises: VerifyException naming reverse_c1..c3.
+    Spec:   https://openxla.org/stablehlo/spec#reverse
+    """
+
+    name = "hlo.reverse"
+    operand = operand_def(TensorType)
+    dimensions = prop_def(IntArray)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return ints(self.dimensions)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReverseOp:
+        operand, dims = _parse_dims(parser)
+        return finish_same_type(cls, parser, operand, {"dimensions": dims})
+
+    def print(self, printer: Printer) -> None:
+        _print_dims(printer, self.operands[0], self.dims)
+        print_attributes(printer, self, ("dimensions",))
+        if self.operands[0].type == self.results[0].type:
+            printer.print_string(" : ")
+            printer.print_attribute(self.results[0].type)
+        else:
+            print_functional(printer, self)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        return (self.operands[0].type,)
+
+    def verify_(self) -> None:
+        verify_results_agree(self, "reverse_c1")
+        rank = len(shape_of(self.operands[0]))
+        check(not repeated(self.dims), lambda: f"reverse_c2: dimensions {self.dims} are not unique")
+        check(
+            all(0 <= dim < rank for dim in self.dims),
+            lambda: f"reverse_c3: dimensions {self.dims} are not all in [0, {rank})",
+        )
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        shape = shape_of(self.operands[0])
+        if self.operands[0].type == self.results[0].type and all(shape[dim] in (0, 1) for dim in self.dims):
+            return (self.operands[0],)
+        return None
+
+    def reference(self, *operands: Array) -> Array:
+        return np.flip(operands[0], self.dims)
+
+
+OPS = (BroadcastInDimOp, ReshapeOp, TransposeOp, ReverseOp)

@@ -1,0 +1,62 @@
+"""
+Which operations compute with the values of their elements, and which only move, choose or convert them.
+
+Nothing computes in floats of 8 bits or less: they are kept as bits, and arithmetic on them goes through f32
+(passes/normalize_narrow_floats.py).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation
+
+from ..types import HloTensor, is_narrow_float
+from .comparison import SelectOp
+from .conversion import BitcastConvertOp, ConvertOp
+
+_KEEPING = (ConvertOp, BitcastConvertOp, SelectOp)
+"""Elementwise operations that take a value as it is; conversions have lowerings of their own for every type."""
+
+_COMPUTING = frozenset(
+    f"hlo.{name}"
+    for name in (
+        "cholesky",
+        "convolution",
+        "dot_general",
+        "dynamic_conv",
+        "dynamic_iota",
+        "fft",
+        "iota",
+        "rng",
+        "triangular_solve",
+    )
+)
+"""Operations that are not elementwise and compute. The rest moves elements, or computes in its regions."""
+
+
+@cache
+def is_narrow_type(type_: Attribute) -> bool:
+    """Whether the type is a tensor of floats of 8 bits or less."""
+    return isinstance(type_, TensorType) and is_narrow_float(cast(HloTensor, type_).element_type)
+
+
+def touches_narrow_floats(op: Operation) -> bool:
+    """Whether an operand or result of the operation holds narrow floats."""
+    return any(is_narrow_type(value.type) for value in (*op.operands, *op.results))
+
+
+def computes(op: Operation) -> bool:
+    """Whether the operation itself, regions aside, computes with its elements' values."""
+    if getattr(op, "elementwise", False):
+        return not isinstance(op, _KEEPING)
+    return op.name in _COMPUTING
+
+
+def needs_normalization(op: Operation) -> bool:
+    """Whether the operation, or one in its regions, computes on narrow floats."""
+    if not op.regions:
+        return computes(op) and touches_narrow_floats(op)
+    return any(computes(inner) and touches_narrow_floats(inner) for inner in op.walk())

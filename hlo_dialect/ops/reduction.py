@@ -1,0 +1,429 @@
+"""
+reduce: fold dimensions of one or several tensors with a function.
+
+The order of a reduction is the implementation's choice (StableHLO spec): any binary tree over the elements in
+row-major order, with the initial value anywhere. The reference takes a balanced tree, or NumPy's pairwise sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.irdl import (
+    OptPropertyDef,
+    SameVariadicOperandSize,
+    irdl_op_definition,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import RecursiveMemoryEffect, SymbolTable
+
+from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..numbers.number_semantics import round_to, working
+from ..op import HloOp, RegionOp, RegionRunner, check
+from ..shapes import repeated, shape_text, shapes_agree, verify_results_agree
+from ..syntax.structural import new_line, parse_attributes, parse_functional, print_attributes, print_functional
+from ..types import (
+    Array,
+    bit_width,
+    element_of,
+    is_boolean,
+    is_complex,
+    is_float,
+    is_integer,
+    make_tensor,
+    numpy_dtype,
+    shape_of,
+    tensor_type,
+)
+from .control_flow import ReturnOp, all_agree, region_block, returned_types, types_text
+
+_COMPACT = frozenset(f"hlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
+"""Commutative combiners of two values of one type, which the `applies` form names."""
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "hlo.add": np.add,
+    "hlo.multiply": np.multiply,
+    "hlo.and": np.bitwise_and,
+    "hlo.or": np.bitwise_or,
+    "hlo.xor": np.bitwise_xor,
+}
+"""Combiners whose NumPy reduction has hlo's semantics in every element type; max and min differ in signed zeros."""
+
+
+def single_combiner(region: Region) -> Operation | None:
+    """The region's only operation where it is `return op(%a, %b)` of its two arguments, in either order; else None."""
+    block = region.blocks.first
+    if block is None or block.next_block is not None or len(block.args) != 2:
+        return None
+    op, last = block.first_op, block.last_op
+    if op is None or op.next_op is not last or not isinstance(last, ReturnOp):
+        return None
+    if len(op.results) != 1 or len(last.operands) != 1 or last.operands[0] is not op.results[0]:
+        return None
+    given = tuple(op.operands)
+    if given == tuple(block.args) or given == tuple(reversed(block.args)):
+        return op
+    return None
+
+
+def _compact_combiner(op: ReduceOp) -> Operation | None:
+    """The combiner, where the short form of the syntax can say all of it."""
+    combiner = single_combiner(op.regions[0])
+    if combiner is None or combiner.name not in _COMPACT or combiner.attributes or combiner.properties:
+        return None
+    if len(op.operands) != 2 or tuple(combiner.operands) != tuple(op.regions[0].block.args):
+        return None
+    scalar = op.operands[1].type
+    same = all(type_ == scalar for type_ in (*combiner.operand_types, *combiner.result_types))
+    return combiner if same else None
+
+
+@irdl_op_definition
+class ReduceOp(RegionOp):
+    """
+    Fold `dimensions` of the inputs with `body`, beginning from the initial values; several inputs fold together.
+
+    Shapes: N inputs of one shape and N scalar init_values; N results of that shape without `dimensions`.
+    Raises: VerifyException naming reduce_c1..c8.
+    Spec:   https://openxla.org/stablehlo/spec#reduce
+    """
+
+    name = "hlo.reduce"
+    inputs = var_operand_def(TensorType)
+    init_values = var_operand_def(TensorType)
+    dimensions = prop_def(IntArray)
+    outs = var_result_def(TensorType)
+    body = region_def()
+    traits = traits_def(RecursiveMemoryEffect())
+    irdl_options = (SameVariadicOperandSize(),)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return ints(self.dimensions)
+
+    @property
+    def input_count(self) -> int:
+        return len(self.operands) // 2
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceOp:
+        inputs: list[UnresolvedOperand] = []
+        inits: list[UnresolvedOperand] = []
+        more: str | None = ","
+        while more is not None:
+            with parser.in_parens():
+                inputs.append(parser.parse_unresolved_operand())
+                parser.parse_keyword("init")
+                parser.parse_punctuation(":")
+                inits.append(parser.parse_unresolved_operand())
+            more = parser.parse_optional_punctuation(",")
+        combiner, position = None, parser.pos
+        if parser.parse_optional_keyword("applies") is not None:
+            position = parser.pos
+            combiner = _parse_combiner(parser)
+        parser.parse_keyword("across")
+        parser.parse_keyword("dimensions")
+        parser.parse_punctuation("=")
+        stated = {"dimensions": int_array(parse_int_list(parser))}
+        properties, attributes = parse_attributes(cls, parser, stated)
+        operands, results = parse_functional(parser, [*inputs, *inits])
+        if combiner is not None:
+            if len(results) != 1:
+                parser.raise_error(f"'applies' stands for a body of one result, got {len(results)}")
+            body = _combiner_region(combiner, results, location_at(parser, position))
+        else:
+            body = _parse_reducer(parser, len(inputs))
+        return cls.create(
+            operands=operands,
+            result_types=results,
+            properties=properties,
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        count = self.input_count
+        for index in range(count):
+            printer.print_string(", (" if index else "(")
+            printer.print_operand(self.operands[index])
+            printer.print_string(" init: ")
+            printer.print_operand(self.operands[count + index])
+            printer.print_string(")")
+        combiner = _compact_combiner(self)
+        if combiner is not None:
+            spell = getattr(printer, "spell", str)  # the printer's own name for it: hlo's or StableHLO's
+            printer.print_string(f" applies {spell(combiner.name)}")
+        printer.print_string(f" across dimensions = {int_list_text(self.dims)}")
+        print_attributes(printer, self, ("dimensions",))
+        print_functional(printer, self)
+        if combiner is None:
+            self._print_reducer(printer)
+
+    def _print_reducer(self, printer: Printer) -> None:
+        count = self.input_count
+        block = self.regions[0].block
+        new_line(printer)
+        printer.print_string(" reducer")
+        for index in range(count):
+            printer.print_string("(" if index == 0 else " (")
+            printer.print_block_argument(block.args[index])
+            printer.print_string(", ")
+            printer.print_block_argument(block.args[count + index])
+            printer.print_string(")")
+        printer.print_string(" ")
+        printer.print_region(self.regions[0], print_entry_block_args=False, print_empty_block=False)
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        count = self.input_count
+        check(
+            count > 0 and len(self.operands) == 2 * count,
+            lambda: f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values",
+        )
+        shape = shape_of(self.operands[0])
+        for value in self.operands[1:count]:
+            check(
+                shapes_agree(shape_of(value), shape),
+                lambda value=value: (
+                    f"reduce_c1: inputs have different shapes {shape_text(shape)} and {shape_text(shape_of(value))}"
+                ),
+            )
+        dims = self.dims
+        check(
+            all(0 <= dim < len(shape) for dim in dims),
+            lambda: f"reduce_c4: dimensions {dims} are not all in [0, {len(shape)})",
+        )
+        check(not repeated(dims), lambda: f"reduce_c5: dimensions {dims} are not unique")
+        kept = tuple(size for dim, size in enumerate(shape) if dim not in dims)
+        block = region_block(self.regions[0], "reduce_c6", "body")
+        return tuple(make_tensor(kept, element_of(type_)) for type_ in returned_types(block))
+
+    def verify_(self) -> None:
+        self._verify_init_values()
+        self._verify_body()
+        inferred = self.infer_types()
+        check(
+            len(self.results) == self.input_count,
+            lambda: f"reduce_c3: there are {len(self.results)} results for {self.input_count} inputs",
+        )
+        for index, (result, wanted) in enumerate(zip(self.result_types, inferred, strict=True)):
+            check(
+                element_of(result) == element_of(wanted),
+                lambda index=index, result=result, wanted=wanted: (
+                    f"reduce_c8: result {index} has element type "
+                    f"{element_of(result)}, body returns {element_of(wanted)}"
+                ),
+            )
+        verify_results_agree(self, "reduce_c7")
+
+    def _verify_init_values(self) -> None:
+        count = self.input_count
+        check(
+            count > 0 and len(self.operands) == 2 * count,
+            lambda: f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values",
+        )
+        for index in range(count):
+            value, init = self.operands[index], self.operands[count + index]
+            check(
+                shape_of(init) == (),
+                lambda index=index, init=init: f"reduce_i2: init_value {index} of type {init.type} is no scalar",
+            )
+            check(
+                element_of(value) == element_of(init),
+                lambda index=index, value=value, init=init: (
+                    f"reduce_c2: input {index} has element type {element_of(value)}, its init_value {element_of(init)}"
+                ),
+            )
+
+    def _verify_body(self) -> None:
+        count = self.input_count
+        block = region_block(self.regions[0], "reduce_c6", "body")
+        given = tuple(argument.type for argument in block.args)
+        returned = returned_types(block)
+        check(
+            len(given) == 2 * count and all_agree(given, (*returned, *returned)),
+            lambda: (
+                f"reduce_c6: body takes {types_text(given)} and returns {types_text(returned)}, expected two "
+                f"arguments and one result of each of the {count} accumulator types"
+            ),
+        )
+        for index, type_ in enumerate(returned):
+            source = element_of(self.operands[index])
+            check(
+                shape_of(type_) == () and is_promotable(source, element_of(type_)),
+                lambda index=index, type_=type_, source=source: (
+                    f"reduce_c6: body returns {type_} for input "
+                    f"{index}, which is no scalar type that {source} promotes to"
+                ),
+            )
+
+    def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
+        count = self.input_count
+        body = self.regions[0]
+        accumulators = [numpy_dtype(element_of(type_)) for type_ in self.result_types]
+        arrays = [value.astype(accumulators[index % count]) for index, value in enumerate(operands)]
+        flat = [_reduced_last(value, self.dims) for value in arrays[:count]]
+        inits = arrays[count:]
+        return fold_last(run, body, flat, inits)
+
+
+def fold_last(run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array]) -> tuple[Array, ...]:
+    """Fold the last dimension of the values with `body`; all arrays have its element types."""
+    combiner = single_combiner(body)
+    ufunc = _UFUNCS.get(combiner.name) if combiner is not None else None
+    if ufunc is not None and len(values) == 1:
+        return (_ufunc_reduce(ufunc, values[0], inits[0]),)
+    if is_elementwise_region(body):
+        return _tree_reduce(run, body, values, inits)
+    return _scalar_reduce(run, body, values, inits)
+
+
+def is_promotable(source: Attribute, target: Attribute) -> bool:
+    """
+    Whether values of `source` may be accumulated in `target`: the same kind, and no narrower.
+
+    Spec: https://openxla.org/stablehlo/spec, is_promotable.
+    """
+    if source == target:
+        return True
+    kinds = (is_boolean, is_integer, is_float, is_complex)
+    same_kind = any(kind(source) and kind(target) for kind in kinds)
+    known = numpy_dtype(source) is not None and numpy_dtype(target) is not None
+    return same_kind and known and bit_width(source) <= bit_width(target)
+
+
+def _parse_combiner(parser: Parser) -> type[Operation]:
+    """The operation that `applies` names: elementwise, of two operands."""
+    position = parser.pos
+    combiner = parser.ctx.get_optional_op(parser.parse_identifier(), dialect_stack=("hlo",))
+    if combiner is not None and issubclass(combiner, HloOp) and getattr(combiner, "elementwise", False):
+        definition = combiner.get_irdl_definition()
+        optional = all(isinstance(prop, OptPropertyDef) for prop in definition.properties.values())
+        if len(definition.operands) == 2 and optional:
+            return combiner
+    parser.raise_error("expected the name of a binary operation after 'applies'", position)
+
+
+def location_at(parser: Parser, position: int) -> LocationAttr:
+    """The file position, where the parser keeps track of it (the project's reader does)."""
+    positions = getattr(parser, "positions", None)
+    return UNKNOWN_LOC if positions is None else positions.location(position)
+
+
+def _combiner_region(combiner: type[Operation], results: Sequence[Attribute], location: LocationAttr) -> Region:
+    """The body that `applies combiner` stands for."""
+    scalar = make_tensor((), tensor_type(results[0]).element_type)
+    block = Block(arg_types=(scalar, scalar))
+    op = combiner.create(operands=block.args, result_types=(scalar,), location=location)
+    block.add_ops((op, ReturnOp.create(operands=op.results, location=location)))
+    return Region(block)
+
+
+def _parse_reducer(parser: Parser, count: int) -> Region:
+    """`reducer(%a: t, %b: t) (%c: u, %d: u) {..}`: pairs per input; the block takes all first, then all second ones."""
+    parser.parse_keyword("reducer")
+    first: list[Parser.Argument] = []
+    second: list[Parser.Argument] = []
+    for _ in range(count):
+        with parser.in_parens():
+            first.append(_parse_argument(parser))
+            parser.parse_punctuation(",")
+            second.append(_parse_argument(parser))
+    return parser.parse_region([*first, *second])
+
+
+def _parse_argument(parser: Parser) -> Parser.Argument:
+    """`%a: t`, with an optional location."""
+    argument = parser.parse_argument()
+    location = parser.parse_optional_location()
+    if location is not None:
+        argument.location = location
+    return argument
+
+
+def _reduced_last(value: Array, dims: Sequence[int]) -> Array:
+    """The array with the reduced dimensions, in row-major order, flattened into a last one."""
+    kept = [dim for dim in range(value.ndim) if dim not in dims]
+    moved = value.transpose([*kept, *sorted(dims)])
+    shape = tuple(value.shape[dim] for dim in kept)
+    return np.ascontiguousarray(moved).reshape(*shape, math.prod(value.shape[dim] for dim in dims))
+
+
+def _ufunc_reduce(ufunc: np.ufunc, value: Array, init: Array) -> Array:
+    """NumPy's reduction of the last dimension; short floats accumulate in f32 and are rounded once."""
+    if value.shape[-1] == 0:  # NumPy's sum of nothing is +0, which -0 does not survive.
+        return np.broadcast_to(init, value.shape[:-1])
+    values, start = working(value, wide=False), working(init, wide=False)
+    reduced = ufunc.reduce(values, axis=-1, dtype=values.dtype)
+    return round_to(ufunc(start, reduced, dtype=values.dtype), value.dtype)
+
+
+def is_elementwise_region(region: Region, seen: tuple[Region, ...] = ()) -> bool:
+    """
+    Whether the region computes each element alone, so that it may run on whole arrays instead of scalars.
+
+    Its operations are elementwise, scalar constants, or calls of functions of which the same holds.
+    """
+    if region in seen or region.blocks.first is None or region.blocks.first.next_block is not None:
+        return False
+    for op in region.blocks.first.ops:
+        if op.name in ("hlo.return", "func.return") or getattr(op, "elementwise", False):
+            continue
+        if op.name == "hlo.constant" and shape_of(op.results[0]) == ():
+            continue
+        if op.name == "func.call":
+            callee = op.properties["callee"]
+            assert isinstance(callee, SymbolRefAttr)
+            function = SymbolTable.lookup_symbol(op, callee)
+            if function is not None and is_elementwise_region(function.regions[0], (*seen, region)):
+                continue
+        return False
+    return True
+
+
+def _tree_reduce(run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array]) -> tuple[Array, ...]:
+    """Fold the last dimension by halves, neighbours first: order is kept, depth is logarithmic."""
+    shape = values[0].shape[:-1]
+    current = list(values)
+    while (size := current[0].shape[-1]) > 1:
+        even = size - size % 2
+        left = [value[..., 0:even:2] for value in current]
+        right = [value[..., 1:even:2] for value in current]
+        folded = [np.broadcast_to(result, left[0].shape) for result in run(body, *left, *right)]
+        if size % 2:
+            folded = [
+                np.concatenate((result, value[..., -1:]), axis=-1)
+                for result, value in zip(folded, current, strict=True)
+            ]
+        current = folded
+    starts = [np.broadcast_to(init, shape) for init in inits]
+    if current[0].shape[-1] == 0:
+        return tuple(starts)
+    return tuple(np.broadcast_to(result, shape) for result in run(body, *starts, *(value[..., 0] for value in current)))
+
+
+def _scalar_reduce(
+    run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array]
+) -> tuple[Array, ...]:
+    """Fold element by element, for bodies that hold more than elementwise operations."""
+    shape = values[0].shape[:-1]
+    results = [np.empty(shape, dtype=value.dtype) for value in values]
+    for place in np.ndindex(shape):
+        state: tuple[Array, ...] = tuple(inits)
+        for index in range(values[0].shape[-1]):
+            state = run(body, *state, *(value[(*place, index)].reshape(()) for value in values))
+        for result, final in zip(results, state, strict=True):
+            result[place] = final
+    return tuple(results)
+
+
+OPS = (ReduceOp,)

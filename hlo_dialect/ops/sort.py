@@ -1,0 +1,252 @@
+"""
+sort: order tensors along a dimension by a comparator.
+
+Sorting is stable, whether `is_stable` demands it or not. Comparators that compare one function of either element, as
+most do, are found by `sort_key`; they need not be asked for each pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import irdl_op_definition, opt_prop_def, region_def, traits_def, var_operand_def, var_result_def
+from xdsl.traits import RecursiveMemoryEffect
+
+from ..numbers.number_semantics import total_order_key
+from ..op import HloOp, RegionOp, RegionRunner, check
+from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
+from ..types import Array, element_of, i1, is_float, is_float_dtype, make_tensor, shape_of
+from .comparison import CompareOp
+from .control_flow import region_block, returned_types, types_text
+from .creation import ConstantOp
+from .reduction import is_elementwise_region
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """What a comparator compares: `value` computed of the first of each pair of elements, ascending or descending."""
+
+    value: SSAValue
+    """In the comparator, a function of the arguments 0, 2, .."""
+    total_order: bool
+    """Floats compare by all their bits; else zeros are equal (and NaN is wherever it falls)."""
+    descending: bool
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The operations of the comparator that compute the value, in their order."""
+        needed: dict[SSAValue, None] = {}
+        waiting = [self.value]
+        while waiting:
+            value = waiting.pop()
+            if value not in needed:
+                needed[value] = None
+                waiting += value.owner.operands if isinstance(value.owner, Operation) else ()
+        block = self.value.owner if isinstance(self.value.owner, Block) else self.value.owner.parent
+        return [] if block is None else [op for op in block.ops if any(result in needed for result in op.results)]
+
+
+def sort_key(comparator: Region) -> SortKey | None:
+    """The key where the comparator is `f(a) < f(b)`, `f(a) > f(b)` or one of these with sides changed; else None."""
+    block = comparator.block
+    assert block.last_op is not None
+    compare = block.last_op.operands[0].owner
+    if not isinstance(compare, CompareOp) or compare.direction not in ("LT", "GT"):
+        return None
+    kind = compare.type_name
+    ascending = compare.direction == "LT"
+    for first, second, forward in ((*compare.operands, True), (*reversed(compare.operands), False)):
+        if _is_mirrored(block, first, second):
+            return SortKey(first, kind == "TOTALORDER" or not is_float(element_of(first)), ascending is not forward)
+    return None
+
+
+def _is_mirrored(block: Block, first: SSAValue, second: SSAValue) -> bool:
+    """Whether `first` is a function of the pairs' first arguments, and `second` the same of their second ones."""
+    seen: set[tuple[SSAValue, SSAValue]] = set()
+    waiting = [(first, second)]
+    while waiting:
+        pair = waiting.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        left, right = pair
+        if isinstance(left, BlockArgument) and isinstance(right, BlockArgument):
+            inside = left.block is block and right.block is block
+            if not inside or left.index % 2 or right.index != left.index + 1:
+                return False
+            continue
+        if isinstance(left, BlockArgument) or isinstance(right, BlockArgument):
+            return False
+        mine, other = cast(Operation, left.owner), cast(Operation, right.owner)
+        if mine.parent is not block or not _same_function(mine, other):
+            return False
+        waiting += zip(mine.operands, other.operands, strict=True)
+    return True
+
+
+def _same_function(first: Operation, second: Operation) -> bool:
+    """Whether the operations are elementwise ones or constants that differ in their operands only."""
+    if type(first) is not type(second) or first.properties != second.properties or first.regions or second.regions:
+        return False
+    if first.result_types != second.result_types or len(first.results) != 1:
+        return False
+    return isinstance(first, ConstantOp) or bool(getattr(first, "elementwise", False))
+
+
+@irdl_op_definition
+class SortOp(RegionOp):
+    """
+    Reorder the slices of N inputs along `dimension` together, so that `comparator(earlier, later)` holds or neither
+    precedes the other. A negative dimension counts from the end; a missing one is the last. Always stable.
+
+    Shapes: N inputs of one shape, results of their types (c2). The comparator takes a pair of scalars for each input.
+    Raises: VerifyException naming sort_c1..c5.
+    Spec:   https://openxla.org/stablehlo/spec#sort
+    """
+
+    name = "hlo.sort"
+    inputs = var_operand_def(TensorType)
+    dimension = opt_prop_def(IntegerAttr[IntegerType])
+    is_stable = opt_prop_def(BoolAttr)
+    outs = var_result_def(TensorType)
+    comparator = region_def()
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @property
+    def stated_dim(self) -> int:
+        return -1 if self.dimension is None else self.dimension.value.data
+
+    @property
+    def dim(self) -> int:
+        """The dimension, from the front."""
+        stated = self.stated_dim
+        return stated + len(shape_of(self.operands[0])) if stated < 0 else stated
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        check(len(self.operands) > 0, "sort_c1: there are no inputs")
+        shape = shape_of(self.operands[0])
+        for value in self.operands[1:]:
+            other = shape_of(value)
+            check(
+                shapes_agree(shape, other),
+                lambda shape=shape, other=other: (
+                    f"sort_c3: inputs have different shapes {shape_text(shape)} and {shape_text(other)}"
+                ),
+            )
+            shape = tuple(map(merge_dim, shape, other))
+        rank, dim = len(shape), self.stated_dim
+        check(-rank <= dim < rank, lambda: f"sort_c4: dimension {dim} is not in [-{rank}, {rank})")
+        return tuple(make_tensor(shape_of(value), element_of(value)) for value in self.operands)
+
+    def verify_(self) -> None:
+        self.infer_types()
+        verify_results_agree(self, "sort_c2")
+        block = region_block(self.regions[0], "sort_c5", "comparator")
+        wanted = [make_tensor((), element_of(value)) for value in self.operands for _ in range(2)]
+        given, returned = [argument.type for argument in block.args], returned_types(block)
+        check(
+            given == wanted and returned == (make_tensor((), i1),),
+            lambda: (
+                f"sort_c5: comparator takes {types_text(given)} and returns {types_text(returned)}, expected "
+                f"{types_text(wanted)} and (tensor<i1>)"
+            ),
+        )
+
+    def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
+        moved = [np.moveaxis(value, self.dim, -1) for value in operands]
+        shape = moved[0].shape
+        if shape[-1] <= 1 or 0 in shape:
+            return tuple(operands)
+        rows = [np.ascontiguousarray(value).reshape(-1, shape[-1]) for value in moved]
+        order = _order(run, self.regions[0], rows)
+        ordered = [np.take_along_axis(value, order, axis=-1).reshape(shape) for value in rows]
+        return tuple(np.moveaxis(value, -1, self.dim) for value in ordered)
+
+
+def _order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Array:
+    """The order of each row, as indices."""
+    key = sort_key(comparator)
+    if key is not None:
+        return np.argsort(_integers(key, comparator.block, rows), axis=-1, kind="stable")
+    if is_elementwise_region(comparator):
+        order = _merged_order(run, comparator, rows)
+        if order is not None:
+            return order
+    return _pairwise_order(run, comparator, rows)
+
+
+def _integers(key: SortKey, block: Block, rows: Sequence[Array]) -> Array:
+    """Integers that order as the key does, ascending."""
+    values: dict[SSAValue, Any] = {block.args[2 * index]: row for index, row in enumerate(rows)}
+    for op in key.operations:
+        values[op.results[0]] = cast(HloOp, op).reference(*(values[operand] for operand in op.operands))
+    found = np.broadcast_to(values[key.value], rows[0].shape)
+    if is_float_dtype(found.dtype):
+        found = total_order_key(found if key.total_order else np.where(found == 0, np.zeros_like(found), found))
+    elif found.dtype.kind not in "biu" or found.dtype.isbuiltin != 1:
+        found = found.astype(np.int64)
+    return ~found if key.descending else found
+
+
+def _merged_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Array | None:
+    """
+    A merge sort of all rows together, the place of each element in a merged run found by binary search.
+
+    None where the comparator contradicts itself, so that two elements would have one place.
+    """
+    length = rows[0].shape[1]
+    flat = [row.reshape(-1) for row in rows]
+    row, column = cast("tuple[Array, Array]", np.indices(rows[0].shape))
+    base = row * length
+    order = base + column
+    width = 1
+    while width < length:
+        begin = column - column % (2 * width)
+        middle = np.minimum(begin + width, length)
+        end = np.minimum(begin + 2 * width, length)
+        left = column < middle
+        low, high = np.where(left, middle, begin), np.where(left, end, middle)
+        first = low
+        while np.any(low < high):
+            probe = (low + high) // 2
+            other = np.take_along_axis(order, np.minimum(probe, length - 1), axis=-1)
+            before, after = np.where(left, other, order), np.where(left, order, other)
+            pairs = [value[place] for value in flat for place in (before, after)]
+            holds = np.broadcast_to(run(comparator, *pairs)[0], probe.shape)
+            # A left element passes right ones below it; a right one passes left ones that it is not below of.
+            passes = np.where(left, holds, ~holds) & (low < high)
+            low, high = np.where(passes, probe + 1, low), np.where(passes | (low >= high), high, probe)
+        place = begin + (column - np.where(left, begin, middle)) + (low - first)
+        merged = np.full(order.shape, -1)
+        np.put_along_axis(merged, place, order, axis=-1)
+        if np.any(merged < 0):
+            return None
+        order = merged
+        width *= 2
+    return order - base
+
+
+def _pairwise_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Array:
+    """Any comparator, asked about one pair after the other."""
+    order = np.empty(rows[0].shape, np.int64)
+    for row in range(len(order)):
+
+        def precedes(first: int, second: int, row: int = row) -> bool:
+            pairs = [np.asarray(value[row, index]) for value in rows for index in (first, second)]
+            return bool(run(comparator, *pairs)[0])
+
+        def compare(first: int, second: int) -> int:
+            return -1 if precedes(first, second) else int(precedes(second, first))
+
+        order[row] = sorted(range(order[row].size), key=cmp_to_key(compare))
+    return order
+
+
+OPS = (SortOp,)

@@ -1,0 +1,99 @@
+"""
+The text of constants: as MLIR writes them, and so that they read back bit for bit.
+
+A splat is one element; short constants are lists, long ones hexadecimal strings. A finite float is `1.500000e+00`
+where six digits give it back exactly, else the shortest decimal that does; infinities and NaNs are bit patterns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, ComplexType, DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute
+
+from ..reading.literals import literal_dtype
+from ..types import Array, is_float_dtype
+
+LONGEST_LIST = 100
+"""Constants of more elements are written as hexadecimal strings."""
+
+
+def dense_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str:
+    """What stands between `dense<` and `>`."""
+    element_type = cast(Attribute, attribute.get_element_type())
+    shape = attribute.get_shape()
+    data = attribute.data.data
+    dtype = literal_dtype(element_type)
+    if dtype is None:
+        return f'"0x{data.hex().upper()}"'
+    if math.prod(shape) == 0 or not data:
+        return ""
+    flat = np.frombuffer(data, dtype)
+    raw = flat.view(np.uint8).reshape(flat.size, -1)
+    if flat.size == 1 or bool((raw == raw[0]).all()):
+        return _elements(flat[:1], element_type)[0]
+    if flat.size > LONGEST_LIST:
+        return f'"0x{data.hex().upper()}"'
+    return _nested(_elements(flat, element_type), shape)
+
+
+def _nested(elements: list[str], shape: tuple[int, ...]) -> str:
+    if len(shape) <= 1:
+        return f"[{', '.join(elements)}]"
+    step = len(elements) // shape[0]
+    parts = [_nested(elements[start : start + step], shape[1:]) for start in range(0, len(elements), step)]
+    return f"[{', '.join(parts)}]"
+
+
+def _elements(flat: Array, element_type: Attribute) -> list[str]:
+    """The text of each element."""
+    if flat.dtype == np.bool_:
+        return ["true" if value else "false" for value in flat.tolist()]
+    if isinstance(element_type, ComplexType):
+        part = np.dtype(np.float32 if flat.dtype.itemsize == 8 else np.float64)
+        parts = _floats(flat.view(part))
+        return [f"({parts[index]},{parts[index + 1]})" for index in range(0, len(parts), 2)]
+    if is_float_dtype(flat.dtype):
+        return _floats(flat)
+    return [str(int(value)) for value in flat]
+
+
+def _floats(flat: Array) -> list[str]:
+    return [_float(value, flat.dtype) for value in flat]
+
+
+def _float(value: Any, dtype: np.dtype[Any]) -> str:
+    """One float of that dtype."""
+    wide = float(value)
+    if not math.isfinite(wide):
+        return f"0x{np.array(value, dtype).tobytes()[::-1].hex().upper()}"
+    text = f"{wide:.6e}"
+    if _round_trips(text, value, dtype):
+        return text
+    for digits in range(7, 18):
+        text = f"{wide:.{digits}e}"
+        if _round_trips(text, value, dtype):
+            return _shortened(text)
+    raise AssertionError(f"{wide!r} does not read back from {text}")
+
+
+def _round_trips(text: str, value: Any, dtype: np.dtype[Any]) -> bool:
+    with np.errstate(over="ignore"):
+        return np.array(float(text), np.float64).astype(dtype).tobytes() == np.array(value, dtype).tobytes()
+
+
+def _shortened(text: str) -> str:
+    """A mantissa without trailing zeros; MLIR's floats need the point."""
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa.rstrip('0')}e{exponent}"
+
+
+def float_text(value: float, type_: AnyFloat) -> str:
+    """A float attribute's number as a literal of that type."""
+    dtype = literal_dtype(cast(Attribute, type_))
+    if dtype is None:
+        return repr(value) if math.isfinite(value) else f"0x{type_.pack((value,))[::-1].hex().upper()}"
+    return _float(np.array(value).astype(dtype), dtype)

@@ -1,0 +1,213 @@
+"""
+`print_module`: a module as MLIR text that reads back as the same module.
+
+Constants are written as MLIR writes them; results of one operation share a name (`%3:2`, `%3#1`); value names come
+from the name hints. The spelling "stablehlo" gives programs that StableHLO's tools read.
+"""
+
+# The printer extends xDSL's, whose state is private by name.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import IO, Any, Literal, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    LocationAttr,
+    ModuleOp,
+    TensorType,
+    UnregisteredOp,
+)
+from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.printer import Printer
+
+from ..types import HloTensor
+from .constants import dense_text, float_text
+from .locations import LocationNames
+
+Spelling = Literal["hlo", "stablehlo"]
+
+ELIDED = "dense_resource<__elided__>"
+
+_HLO_ONLY = frozenset(("hlo.fusion",))
+"""Operations that StableHLO has not: they keep their name in either spelling."""
+
+
+def print_module(
+    module: ModuleOp,
+    *,
+    generic: bool = False,
+    locations: bool = False,
+    elide_larger_than: int | None = None,
+    spelling: Spelling = "hlo",
+) -> str:
+    """
+    The text of a module, with a newline at its end.
+
+    `generic` prints `"hlo.add"(%a, %b) : ..` for every operation, `locations` the `loc(#loc7)` of each with the
+    locations behind the module; constants of more than `elide_larger_than` elements become
+    `dense_resource<__elided__>`, which does not read back.
+    """
+    return print_operation(
+        module, generic=generic, locations=locations, elide_larger_than=elide_larger_than, spelling=spelling
+    )
+
+
+def print_operation(
+    op: Operation,
+    *,
+    generic: bool = False,
+    locations: bool = False,
+    elide_larger_than: int | None = None,
+    spelling: Spelling = "hlo",
+) -> str:
+    """The text of any operation; see `print_module`."""
+    stream = StringIO()
+    printer = HloPrinter(
+        stream, generic=generic, locations=locations, elide_larger_than=elide_larger_than, spelling=spelling
+    )
+    printer.print_op(op)
+    stream.write("\n")
+    for name, text in printer.locations.definitions:
+        stream.write(f"{name} = loc({text})\n")
+    return stream.getvalue()
+
+
+class HloPrinter(Printer):
+    """xDSL's printer with MLIR's constants and result groups."""
+
+    def __init__(
+        self,
+        stream: IO[str] | None = None,
+        *,
+        generic: bool = False,
+        locations: bool = False,
+        elide_larger_than: int | None = None,
+        spelling: Spelling = "hlo",
+    ):
+        super().__init__(stream, print_generic_format=generic, print_debuginfo=locations)
+        self.elide_larger_than = elide_larger_than
+        self.spelling: Spelling = spelling
+        self.locations = LocationNames()
+        self._types: dict[int, tuple[Attribute, str]] = {}
+
+    # Names -----------------------------------------------------------------------------------------------------
+
+    def spell(self, name: str) -> str:
+        """An operation's or attribute's name in the spelling asked for."""
+        if self.spelling == "stablehlo" and name.startswith("hlo.") and name not in _HLO_ONLY:
+            return f"stable{name}"
+        return name
+
+    def _print_results(self, op: Operation) -> None:
+        results = op.results
+        if len(results) < 2:
+            super()._print_results(op) if not results else self._print_one_result(results[0])
+            return
+        hints = {result.name_hint for result in results}
+        if len(hints) > 1:
+            self.print_list(results, self.print_ssa_value)
+            self.print_string(" = ")
+            return
+        self.print_string(f"%{self._group_name(results)}:{len(results)} = ")
+
+    def _print_one_result(self, result: SSAValue) -> None:
+        self.print_ssa_value(result)
+        self.print_string(" = ")
+
+    def _group_name(self, results: Any) -> str:
+        """The common name of several results; each becomes `name#index`."""
+        hint = results[0].name_hint
+        if hint is None:
+            name = self._get_new_valid_name_id()
+        else:
+            taken = self.ssa_names.get(hint, 0)
+            self.ssa_names[hint] = taken + 1
+            name = f"{hint}_{taken}" if taken else hint
+        for index, result in enumerate(results):
+            self._ssa_values[result] = f"{name}#{index}"
+        return name
+
+    # Operations ------------------------------------------------------------------------------------------------
+
+    def print_op(self, op: Operation) -> None:
+        if self.spelling == "hlo" or isinstance(op, UnregisteredOp):
+            super().print_op(op)
+            return
+        name = type(op).name
+        spelled = self.spell(name)
+        if spelled == name:
+            super().print_op(op)
+            return
+        self._print_spelled(op, spelled)
+
+    def _print_spelled(self, op: Operation, spelled: str) -> None:
+        """`print_op` under another name, for operations without a scope of their own."""
+        self._print_results(op)
+        if self.print_generic_format or Operation.print is type(op).print:
+            self.print_string(f'"{spelled}"')
+            self.print_op_with_default_format(op)
+            return
+        self.print_string(spelled)
+        op.print(self)
+        if self.print_debuginfo:
+            self.print_string(" ")
+            self.print_attribute(op.location)
+
+    # Attributes ------------------------------------------------------------------------------------------------
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, TensorType):
+            self._print_tensor_type(cast(HloTensor, attribute))
+        elif isinstance(attribute, DenseIntOrFPElementsAttr):
+            self._print_dense(cast("DenseIntOrFPElementsAttr[Any]", attribute))
+        elif isinstance(attribute, LocationAttr):
+            self.print_string(f"loc({self.locations.name(attribute)})")
+        elif isinstance(attribute, DenseResourceAttr):
+            self.print_string(f"dense_resource<{attribute.resource_handle.data}> : ")
+            self.print_attribute(attribute.get_type())
+        elif self.spelling != "hlo" and attribute.name.startswith("hlo."):
+            self._print_spelled_attribute(attribute)
+        else:
+            super().print_attribute(attribute)
+
+    def _print_tensor_type(self, type_: HloTensor) -> None:
+        """Types repeat: their text is kept by identity, with the type so that it stays alive."""
+        known = self._types.get(id(type_))
+        if known is None:
+            stream = StringIO()
+            Printer(stream).print_attribute(type_)
+            known = self._types[id(type_)] = (type_, stream.getvalue())
+        text = known[1]
+        if self.spelling != "hlo":
+            text = text.replace("!hlo.", "!stablehlo.").replace("#hlo.", "#stablehlo.")
+        self.print_string(text)
+
+    def _print_dense(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:
+        limit = self.elide_larger_than
+        if limit is not None and _element_count(attribute) > limit:
+            self.print_string(ELIDED)
+        else:
+            self.print_string(f"dense<{dense_text(attribute)}>")
+        self.print_string(" : ")
+        self.print_attribute(attribute.get_type())
+
+    def _print_spelled_attribute(self, attribute: Attribute) -> None:
+        """xDSL takes the name from the class: the text is made first and its head respelled, and what it holds."""
+        stream = StringIO()
+        Printer.print_attribute(HloPrinter(stream, spelling=self.spelling), attribute)
+        text = stream.getvalue()
+        head = "#hlo<" if isinstance(attribute, SpacedOpaqueSyntaxAttribute) else f"{text[0]}hlo."
+        self.print_string(text.replace(head, f"{head[0]}stable{head[1:]}", 1))
+
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        self.print_string(float_text(value, type))
+
+
+def _element_count(attribute: DenseIntOrFPElementsAttr[Any]) -> int:
+    """Elements that would be written: a splat is one."""
+    return len(attribute)

@@ -1,0 +1,1 @@
+"""The sdy dialect, shardings as attributes, and tilings."""

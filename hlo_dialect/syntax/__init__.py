@@ -1,0 +1,1 @@
+"""Parsing and printing of the pretty forms that families of operations share."""

@@ -1,0 +1,144 @@
+"""
+Pieces of pretty syntax that the elementwise operations share.
+
+StableHLO prints an operation as `name operands attr-dict : types`. Where all types are equal it prints one of them,
+else a function type; the parsers here take both forms always. Properties that have no place of their own in the
+syntax stand in the attribute dictionary (`{result_accuracy = ..}`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TypeVar, cast
+
+from xdsl.dialects.builtin import ComplexType, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from ..types import HloTensor, make_tensor, tensor_type
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+Types = tuple[Sequence[Attribute], Attribute]
+"""The operand types and the result type that an operation's type list states."""
+
+
+def parse_operands(parser: Parser, count: int) -> list[UnresolvedOperand]:
+    """`%a, %b` of exactly `count` operands."""
+    operands: list[UnresolvedOperand] = []
+    for index in range(count):
+        if index:
+            parser.parse_punctuation(",")
+        operands.append(parser.parse_unresolved_operand())
+    return operands
+
+
+def parse_function_types(parser: Parser) -> Types | None:
+    """`(t, t) -> t`, or None where no parenthesis follows."""
+    type_ = parser.parse_optional_function_type()
+    if type_ is None:
+        return None
+    if len(type_.outputs.data) != 1:
+        parser.raise_error(f"expected one result type, got {len(type_.outputs.data)}")
+    return type_.inputs.data, type_.outputs.data[0]
+
+
+def parse_same_types(parser: Parser, count: int) -> Types:
+    """`: t`, the type of `count` operands and of the result, or `: (t, t) -> t`."""
+    parser.parse_punctuation(":")
+    types = parse_function_types(parser)
+    if types is not None:
+        return types
+    type_ = parser.parse_type()
+    return (type_,) * count, type_
+
+
+def build(
+    cls: type[OpT],
+    parser: Parser,
+    operands: Sequence[UnresolvedOperand],
+    types: Types,
+    attributes: dict[str, Attribute],
+    properties: dict[str, Attribute] | None = None,
+) -> OpT:
+    """The parsed operation; entries of the attribute dictionary that are properties of `cls` become so."""
+    named = cls.get_irdl_definition().properties
+    stated = properties or {}
+    for name in attributes:
+        if name in stated:
+            parser.raise_error(f"'{name}' is stated twice: in the syntax of {cls.name} and in its attributes")
+    return cls.create(
+        operands=parser.resolve_operands(operands, types[0], parser.pos),
+        result_types=(types[1],),
+        properties={**{k: v for k, v in attributes.items() if k in named}, **stated},
+        attributes={k: v for k, v in attributes.items() if k not in named},
+    )
+
+
+def parse_same_type_op(cls: type[OpT], parser: Parser, count: int) -> OpT:
+    """` %a, %b {..} : t`, or with a function type: every operation whose types are usually one."""
+    operands = parse_operands(parser, count)
+    attributes = parser.parse_optional_attr_dict()
+    return build(cls, parser, operands, parse_same_types(parser, count), attributes)
+
+
+def print_same_type_op(printer: Printer, op: IRDLOperation) -> None:
+    """The inverse of `parse_same_type_op`."""
+    print_operands(printer, op)
+    print_attr_dict(printer, op)
+    print_same_types(printer, op)
+
+
+def print_operands(printer: Printer, op: IRDLOperation) -> None:
+    """` %a, %b`"""
+    printer.print_string(" ")
+    printer.print_list(op.operands, printer.print_operand)
+
+
+def print_attr_dict(printer: Printer, op: IRDLOperation, hidden: Collection[str] = ()) -> None:
+    """` {a = 1}` of the attributes and of the properties that the syntax shows nowhere else, sorted by name."""
+    if op.attributes or len(op.properties) > len(hidden):
+        merged = {**op.properties, **op.attributes}
+        printer.print_op_attributes({name: merged[name] for name in sorted(merged) if name not in hidden})
+
+
+def print_same_types(printer: Printer, op: IRDLOperation) -> None:
+    """` : t` where the operands and the result have one type, else ` : (t, t) -> t`."""
+    result = op.results[0].type
+    if all(operand.type == result for operand in op.operands):
+        printer.print_string(" : ")
+        printer.print_attribute(result)
+    else:
+        print_function_types(printer, op)
+
+
+def print_function_types(printer: Printer, op: IRDLOperation) -> None:
+    """` : (t, t) -> t`"""
+    printer.print_string(" : ")
+    printer.print_function_type(op.operand_types, op.result_types)
+
+
+def parse_complex_types(parser: Parser) -> Types:
+    """`: tensor<..xcomplex<f32>>`, the result's type, which fixes the parts'; or a function type."""
+    parser.parse_punctuation(":")
+    types = parse_function_types(parser)
+    if types is not None:
+        return types
+    result = parser.parse_type()
+    part = complex_part_type(result)
+    if part is None:
+        parser.raise_error(f"expected a tensor of complex numbers, got {result}")
+    return (part, part), result
+
+
+def complex_part_type(type_: Attribute) -> HloTensor | None:
+    """The type of the real part of a tensor type of complex numbers; None of any other type."""
+    if not isinstance(type_, TensorType):
+        return None
+    tensor = tensor_type(cast(Attribute, type_))
+    element_type = tensor.element_type
+    if not isinstance(element_type, ComplexType):
+        return None
+    part = cast(Attribute, element_type.element_type)  # pyright: ignore[reportUnknownMemberType]
+    return make_tensor(tensor.get_shape(), part)

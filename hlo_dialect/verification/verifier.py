@@ -1,0 +1,335 @@
+"""
+`verify_module`: everything that must hold of a module before a pass may rely on it, with all errors at once.
+
+Each operation's own constraints, terminators, dominance, calls against one symbol table, no recursion. All linear in
+the module's size; xDSL's own verifier checks no dominance, is quadratic in calls, and stops at the first error.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnregisteredOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ..custom_calls.operations import CompositeOp
+from ..diagnostics import Diagnostic, DiagnosticError, op_message
+from ..diagnostics.specification import citation
+from ..diagnostics.xdsl_errors import raised_in_xdsl
+from ..op import HloOp
+from ..shapes import types_agree
+from ..types import tensor_type
+from ..walking import operations_in
+from .dominance import dominator_children
+
+MAX_ERRORS = 100
+"""After so many errors the verifier stops: the rest are most often their consequences."""
+
+_CAPTURE_BY_XDSL = "Operation using value defined out of its IsolatedFromAbove parent"
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Raise DiagnosticError with every error of the module; return when it is valid."""
+    verifier = _Verifier()
+    try:
+        verifier.operation(module)
+        for table in verifier.symbol_tables:
+            _verify_symbols(verifier, table)
+    except _TooManyErrors:
+        pass
+    if verifier.errors:
+        raise DiagnosticError(verifier.errors)
+
+
+class _TooManyErrors(Exception):
+    pass
+
+
+class _Kind:
+    """What the verifier must know of an operation's class."""
+
+    def __init__(self, op_type: type[Operation]):
+        known = not issubclass(op_type, UnregisteredOp)
+        self.isolated = known and op_type.has_trait(IsolatedFromAbove)
+        self.terminator = not known or op_type.has_trait(IsTerminator)
+        self.without_terminators = not known or op_type.has_trait(NoTerminator)
+        self.symbol_table = known and op_type.has_trait(SymbolTable)
+        self.depends_on_types_only = issubclass(op_type, HloOp) and not self.terminator
+
+
+@cache
+def _kind(op_type: type[Operation]) -> _Kind:
+    return _Kind(op_type)
+
+
+class _Verifier:
+    def __init__(self) -> None:
+        self.errors: list[Diagnostic] = []
+        self.visible: set[SSAValue] = set()
+        self.symbol_tables: list[Operation] = []
+        self.good: set[tuple[object, ...]] = set()
+        """Operations that verify by class, types and properties; equal ones need not be looked at again."""
+
+    def error(self, op: Operation, message: str, notes: tuple[Diagnostic, ...] = ()) -> None:
+        notes = (*notes, *citation(op.name, message))
+        self.errors.append(Diagnostic("error", op_message(op, message), op.location, notes))
+        if len(self.errors) >= MAX_ERRORS:
+            raise _TooManyErrors
+
+    def operation(self, op: Operation) -> None:
+        """`op` itself and what it holds; its operands must be among the visible values."""
+        visible = self.visible
+        for index, operand in enumerate(op.operands):
+            if operand not in visible:
+                self.error(op, *_not_visible(op, index, operand))
+        kind = _kind(type(op))
+        if kind.symbol_table:
+            self.symbol_tables.append(op)
+        self._own_constraints(op, kind)
+        if op.regions:
+            if kind.isolated:
+                self.visible = set()
+            for region in op.regions:
+                self._region(op, region, kind)
+            self.visible = visible
+        for result in op.results:
+            visible.add(result)
+
+    def _own_constraints(self, op: Operation, kind: _Kind) -> None:
+        if isinstance(op, (ModuleOp, CallOp)):
+            return  # their constraints are those on symbols
+        key = None
+        if kind.depends_on_types_only and not op.regions and not op.attributes:
+            key = (
+                type(op),
+                *[id(operand.type) for operand in op.operands],
+                None,
+                *[id(result.type) for result in op.results],
+                *[part for name, attr in op.properties.items() for part in (name, id(attr))],
+            )
+            if key in self.good:
+                return
+        try:
+            _verify_alone(op)
+        except VerifyException as error:
+            if not str(error).startswith(_CAPTURE_BY_XDSL):  # dominance reports it where it happens
+                self.error(op, str(error))
+        except DiagnosticError as error:
+            self.errors += error.diagnostics
+        except Exception as error:
+            if not raised_in_xdsl(error):
+                raise
+            self.error(op, str(error))
+        else:
+            if key is not None:
+                self.good.add(key)
+
+    def _region(self, op: Operation, region: Region, kind: _Kind) -> None:
+        blocks = region.blocks
+        entry = blocks.first
+        if entry is None:
+            return
+        added: list[SSAValue] = []
+        if entry is blocks.last:
+            self._block(op, entry, kind, added)
+            self.visible.difference_update(added)
+            return
+        children, unreachable = dominator_children(region)
+        stack: list[tuple[Block, list[SSAValue] | None]] = [(entry, None)]
+        while stack:
+            block, left = stack.pop()
+            if left is not None:
+                self.visible.difference_update(left)
+                continue
+            defined: list[SSAValue] = []
+            self._block(op, block, kind, defined)
+            stack.append((block, defined))
+            stack += [(child, None) for child in reversed(children.get(block, ()))]
+        for block in unreachable:
+            self._unreachable(op, block, kind)
+
+    def _unreachable(self, op: Operation, block: Block, kind: _Kind) -> None:
+        """A block that nothing branches to: its uses are not checked, all else is."""
+        outer, self.visible = self.visible, _Everything()
+        self._block(op, block, kind, [])
+        self.visible = outer
+
+    def _block(self, parent: Operation, block: Block, kind: _Kind, defined: list[SSAValue]) -> None:
+        """The block's operations in order; `defined` receives what it makes visible."""
+        for argument in block.args:
+            self.visible.add(argument)
+        defined += block.args
+        for op in block.ops:
+            self.operation(op)
+            defined += op.results
+            if op.successors:
+                self._successors(op, block)
+        last = block.last_op
+        if kind.without_terminators and block.parent is not None and len(block.parent.blocks) == 1:
+            return
+        if last is None:
+            self.error(parent, "has an empty block, which must end with a terminator")
+        elif not _kind(type(last)).terminator:
+            self.error(last, f"ends a block of '{parent.name}' but is no terminator")
+
+    def _successors(self, op: Operation, block: Block) -> None:
+        if block.last_op is not op:
+            self.error(op, "branches but is not the last operation of its block")
+        if any(successor.parent is not block.parent for successor in op.successors):
+            self.error(op, "branches to a block of another region")
+
+
+class _Everything(set[SSAValue]):
+    """The set of all values."""
+
+    def __contains__(self, value: object) -> bool:
+        return True
+
+
+def _value_name(value: SSAValue) -> str:
+    return f" (%{value.name_hint})" if value.name_hint else ""
+
+
+def _not_visible(op: Operation, index: int, operand: SSAValue) -> tuple[str, tuple[Diagnostic, ...]]:
+    """What is wrong with an operand that no definition before its use gives."""
+    which = f"operand #{index}{_value_name(operand)}"
+    match operand:
+        case OpResult():
+            place, location = operand.op, operand.op.location
+        case BlockArgument():
+            place, location = operand.block.parent_op(), operand.location
+        case _:
+            return f"{which} has no definition", ()
+    note = (Diagnostic("note", "it is defined here", location),)
+    if place is None or _root(place) is not _root(op):
+        return f"{which} is defined by an operation that is not in the module", note
+    around = op.parent_op()
+    while around is not None and not around.is_ancestor(place):
+        if _kind(type(around)).isolated:
+            return f"{which} is defined outside '{around.name}', whose region is isolated from above", note
+        around = around.parent_op()
+    return f"{which} does not dominate this use", note
+
+
+def _root(op: Operation) -> Operation:
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return op
+
+
+# Symbols -------------------------------------------------------------------------------------------------------
+
+
+def _verify_alone(op: Operation) -> None:
+    """The operation's own verifier; with quantized operands or results, that on what these stand for."""
+    if isinstance(op, HloOp) and any(map(_holds_quantized, (*op.operand_types, *op.result_types))):
+        from ..ops.quantization import verify_quantized
+
+        verify_quantized(op)
+    else:
+        op.verify_()
+
+
+def _holds_quantized(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == "quant.uniform"
+
+
+def _verify_symbols(verifier: _Verifier, table: Operation) -> None:
+    """Names defined once, calls of functions that exist with operands that fit, and no cycle of calls."""
+    symbols: dict[str, Operation] = {}
+    for op in _table_operations(table):
+        name = op.properties.get("sym_name") or op.attributes.get("sym_name")
+        if not isinstance(name, StringAttr):
+            continue
+        if name.data in symbols:
+            note = Diagnostic("note", "it was defined here", symbols[name.data].location)
+            verifier.error(op, f"redefinition of symbol '@{name.data}'", (note,))
+        symbols[name.data] = op
+    calls: dict[str, list[tuple[str, Operation]]] = {}
+    for name, op in symbols.items():
+        if isinstance(op, FuncOp):
+            calls[name] = _verify_calls(verifier, op, symbols)
+    _verify_no_recursion(verifier, calls)
+
+
+def _table_operations(table: Operation) -> list[Operation]:
+    return [op for region in table.regions for block in region.blocks for op in block.ops]
+
+
+def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operation]) -> list[tuple[str, Operation]]:
+    """The functions that `func` calls, each call checked against its callee."""
+    found: list[tuple[str, Operation]] = []
+    for op in operations_in(func):
+        if not isinstance(op, (CallOp, CompositeOp)):
+            continue
+        composite = isinstance(op, CompositeOp)
+        callee = op.properties.get("decomposition" if composite else "callee")
+        if not isinstance(callee, SymbolRefAttr):
+            if not composite:  # its own verifier says so
+                verifier.error(op, "needs the property 'callee', the name of a function")
+            continue
+        name = callee.string_value()
+        target = symbols.get(name)
+        if target is None:
+            verifier.error(op, f"{'composite_c2: ' if composite else ''}calls '@{name}', which is not defined")
+        elif not isinstance(target, FuncOp):
+            constraint = "composite_c2: " if composite else ""
+            verifier.error(op, f"{constraint}calls '@{name}', which is no function but '{target.name}'")
+        else:
+            _verify_signature(verifier, op, name, target)
+            found.append((name, op))
+    return found
+
+
+def _verify_signature(verifier: _Verifier, op: CallOp | CompositeOp, name: str, target: FuncOp) -> None:
+    note = (Diagnostic("note", f"'@{name}' is defined here", target.location),)
+    pairs = (
+        ("operand", op.operand_types, target.function_type.inputs.data, "composite_c3: "),
+        ("result", op.result_types, target.function_type.outputs.data, "composite_c4: "),
+    )
+    composite = isinstance(op, CompositeOp)
+    same = types_agree if composite else _same
+    for what, actual, wanted, name_of_constraint in pairs:
+        constraint = name_of_constraint if composite else ""
+        if len(actual) != len(wanted):
+            verifier.error(op, f"{constraint}has {len(actual)} {what}s, but '@{name}' has {len(wanted)}", note)
+            continue
+        for index, (ours, theirs) in enumerate(zip(actual, wanted, strict=True)):
+            if not same(ours, theirs):
+                verifier.error(op, f"{constraint}{what} #{index} has type {ours}, but '@{name}' has {theirs}", note)
+
+
+def _same(first: Attribute, second: Attribute) -> bool:
+    return first is second or first == second
+
+
+def _verify_no_recursion(verifier: _Verifier, calls: dict[str, list[tuple[str, Operation]]]) -> None:
+    """Depth first over the calls; one error for each call that closes a cycle."""
+    finished: set[str] = set()
+    for root in calls:
+        if root in finished:
+            continue
+        path: list[str] = [root]
+        on_path = {root}
+        pending = [iter(calls[root])]
+        while pending:
+            call = next(pending[-1], None)
+            if call is None:
+                pending.pop()
+                done = path.pop()
+                on_path.discard(done)
+                finished.add(done)
+                continue
+            name, op = call
+            if name in on_path:
+                cycle = [*path[path.index(name) :], name]
+                shown = cycle if len(cycle) < 12 else [*cycle[:5], "..", *cycle[-5:]]
+                verifier.error(op, "recursive call: " + " -> ".join(f"@{n}" if n != ".." else n for n in shown))
+            elif name not in finished and name in calls:
+                path.append(name)
+                on_path.add(name)
+                pending.append(iter(calls[name]))
