@@ -25,10 +25,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ..dialects import nvvm
-from ..dialects.buffers import INDEX, Buffer
-from ..dialects.gpu_ops import WORKGROUP, WORKGROUP_ALIGNMENT, GpuFuncOp, GpuModuleOp, GpuReturnOp
-from ..dialects.gpu_thread_ops import (
+from ..dialects.build.buffers import INDEX, Buffer
+from ..dialects.build.scalar import width_of
+from ..dialects.gpu import nvvm
+from ..dialects.gpu.functions import WORKGROUP, WORKGROUP_ALIGNMENT, GpuFuncOp, GpuModuleOp, GpuReturnOp
+from ..dialects.gpu.threads import (
     AXES,
     GpuBarrierOp,
     GpuBlockDimOp,
@@ -38,7 +39,6 @@ from ..dialects.gpu_thread_ops import (
     GpuShuffleOp,
     GpuThreadIdOp,
 )
-from ..dialects.scalar import width_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.gpu_ops import GpuFuncOp
+from ..dialects.gpu.functions import GpuFuncOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import lowered_functions, lowered_parts

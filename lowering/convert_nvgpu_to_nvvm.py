@@ -24,11 +24,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects import nvgpu
-from ..dialects import nvvm_tensor_core as nvvm
-from ..dialects.buffers import Buffer, i32_array, i64_array, row_major
-from ..dialects.gpu_ops import WORKGROUP, GpuFuncOp
-from ..dialects.nvvm import GLOBAL_SPACE, SHARED_SPACE
+from ..dialects.build.buffers import Buffer, i32_array, i64_array, row_major
+from ..dialects.gpu import nvgpu
+from ..dialects.gpu import nvvm_tensor_core as nvvm
+from ..dialects.gpu.functions import WORKGROUP, GpuFuncOp
+from ..dialects.gpu.nvvm import GLOBAL_SPACE, SHARED_SPACE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import device_modules, lowered_parts

@@ -10,9 +10,9 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.buffers import memref_type
+from ..dialects.build.buffer_ops import index_constant
+from ..dialects.build.buffers import memref_type
 from ..hlo_dialect.hlo_pass import HloPass
-from .buffer_ops import index_constant
 
 CLOCK = "xhlo_clock"
 """A function of the runtime: () -> i64, nanoseconds of a monotonic clock."""

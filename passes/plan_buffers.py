@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.buffers import Buffer, memref_type
+from ..dialects.build.buffer_ops import alloc, byte_size, index_constant, take_block_arguments
+from ..dialects.build.buffers import Buffer, memref_type
 from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
-from .buffer_ops import alloc, byte_size, index_constant, take_block_arguments
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""

@@ -16,10 +16,10 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects import nvvm
 from ..dialects.cpu import SHARED
-from ..dialects.gpu_ops import GpuModuleOp
-from ..dialects.nvvm import SHARED_SPACE
+from ..dialects.gpu import nvvm
+from ..dialects.gpu.functions import GpuModuleOp
+from ..dialects.gpu.nvvm import SHARED_SPACE
 from ..hlo_dialect.diagnostics import fail
 from .llvm_literals import global_data, global_initializer, symbol
 from .llvm_metadata import Metadata

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType
 from xdsl.ir import SSAValue
 
-from ...dialects.buffers import memref_type
+from ...dialects.build.buffers import memref_type
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .shared_function import call_shared

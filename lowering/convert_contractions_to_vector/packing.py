@@ -16,7 +16,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
-from ...dialects.buffers import memref_type
+from ...dialects.build.buffers import memref_type
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .shared_function import call_shared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute
 
-from ...dialects.linalg_ext_calls import HostCallOp
+from ...dialects.linalg_ext.calls import HostCallOp
 from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of

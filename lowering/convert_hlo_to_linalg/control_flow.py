@@ -9,7 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from ...dialects.buffers import INDEX
+from ...dialects.build.buffers import INDEX
 from ...hlo_dialect.ops import control_flow as hlo
 from .emission import Emitter, signless
 

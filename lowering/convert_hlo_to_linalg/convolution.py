@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.buffers import i64_array
+from ...dialects.build.buffers import i64_array
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import convolution as hlo
 from ...hlo_dialect.types import i1, make_tensor, shape_of

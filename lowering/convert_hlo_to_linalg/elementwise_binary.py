@@ -12,7 +12,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
 from ...dialects.arith_ops import RemFOp
-from ...dialects.scalar import Scalar, width_of
+from ...dialects.build.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_binary as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_unsigned
 from .emission import ScalarPattern

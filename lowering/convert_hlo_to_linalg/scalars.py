@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.scalar import Scalar
+from ...dialects.build.scalar import Scalar
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp

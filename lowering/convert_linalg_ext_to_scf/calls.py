@@ -6,7 +6,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import SymbolRefAttr
 
 from ...dialects import cpu
-from ...dialects.linalg_ext_calls import HostCallOp
+from ...dialects.linalg_ext.calls import HostCallOp
 from ..loop_nests.loop_builder import LoopBuilder
 
 

@@ -11,7 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.linalg_ext import DestinationOp
+from ...dialects.linalg_ext.base import DestinationOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ..loop_nests.loop_builder import LoopBuilder

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.linalg_ext_indexing import ScatterOp
-from ...dialects.linalg_ext_window import shape_of
+from ...dialects.linalg_ext.indexing import ScatterOp
+from ...dialects.linalg_ext.window import shape_of
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
 from ..loop_nests import arithmetic
 from ..loop_nests.cost import task_count, task_size

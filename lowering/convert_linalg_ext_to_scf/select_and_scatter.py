@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import Block, SSAValue
 
-from ...dialects.linalg_ext_window import SelectAndScatterOp
+from ...dialects.linalg_ext.window import SelectAndScatterOp
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .scan import region_cost, task_range

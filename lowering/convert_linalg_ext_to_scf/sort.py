@@ -17,9 +17,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 
-from ...dialects.buffers import INDEX, memref_type, row_major
-from ...dialects.linalg_ext_sort import SortByKeyOp, SortOp
-from ...dialects.linalg_ext_window import shape_of
+from ...dialects.build.buffers import INDEX, memref_type, row_major
+from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
+from ...dialects.linalg_ext.window import shape_of
 from ..loop_nests import arithmetic
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of

@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.buffers import memref_type
+from ...dialects.build.buffers import memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of

@@ -17,7 +17,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.buffers import Buffer, memref_type, row_major
+from ...dialects.build.buffers import Buffer, memref_type, row_major
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest

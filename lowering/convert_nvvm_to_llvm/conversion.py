@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.rewriter import Rewriter
 
-from ...dialects import nvvm
+from ...dialects.gpu import nvvm
 from ...dialects.llvm_ops import RANGE
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...dialects import nvvm_tensor_core as nvvm
+from ...dialects.gpu import nvvm_tensor_core as nvvm
 
 
 def _call(op: Operation, intrinsic: str, operands: Sequence[SSAValue]) -> None:

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import IntegerAttr, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
+from ...dialects.build.llvm_layout import bit_width, integer
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
 from .builder import LlvmBuilder, Pattern, flags_of
 from .conventions import I64
-from .layout import bit_width, integer
 from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate
 
 # Tables: one row for each operation that becomes one operation.

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
+from ...dialects.build.llvm_layout import Vector, integer
 from ...hlo_dialect.walking import operations_in
-from .layout import Vector, integer
 
 BITS = integer(16)
 

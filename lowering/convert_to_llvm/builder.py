@@ -30,12 +30,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.buffers import Buffer, i32_array, row_major
-from ...dialects.gpu_ops import WORKGROUP
-from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
-from ...hlo_dialect.diagnostics import fail
-from .conventions import CPU, I64, PTR, SHARED_PTR, Conventions
-from .layout import (
+from ...dialects.build.buffers import Buffer, i32_array, row_major
+from ...dialects.build.llvm_layout import (
     FLOAT_NAMES,
     Integer,
     Layout,
@@ -45,6 +41,10 @@ from .layout import (
     mangled,
     root_buffer,
 )
+from ...dialects.gpu.functions import WORKGROUP
+from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
+from ...hlo_dialect.diagnostics import fail
+from .conventions import CPU, I64, PTR, SHARED_PTR, Conventions
 
 I1 = IntegerType(1)
 I8 = IntegerType(8)

@@ -9,7 +9,7 @@ from xdsl.dialects import cf, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.buffers import i32_array
+from ...dialects.build.buffers import i32_array
 from ...dialects.llvm_ops import LOOP, make_switch
 from ..loop_nests.unrolling import UNROLL
 from .builder import UNIT, LlvmBuilder, Pattern

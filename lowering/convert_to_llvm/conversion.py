@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...dialects import nvvm
+from ...dialects.build.llvm_layout import root_buffer
 from ...dialects.cpu import SHARED, ParallelForOp
-from ...dialects.gpu_ops import GpuModuleOp
+from ...dialects.gpu import nvvm
+from ...dialects.gpu.functions import GpuModuleOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
@@ -32,7 +33,6 @@ from .bfloat import bfloat_as_bits
 from .builder import UNIT, LlvmBuilder, Pattern, access_group_attributes
 from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import mark_kernel
-from .layout import root_buffer
 
 KERNEL = "hlo.kernel"
 INLINE = "xhlo.inline"

@@ -12,11 +12,11 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Operation, Region
 
+from ...dialects.build.llvm_layout import byte_width
 from ...dialects.cpu import HostCallOp, ParallelForOp
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, Pattern
 from .conventions import I64, PTR
-from .layout import byte_width
 
 PARALLEL_FOR = "xhlo_parallel_for"
 """Of the runtime: `void xhlo_parallel_for(void (*share)(void *context, i64 lo, i64 hi), void *context, i64 count)`."""

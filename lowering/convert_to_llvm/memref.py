@@ -24,13 +24,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.buffers import Buffer
+from ...dialects.build.buffers import Buffer
+from ...dialects.build.llvm_layout import Layout, integer
+from ...dialects.gpu.nvvm import DYNAMIC
 from ...dialects.llvm_ops import AtomicRMWOp
-from ...dialects.nvvm import DYNAMIC
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, I8, NO_WRAP, LlvmBuilder, Pattern
 from .conventions import I64
-from .layout import Layout, integer
 
 STACK_ALIGNMENT = 64
 GLOBAL_ALIGNMENT = 64

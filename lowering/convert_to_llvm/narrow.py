@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.build.llvm_layout import Vector, integer
 from ...dialects.llvm_ops import FCmpOp, SelectOp
 from .builder import LlvmBuilder, Pattern, flags_of
 from .conventions import I32, I64
-from .layout import Vector, integer
 
 _F32, _F64 = Float32Type(), Float64Type()
 _I16 = integer(16)

@@ -21,11 +21,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.buffers import Buffer, i32_array
+from ...dialects.build.buffers import Buffer, i32_array
+from ...dialects.build.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, Pattern, flags_of, vector_of
 from .conventions import I32, I64
-from .layout import Vector
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import in_single
 

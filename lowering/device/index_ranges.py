@@ -15,8 +15,8 @@ from xdsl.dialects import arith, cf, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, StridedLayoutAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.buffers import Buffer, row_major
-from ...dialects.nvvm import SpecialRegisterOp
+from ...dialects.build.buffers import Buffer, row_major
+from ...dialects.gpu.nvvm import SpecialRegisterOp
 
 Range: TypeAlias = "tuple[int, int]"
 """The least and the greatest value, as signed numbers."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.gpu_ops import GpuFuncOp, GpuModuleOp
-from ...dialects.nvvm import TargetAttr
+from ...dialects.gpu.functions import GpuFuncOp, GpuModuleOp
+from ...dialects.gpu.nvvm import TargetAttr
 
 MATH_FUNCTION = "xhlo_math_"
 """How the names of expand-math's functions begin, which compute and do nothing else."""

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
-from ...dialects.gpu_ops import GpuFuncOp
+from ...dialects.build.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
+from ...dialects.gpu.functions import GpuFuncOp
 
 Index: TypeAlias = int | SSAValue
 """A number that is known now, or a value of type index."""

@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...dialects.buffers import row_major
+from ...dialects.build.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
 from .loop_builder import Index, LoopBuilder, buffer_of
 

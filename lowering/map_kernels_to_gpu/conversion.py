@@ -13,9 +13,9 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
 from ...dialects.cpu import HostCallOp
-from ...dialects.gpu_library import MatmulOp
-from ...dialects.gpu_ops import GpuLaunchFuncOp, GpuModuleOp
-from ...dialects.nvvm import TargetAttr
+from ...dialects.gpu.functions import GpuLaunchFuncOp, GpuModuleOp
+from ...dialects.gpu.library import MatmulOp
+from ...dialects.gpu.nvvm import TargetAttr
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in

@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.buffers import Buffer
+from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
+from ...dialects.build.buffers import Buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
-from ..buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 
 
 @dataclass

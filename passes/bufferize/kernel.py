@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.linalg_ext import DestinationOp
+from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
+from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
-from ..buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
 
 
 def slice_offsets(op: tensor.InsertSliceOp) -> list[SSAValue | int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
-from ...dialects.scalar import Scalar
+from ...dialects.build.scalar import Scalar
 
 Values = Sequence[Scalar]
 

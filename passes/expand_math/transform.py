@@ -26,9 +26,9 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
-from ...dialects.buffers import memref_type
-from ...dialects.gpu_ops import GpuModuleOp
-from ...dialects.scalar import Scalar
+from ...dialects.build.buffers import memref_type
+from ...dialects.build.scalar import Scalar
+from ...dialects.gpu.functions import GpuModuleOp
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.parts import MATH_FUNCTION, lowered_parts

@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...dialects.buffers import INDEX
+from ...dialects.build.buffers import INDEX
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
 """Where a tensor is read: expressions of the loop's dimensions, or index values that the body computes."""

@@ -13,7 +13,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.buffers import i32_array
+from ...dialects.build.buffers import i32_array
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
 from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of

@@ -13,7 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import FixedBitwidthType, ModuleOp
 from xdsl.ir import Attribute
 
-from ...dialects import nvvm
+from ...dialects.gpu import nvvm
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.chips import STATIC_SHARED_BYTES, Chip, ptx_text

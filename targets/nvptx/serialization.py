@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
-from ...dialects.gpu_library import Matmul, Matrix
+from ...dialects.gpu.library import Matmul, Matrix
 from ..cpu.serialization import (
     array_type_fields,
     array_type_of,

@@ -10,9 +10,9 @@ import numpy as np
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.buffers import row_major
+from ...dialects.build.buffers import row_major
 from ...dialects.cpu import HostCallOp
-from ...dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
+from ...dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ...hlo_dialect.custom_calls.call import call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ...hlo_dialect.diagnostics import fail

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation, SSAValue, Use
 
-from ...dialects.gpu_ops import GpuFuncOp
+from ...dialects.gpu.functions import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array
 from ...lowering.device.chips import MAX_BLOCK_THREADS, MAX_GRID

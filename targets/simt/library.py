@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...dialects.gpu_library import Matmul, MatmulOp, Matrix
+from ...dialects.gpu.library import Matmul, MatmulOp, Matrix
 from ...hlo_dialect.types import Array
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame

@@ -11,7 +11,7 @@ from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.buffers import row_major
+from ...dialects.build.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.types import Array, constant_array
 from .evaluator import Evaluator, Maker, Step, Symbols

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import Operation
 
-from ...dialects.nvgpu import (
-    DeviceAsyncCopyOp,
-    DeviceAsyncCreateGroupOp,
-    DeviceAsyncWaitOp,
-    LdMatrixOp,
-    MmaSyncOp,
-)
+from ...dialects.gpu.nvgpu import DeviceAsyncCopyOp, DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
 from ...hlo_dialect.types import Array
 from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step

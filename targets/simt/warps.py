@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from ...dialects.gpu_thread_ops import GpuShuffleOp
+from ...dialects.gpu.threads import GpuShuffleOp
 from ...hlo_dialect.types import Array
 from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step

@@ -9,7 +9,7 @@ import numpy as np
 from conformance import difference
 from xdsl.dialects.builtin import ModuleOp
 
-from xhlo.dialects.gpu_ops import GpuFuncOp
+from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate

@@ -23,7 +23,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.memref import GlobalOp
 
-from xhlo.dialects.gpu_ops import GpuFuncOp, GpuModuleOp
+from xhlo.dialects.gpu.functions import GpuFuncOp, GpuModuleOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module

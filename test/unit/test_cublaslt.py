@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.dialects.gpu_library import SUMS, Matmul, Matrix
+from xhlo.dialects.gpu.library import SUMS, Matmul, Matrix
 from xhlo.targets.nvptx.runtime import cublaslt, cuda_driver
 from xhlo.targets.nvptx.runtime.cublaslt import Algorithm, CublasLt, HeuristicResult, find_library, present_libraries
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from xhlo.dialects.gpu_ops import GpuFuncOp
+from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.lowering.device.chips import CHIPS, get_chip
 from xhlo.lowering.map_kernels_to_gpu.contraction import mapping, tensor_cores, tiles
 from xhlo.lowering.map_kernels_to_gpu.contraction.tiles import (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xhlo.dialects.gpu_library import SUMS, Matmul, MatmulOp, Matrix
-from xhlo.dialects.gpu_ops import GpuLaunchFuncOp
+from xhlo.dialects.gpu.functions import GpuLaunchFuncOp
+from xhlo.dialects.gpu.library import SUMS, Matmul, MatmulOp, Matrix
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.linalg.ops import GenericOp
 
-from xhlo.dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp
+from xhlo.dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import get_chip

@@ -236,7 +236,7 @@ def test_division_by_zero_is_found_in_threads_that_take_part():
 
 
 def test_write_to_an_argument_of_the_program_is_found():
-    from xhlo.dialects.gpu_ops import GpuFuncOp
+    from xhlo.dialects.gpu.functions import GpuFuncOp
     from xhlo.hlo_dialect.dialect import make_context
     from xhlo.hlo_dialect.reading import parse_module
     from xhlo.targets.simt.host import HostProgram

@@ -15,10 +15,10 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.buffers import memref_type
-from ....dialects.gpu_ops import WORKGROUP
-from ....dialects.nvgpu import bits_of
-from ....dialects.nvvm import MIN_BLOCKS
+from ....dialects.build.buffers import memref_type
+from ....dialects.gpu.functions import WORKGROUP
+from ....dialects.gpu.nvgpu import bits_of
+from ....dialects.gpu.nvvm import MIN_BLOCKS
 from ...loop_nests.loop_builder import Index
 from ...loop_nests.unrolling import UNROLL, WHOLLY
 from ..threads.builder import GpuBuilder

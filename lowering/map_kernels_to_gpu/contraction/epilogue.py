@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.buffers import row_major
-from ....dialects.nvgpu import bits_of
+from ....dialects.build.buffers import row_major
+from ....dialects.gpu.nvgpu import bits_of
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic

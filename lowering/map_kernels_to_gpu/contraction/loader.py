@@ -16,7 +16,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.nvgpu import DeviceAsyncCopyOp, bits_of
+from ....dialects.gpu.nvgpu import DeviceAsyncCopyOp, bits_of
 from ...loop_nests.loop_builder import Index, buffer_of
 from ..threads.builder import GpuBuilder
 from .form import Factor, dot, split

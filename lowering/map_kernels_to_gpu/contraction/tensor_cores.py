@@ -30,8 +30,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from ....dialects.buffers import i64_array
-from ....dialects.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
+from ....dialects.build.buffers import i64_array
+from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
 from ...device.chips import WARP, Chip
 from ...loop_nests.loop_builder import Index
 from ..threads.launch import Launch

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar, cast
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.buffers import INDEX, row_major
-from ....dialects.linalg_ext import DestinationOp
+from ....dialects.build.buffers import INDEX, row_major
+from ....dialects.linalg_ext.base import DestinationOp
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index, LoopBuilder
 from ..threads.builder import GpuBuilder

@@ -8,10 +8,10 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
-from ....dialects.linalg_ext import DestinationOp
-from ....dialects.linalg_ext_indexing import ScatterOp
-from ....dialects.linalg_ext_sort import SortByKeyOp, SortOp
-from ....dialects.linalg_ext_window import ScanOp, SelectAndScatterOp
+from ....dialects.linalg_ext.base import DestinationOp
+from ....dialects.linalg_ext.indexing import ScatterOp
+from ....dialects.linalg_ext.sort import SortByKeyOp, SortOp
+from ....dialects.linalg_ext.window import ScanOp, SelectAndScatterOp
 from ...convert_linalg_ext_to_scf.conversion import convert_operation
 from ...loop_nests.loop_builder import LoopBuilder
 from ..threads.launch import KernelMapper, Phase

@@ -18,10 +18,10 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.buffers import memref_type
-from ....dialects.linalg_ext_window import ScanOp, shape_of
+from ....dialects.build.buffers import memref_type
+from ....dialects.build.llvm_layout import byte_width
+from ....dialects.linalg_ext.window import ScanOp, shape_of
 from ...convert_linalg_ext_to_scf.scan import region_cost
-from ...convert_to_llvm.layout import byte_width
 from ...device.chips import STATIC_SHARED_BYTES, Chip
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index, buffer_of

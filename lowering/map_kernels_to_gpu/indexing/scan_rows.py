@@ -9,8 +9,8 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ....dialects.linalg_ext_window import ScanOp, shape_of
-from ...convert_to_llvm.layout import byte_width
+from ....dialects.build.llvm_layout import byte_width
+from ....dialects.linalg_ext.window import ScanOp, shape_of
 from ...device.chips import STATIC_SHARED_BYTES
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.unrolling import UNROLL

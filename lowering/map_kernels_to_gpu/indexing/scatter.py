@@ -18,9 +18,9 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32, i64
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
-from ....dialects.buffers import memref_type, row_major
-from ....dialects.linalg_ext_indexing import ScatterOp
-from ....dialects.linalg_ext_sort import SortByKeyOp
+from ....dialects.build.buffers import memref_type, row_major
+from ....dialects.linalg_ext.indexing import ScatterOp
+from ....dialects.linalg_ext.sort import SortByKeyOp
 from ...convert_linalg_ext_to_scf.scatter import ScatterLoops, scatter_loops
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index, LoopBuilder

@@ -15,8 +15,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from ....dialects.buffers import memref_type, row_major
-from ....dialects.linalg_ext_window import SelectAndScatterOp, shape_of
+from ....dialects.build.buffers import memref_type, row_major
+from ....dialects.linalg_ext.window import SelectAndScatterOp, shape_of
 from ...convert_linalg_ext_to_scf.select_and_scatter import Selection, selection_of
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index

@@ -22,10 +22,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import SSAValue
 
-from ....dialects.buffers import memref_type
-from ....dialects.linalg_ext_sort import SortByKeyOp, SortOp
-from ....dialects.linalg_ext_window import shape_of
-from ...convert_to_llvm.layout import byte_width
+from ....dialects.build.buffers import memref_type
+from ....dialects.build.llvm_layout import byte_width
+from ....dialects.linalg_ext.sort import SortByKeyOp, SortOp
+from ....dialects.linalg_ext.window import shape_of
 from ...device.chips import STATIC_SHARED_BYTES
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index, buffer_of

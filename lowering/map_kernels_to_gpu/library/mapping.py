@@ -17,8 +17,8 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
-from ....dialects.buffers import memref_type
-from ....dialects.gpu_library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
+from ....dialects.build.buffers import memref_type
+from ....dialects.gpu.library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
 from ...convert_linalg_to_scf.conversion import initial_values
 from ...device.chips import Chip
 from ...loop_nests.loop_builder import buffer_of

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ...convert_to_llvm.layout import byte_width
+from ....dialects.build.llvm_layout import byte_width
 from ...device.chips import STATIC_SHARED_BYTES, WARP, Chip
 from ...loop_nests.loop_builder import Index
 from ..threads.builder import GpuBuilder

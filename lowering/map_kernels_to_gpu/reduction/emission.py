@@ -16,7 +16,7 @@ from typing import TypeAlias
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ....dialects.buffers import memref_type, row_major
+from ....dialects.build.buffers import memref_type, row_major
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.nest import Access, Nest

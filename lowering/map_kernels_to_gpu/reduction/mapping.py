@@ -15,7 +15,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ....dialects.nvvm import I32, MIN_BLOCKS
+from ....dialects.gpu.nvvm import I32, MIN_BLOCKS
 from ...convert_linalg_to_scf.conversion import initial_values
 from ...convert_linalg_to_scf.reduction import emit_reduction
 from ...device.chips import Chip

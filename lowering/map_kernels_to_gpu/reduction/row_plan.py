@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...convert_to_llvm.layout import byte_width
+from ....dialects.build.llvm_layout import byte_width
 from ...device.chips import MAX_BLOCK_THREADS, WARP, Chip
 from ...loop_nests.loop_builder import buffer_of
 from ..threads.vectors import VECTOR_BYTES, element_bytes

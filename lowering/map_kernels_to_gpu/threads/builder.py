@@ -6,8 +6,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.gpu_ops import WORKGROUP, GpuFuncOp
-from ....dialects.gpu_thread_ops import GpuBarrierOp, GpuBlockIdOp, GpuShuffleOp, GpuThreadIdOp
+from ....dialects.gpu.functions import WORKGROUP, GpuFuncOp
+from ....dialects.gpu.threads import GpuBarrierOp, GpuBlockIdOp, GpuShuffleOp, GpuThreadIdOp
 from ...loop_nests.loop_builder import Index, LoopBuilder
 
 I32 = IntegerType(32)

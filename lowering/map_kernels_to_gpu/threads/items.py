@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.buffers import i64_array, row_major
-from ...convert_to_llvm.layout import byte_width
+from ....dialects.build.buffers import i64_array, row_major
+from ....dialects.build.llvm_layout import byte_width
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest

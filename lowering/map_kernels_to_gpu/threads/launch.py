@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ....dialects.buffers import INDEX, Buffer, i32_array
-from ....dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
+from ....dialects.build.buffers import INDEX, Buffer, i32_array
+from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
 from ....hlo_dialect.diagnostics import fail
 from ...convert_linalg_to_scf.conversion import Absorbed, Structured, initial_values, nest_of
 from ...device.chips import Chip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ....dialects.buffers import row_major
+from ....dialects.build.buffers import row_major
 from ...loop_nests.loop_builder import Index
 from .builder import GpuBuilder
 from .launch import Dims

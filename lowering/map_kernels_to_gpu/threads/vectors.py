@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.buffers import row_major
-from ...convert_to_llvm.layout import byte_width
+from ....dialects.build.buffers import row_major
+from ....dialects.build.llvm_layout import byte_width
 from ...loop_nests.loop_builder import Index, buffer_of, known
 from ...loop_nests.nest import Access, Nest, place_of
 

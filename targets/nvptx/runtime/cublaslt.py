@@ -28,7 +28,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ....dialects.gpu_library import Matmul, Matrix
+from ....dialects.gpu.library import Matmul, Matrix
 from ....passes.manager.pipelines import LIBRARIES
 from .driver import WORKSPACE_BYTES, CudaError, GpuUnavailableError
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ....dialects.gpu_library import Matmul
+from ....dialects.gpu.library import Matmul
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
 Dims = tuple[int, int, int]

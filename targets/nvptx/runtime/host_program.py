@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefT
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import cpu
-from ....dialects.gpu_library import Matmul, MatmulOp
-from ....dialects.gpu_ops import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
+from ....dialects.build.buffer_ops import byte_size
+from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
+from ....dialects.gpu.library import Matmul, MatmulOp
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ....hlo_dialect.types import constant_array, numpy_dtype
-from ....passes.buffer_ops import byte_size
 from .driver import Dims
 
 CONSTANT_ALIGNMENT = 256

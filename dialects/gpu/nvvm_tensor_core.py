@@ -2,7 +2,7 @@
 The operations of the nvvm dialect for tensor cores and asynchronous copies.
 
 Names and operands are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A fragment is some registers of 32 bits:
-i32, `vector<2xf16>` for f16, f32 for sums of floats; dialects/nvgpu.py says which elements a lane's registers hold.
+i32, `vector<2xf16>` for f16, f32 for sums of floats; dialects/gpu/nvgpu.py says which elements a lane's registers hold.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .buffers import i32_array, i64_array
+from ..build.buffers import i32_array, i64_array
 
 MULTIPLICATIONS: dict[tuple[str, int], tuple[int, int]] = {
     ("f16", 8): (2, 1),

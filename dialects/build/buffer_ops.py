@@ -10,7 +10,7 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
+from .buffers import INDEX, Buffer, i32_array, i64_array, memref_type, row_major
 
 
 def buffer_type(tensor: Attribute) -> Buffer:

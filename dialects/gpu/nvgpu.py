@@ -61,8 +61,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .buffers import INDEX, Buffer
-from .gpu_ops import WORKGROUP
+from ..build.buffers import INDEX, Buffer
+from .functions import WORKGROUP
 
 Fragment = VectorType[Any]
 

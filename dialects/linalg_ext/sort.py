@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from .linalg_ext import DestinationOp
-from .linalg_ext_window import shape_of
+from .base import DestinationOp
+from .window import shape_of
 
 
 class _SortingOp(DestinationOp):

@@ -6,7 +6,7 @@ results. On tensors each output has a result; on memrefs there are none, and the
 scalar arithmetic and end with linalg.yield. `convert-hlo-to-linalg` makes them, `bufferize` takes them to memrefs, and
 `convert-linalg-ext-to-scf` makes loops of them. The name and the idea are those of IREE's dialect.
 
-A family file `linalg_ext_<family>.py` defines operations as subclasses of `DestinationOp` and ends with `OPS = (..)`.
+A family file of this folder defines operations as subclasses of `DestinationOp` and ends with `OPS = (..)`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .buffers import i32_array
+from ..build.buffers import i32_array
 
 _SEGMENTS = "operandSegmentSizes"
 

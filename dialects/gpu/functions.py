@@ -46,7 +46,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .buffers import i32_array
+from ..build.buffers import i32_array
 
 INDEX = IndexType()
 I32 = IntegerType(32)

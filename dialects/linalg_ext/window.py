@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from .linalg_ext import DestinationOp
+from .base import DestinationOp
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

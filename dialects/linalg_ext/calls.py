@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from .linalg_ext import DestinationOp
+from .base import DestinationOp
 
 
 @irdl_op_definition

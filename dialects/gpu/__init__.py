@@ -1,0 +1,1 @@
+"""What xDSL lacks of `gpu`, `nvgpu` and `nvvm`, and the calls of a GPU's libraries."""

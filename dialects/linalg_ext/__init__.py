@@ -1,0 +1,1 @@
+"""The dialect `linalg_ext`: structured operations that linalg lacks."""
