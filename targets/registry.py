@@ -88,7 +88,7 @@ class Target:
 
 
 def _llvm_text(module: ModuleOp) -> str:
-    from .llvm_ir import emit_llvm_ir
+    from .llvm_text.module import emit_llvm_ir
 
     return emit_llvm_ir(module)
 

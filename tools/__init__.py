@@ -1,1 +1,1 @@
-"""Floor 6: the command lines hlo-opt and hlo-run."""
+"""Floor 7: the command lines hlo-opt and hlo-run."""

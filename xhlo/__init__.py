@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .frontends.jax.inspection import executable_of as executable_of
     from .hlo_dialect.custom_calls.call import CustomCall as CustomCall
     from .hlo_dialect.custom_calls.registry import CustomCallError as CustomCallError
     from .hlo_dialect.custom_calls.registry import custom_call as custom_call
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
     from .targets.nvptx.runtime.driver import CudaError as CudaError
     from .targets.nvptx.runtime.driver import GpuUnavailableError as GpuUnavailableError
-    from .targets.pjrt.inspection import executable_of as executable_of
     from .targets.serialized import load_executable as deserialize
 
 __all__ = [
@@ -51,7 +51,7 @@ _HOMES = {
     "DeviceArray": (".targets.nvptx.runtime.arrays", "DeviceArray"),
     "GpuUnavailableError": (".targets.nvptx.runtime.driver", "GpuUnavailableError"),
     "Executable": (".targets.executable", "Executable"),
-    "executable_of": (".targets.pjrt.inspection", "executable_of"),
+    "executable_of": (".frontends.jax.inspection", "executable_of"),
     "compile": (".targets.compile", "compile_program"),
     "deserialize": (".targets.serialized", "load_executable"),
 }

@@ -3,7 +3,7 @@ The micro-kernel: a function that adds the product of a panel of A and a panel o
 
 Its sums are held in registers, those of a row in one vector, which takes one register or two. It knows no sizes of the
 matrices but gets them passed, so that products of many shapes have the same micro-kernel: it is most of the code of a
-product, and is compiled once in a process (see `targets/llvm_ir.py`).
+product, and is compiled once in a process (see `targets/llvm_text/module.py`).
 """
 
 from __future__ import annotations

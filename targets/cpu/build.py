@@ -108,7 +108,7 @@ def build_image(
     ctx: Context, module: ModuleOp, timing: Timing, profile: bool, *, fuse: bool = True, verify_each: bool = False
 ) -> Image:
     """The same, but for loading the machine code into the process."""
-    from ..llvm_ir import emit_units
+    from ..llvm_text.module import emit_units
     from .jit import compile_shared, compile_to_object
 
     def run(*specs: str) -> None:

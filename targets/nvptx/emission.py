@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...lowering.device.chips import Chip
 from ...lowering.device.parts import device_modules
-from ..llvm_ir import emit_device_llvm_ir, emit_llvm_ir
+from ..llvm_text.module import emit_device_llvm_ir, emit_llvm_ir
 from .checks import check_device_functions
 from .ptx import TRIPLE, compile_to_ptx
 

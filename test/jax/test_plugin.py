@@ -258,7 +258,7 @@ kept = [f(x) for _ in range(10)]
 
 def test_nothing_is_loaded_where_other_platforms_are_named():
     modules = run("import jax, sys; jax.devices(); print(*sys.modules)", JAX_PLATFORMS="cpu").split()
-    assert "xhlo.targets.pjrt.plugin" not in modules and "llvmlite" not in modules
+    assert "xhlo.frontends.jax.plugin" not in modules and "llvmlite" not in modules
 
 
 def test_dumps(tmp_path):

@@ -166,7 +166,7 @@ ended = threading.Event()
 atexit.register(lambda: (ended.set(), time.sleep(0.5)))
 # The plugin's own handler is registered after this one, and so runs before it.
 x = jnp.ones(3)
-from xhlo.targets.pjrt.plugin import plugin
+from xhlo.frontends.jax.plugin import plugin
 entry = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(plugin().api.Client_PlatformName)
 threading.Thread(target=lambda: (ended.wait(), entry(None)), daemon=True).start()""",
     "while it waits for a thread that destroys": """
@@ -177,7 +177,7 @@ def destroy():
     thread.join()
 atexit.register(destroy)
 x = jnp.ones(3)
-from xhlo.targets.pjrt.plugin import plugin
+from xhlo.frontends.jax.plugin import plugin
 entry = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(plugin().api.LoadedExecutable_Destroy)""",
     "after an error": "try: jnp.ones(3) + jnp.ones(4)\nexcept TypeError: pass",
     "by sys.exit": "x = jnp.ones(3); import sys; sys.exit(0)",

@@ -13,7 +13,7 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_loops_to_cf import ConvertLoopsToCfPass
 from xhlo.lowering.convert_to_llvm.conversion import ConvertToLlvmPass
 from xhlo.targets.cpu import jit
-from xhlo.targets.llvm_ir import emit_llvm_ir
+from xhlo.targets.llvm_text.module import emit_llvm_ir
 
 DTYPES: dict[str, Any] = {
     "i1": np.bool_,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
+FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools")
 SOURCES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 MAX_LINES = 500
 """A file that grows past it holds two things."""

@@ -24,8 +24,8 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_loops_to_cf import ConvertLoopsToCfPass
 from xhlo.lowering.convert_to_llvm.conversion import ConvertToLlvmPass
 from xhlo.targets.cpu import jit
-from xhlo.targets.llvm_ir import emit_llvm_ir, emit_units
-from xhlo.targets.llvm_literals import float_literal, symbol
+from xhlo.targets.llvm_text.literals import float_literal, symbol
+from xhlo.targets.llvm_text.module import emit_llvm_ir, emit_units
 
 PROGRAM = """
   "memref.global"() <{sym_name = "table", sym_visibility = "private", constant, type = memref<4xf32>,

@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 
 from xhlo.passes.manager import pipelines
 from xhlo.targets.cpu import jit, openmp
-from xhlo.targets.llvm_ir import emit_llvm_ir
+from xhlo.targets.llvm_text.module import emit_llvm_ir
 
 PASSES = (*pipelines.LOWER_LOOPS[1:], *pipelines.LOWER_LLVM)
 

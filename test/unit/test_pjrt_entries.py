@@ -5,11 +5,11 @@ import ctypes
 import numpy as np
 import pytest
 
-from xhlo.targets.pjrt.c_api import ARGUMENTS, Api, Code, Semantics
-from xhlo.targets.pjrt.entries import PluginError
-from xhlo.targets.pjrt.objects import OBJECTS
-from xhlo.targets.pjrt.plugin import plugin
-from xhlo.targets.pjrt.protos import encode_bytes, encode_number, parse, read_compile_options
+from xhlo.frontends.jax.c_api import ARGUMENTS, Api, Code, Semantics
+from xhlo.frontends.jax.entries import PluginError
+from xhlo.frontends.jax.objects import OBJECTS
+from xhlo.frontends.jax.plugin import plugin
+from xhlo.frontends.jax.protos import encode_bytes, encode_number, parse, read_compile_options
 
 API: Api = plugin().api
 
@@ -105,7 +105,7 @@ def test_the_event_of_a_host_array_that_is_used_where_it_lies():
 
 
 def test_layouts_of_the_host():
-    from xhlo.targets.pjrt.c_api import STRUCTURES
+    from xhlo.frontends.jax.c_api import STRUCTURES
 
     value = np.arange(6, dtype=np.float32).reshape(2, 3)
     order = (ctypes.c_int64 * 2)(0, 1)
@@ -136,7 +136,7 @@ def test_devices_that_are_not_there():
 
 
 def test_programs_of_other_formats_are_refused():
-    from xhlo.targets.pjrt.c_api import STRUCTURES
+    from xhlo.frontends.jax.c_api import STRUCTURES
 
     code, form = ctypes.create_string_buffer(b"HloModule m"), ctypes.create_string_buffer(b"hlo")
     program = STRUCTURES["Program"](

@@ -4,11 +4,11 @@ import ctypes
 
 import pytest
 
-from xhlo.targets.pjrt import c_api
-from xhlo.targets.pjrt.arrays import dtype_of, element_type_of
-from xhlo.targets.pjrt.entries import ENTRIES
-from xhlo.targets.pjrt.native_calls import DIRECT
-from xhlo.targets.pjrt.objects import OBJECTS
+from xhlo.frontends.jax import c_api
+from xhlo.frontends.jax.arrays import dtype_of, element_type_of
+from xhlo.frontends.jax.entries import ENTRIES
+from xhlo.frontends.jax.native_calls import DIRECT
+from xhlo.frontends.jax.objects import OBJECTS
 
 # fmt: off
 SIZES = {
@@ -76,7 +76,7 @@ def test_the_table_of_functions():
 
 
 def test_every_function_that_is_served_has_its_structure():
-    import xhlo.targets.pjrt.plugin  # noqa: F401
+    import xhlo.frontends.jax.plugin  # noqa: F401
 
     assert set(ENTRIES) | set(DIRECT) <= set(c_api.ARGUMENTS) <= set(c_api.FUNCTIONS)
 

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
 _NAMES: dict[type, str] = {
     llvm.LLVMVoidType: "void",

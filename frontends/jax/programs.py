@@ -19,11 +19,11 @@ from ...hlo_dialect.diagnostics import DiagnosticError
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.printing import print_module
 from ...passes.manager.timing import Timing
-from ..compile import parse_source, text_at
-from ..cpu.executable import CpuExecutable
-from ..cpu.replicated import partition
-from ..registry import CPU
-from ..source import Source
+from ...targets.compile import parse_source, text_at
+from ...targets.cpu.executable import CpuExecutable
+from ...targets.cpu.replicated import partition
+from ...targets.registry import CPU
+from ...targets.source import Source
 from .c_api import Code
 from .entries import PluginError
 from .protos import CompileOptions
@@ -92,7 +92,7 @@ def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compile
 def compile_text(text: str, options: CompileOptions) -> Compiled:
     """The executable of StableHLO text. Raises DiagnosticError."""
     from ...hlo_dialect.dialect import make_context
-    from ..cpu.build import build
+    from ...targets.cpu.build import build
 
     source = Source(text, "<jax>")
     timing = Timing()
@@ -197,7 +197,7 @@ def _dump_passes(target: Path, stem: str, source: Source) -> None:
         return
     from ...hlo_dialect.dialect import make_context
     from ...passes.manager.pipelines import FRONT, FUSE
-    from ..compile import run_passes
+    from ...targets.compile import run_passes
 
     try:
         wanted = re.compile(pattern)

@@ -9,6 +9,7 @@ import time
 from functools import lru_cache
 from typing import Any
 
+from . import executable_facts as executable_facts
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
 from .entries import dispatch
 from .native_calls import Native, loaded

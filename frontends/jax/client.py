@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ..cpu import jit
+from ...targets.cpu import jit
 from . import PLATFORM
 from .c_api import INT64_LIST, STRUCTURES, Code
 from .entries import Kept, PluginError, entry, text

@@ -7,7 +7,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr
 from xdsl.ir import Operation
 
-from ..dialects.llvm_ops import ACCESS_GROUPS
+from ...dialects.llvm_ops import ACCESS_GROUPS
 
 _UNROLLING = {0: '!{!"llvm.loop.unroll.full"}', 1: '!{!"llvm.loop.unroll.disable"}'}
 """By how often a loop's body is repeated, 0 for as often as it runs."""

@@ -217,7 +217,7 @@ def _run_everywhere(
         )
     if len(devices) == 1:
         return [loaded_program.run_on(devices[0], lists[0])]
-    from ..cpu.replicated import has_collectives, run_on_devices
+    from ...targets.cpu.replicated import has_collectives, run_on_devices
 
     compiled, options = loaded_program.compiled, loaded_program.compiled.options
     done: list[list[int]] = []

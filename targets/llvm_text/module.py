@@ -16,15 +16,15 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.cpu import SHARED
-from ..dialects.gpu import nvvm
-from ..dialects.gpu.functions import GpuModuleOp
-from ..dialects.gpu.nvvm import SHARED_SPACE
-from ..hlo_dialect.diagnostics import fail
-from .llvm_literals import global_data, global_initializer, symbol
-from .llvm_metadata import Metadata
-from .llvm_operations import LITERALS, WRITERS, edges
-from .llvm_types import type_text
+from ...dialects.cpu import SHARED
+from ...dialects.gpu import nvvm
+from ...dialects.gpu.functions import GpuModuleOp
+from ...dialects.gpu.nvvm import SHARED_SPACE
+from ...hlo_dialect.diagnostics import fail
+from .literals import global_data, global_initializer, symbol
+from .metadata import Metadata
+from .operations import LITERALS, WRITERS, edges
+from .types import type_text
 
 LARGE_CONSTANT = 4096
 """Bytes from which a constant stands apart from the text. LLVM looks into smaller ones."""

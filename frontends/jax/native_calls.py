@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..cpu.jit import LoadedCode, compile_to_object, load
-from ..cpu.memory import default_limit
+from ...targets.cpu.jit import LoadedCode, compile_to_object, load
+from ...targets.cpu.memory import default_limit
 from . import native
 from .c_api import FUNCTIONS, STRUCTURES, Semantics
 from .native import I8, I32, I64, PTR, VOID, Emitter, ir

@@ -9,13 +9,13 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects import llvm_ops
-from ..hlo_dialect.diagnostics import fail
-from .llvm_literals import attribute_literal, quoted, symbol
-from .llvm_types import type_text
+from ...dialects import llvm_ops
+from ...hlo_dialect.diagnostics import fail
+from .literals import attribute_literal, quoted, symbol
+from .types import type_text
 
 if TYPE_CHECKING:
-    from .llvm_ir import FunctionWriter
+    from .module import FunctionWriter
 
 Writer: TypeAlias = "Callable[[FunctionWriter, Any], None]"
 

@@ -8,8 +8,8 @@ import json
 import struct
 from typing import Any
 
-from ..cpu.executable import CpuExecutable
-from ..serialized import load_executable
+from ...targets.cpu.executable import CpuExecutable
+from ...targets.serialized import load_executable
 from . import arrays
 from .c_api import FLOAT, STRUCTURES, Code
 from .client import MEMORY_KIND, ordinal_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..cpu.executable import CpuExecutable
+from ...targets.cpu.executable import CpuExecutable
 from . import PLATFORM
 from .executables import by_fingerprint
 from .jax_internals import internal

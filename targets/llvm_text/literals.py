@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..hlo_dialect.diagnostics import fail
-from .llvm_types import type_text
+from ...hlo_dialect.diagnostics import fail
+from .types import type_text
 
 _SCALARS: dict[type, Any] = {
     Float16Type: np.dtype(np.float16),
