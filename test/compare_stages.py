@@ -2,6 +2,7 @@
 Compares what two checkouts of xhlo print at every stage, for the conformance programs and the examples.
 
     python test/compare_stages.py record . build/stages-new         # in each checkout, with its own Python
+    XHLO_STAGES=jax python test/compare_stages.py record . build/stages-new     # only the programs of folders so named
     python test/compare_stages.py compare build/stages-old build/stages-new
 
 `record` writes one file per program and stage, with standard output, standard error and the exit status of hlo-opt.
@@ -38,7 +39,9 @@ STAGES = {
 def programs(root: Path) -> list[Path]:
     """The programs, in a fixed order."""
     conformance = root.parent / "shared" / "conformance"
+    wanted = os.environ.get("XHLO_STAGES", "")
     folders = (conformance / "stablehlo", conformance / "jax", root / "examples")
+    folders = [folder for folder in folders if wanted in folder.name]
     return [path for folder in folders for path in sorted(folder.rglob("*.mlir"))]
 
 
@@ -68,7 +71,7 @@ def record(root: Path, output: Path, source: Path) -> None:
 
 def compare(old: Path, new: Path) -> int:
     """Print the files that differ. Returns the exit status."""
-    names = sorted({path.name for folder in (old, new) for path in folder.iterdir()})
+    names = sorted(path.name for path in new.iterdir())  # the old ones may be more
     _, different, missing = filecmp.cmpfiles(old, new, names, shallow=False)
     for name in different:
         print(f"differs: {name}")
