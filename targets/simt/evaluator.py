@@ -16,11 +16,10 @@ from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.numbers.scalar_operations import DIVISIONS, constant, scalar_function, undefined
 from ...hlo_dialect.types import Array
 from .lanes import Frame
 from .memory import View, scalar
-from .narrow import narrowed
-from .scalars import DIVISIONS, PLAIN, SEVERAL, TYPED, constant
 
 Step = Callable[[Frame], None]
 Maker = Callable[["Evaluator", Any], Step]
@@ -81,14 +80,11 @@ class Evaluator:
             return maker(self, op)
         if isinstance(op, arith.ConstantOp):
             return _set(op.result, constant(op))
-        if name in PLAIN:
-            return _compute(op, narrowed(op, PLAIN[name]))
-        if name in TYPED:
-            return _compute(op, narrowed(op, TYPED[name](op)))
-        if name in DIVISIONS:
-            return _division(op, narrowed(op, DIVISIONS[name]))
-        if name in SEVERAL:
-            return _several(op, narrowed(op, SEVERAL[name]))
+        function = scalar_function(op)
+        if function is not None:
+            if name in DIVISIONS:
+                return _division(op, function)
+            return _compute(op, function) if len(op.results) == 1 else _several(op, function)
         fail(op, "is not supported by the SIMT interpreter: it runs the level after plan-buffers")
 
 
@@ -136,20 +132,16 @@ def _several(op: Operation, function: Callable[..., Any]) -> Step:
 def _division(op: Operation, function: Callable[..., Array]) -> Step:
     left, right = op.operands
     result = op.results[0]
-    signed = op.name in ("arith.divsi", "arith.remsi", "arith.floordivsi", "arith.ceildivsi")
 
     def step(frame: Frame) -> None:
         x, y = frame.env[left], frame.env[right]
-        bad = y == 0
-        if bad.any():
-            bad = frame.only_active(bad)
+        for reason, bad in undefined(op, x, y):
             if bad.any():
-                frame.fail(op, "divides by zero", bad)
+                bad = frame.only_active(bad)
+                if bad.any():
+                    frame.fail(op, reason, bad)
+        if (y == 0).any():
             y = np.where(y == 0, np.ones((), y.dtype), y)
-        if signed and (y == -1).any():
-            bad = frame.only_active((y == -1) & (x == np.iinfo(x.dtype).min))
-            if bad.any():
-                frame.fail(op, "divides the smallest number by -1", bad)
         frame.env[result] = function(x, y)
 
     return step

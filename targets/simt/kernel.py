@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue, Use
 
 from ...dialects.gpu.functions import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.numbers.scalar_operations import INT64, element_dtype
 from ...hlo_dialect.types import Array
 from ...lowering.device.chips import MAX_BLOCK_THREADS, MAX_GRID
 from . import nvgpu_ops, warps
@@ -21,7 +22,6 @@ from .lanes import Dims, Frame, Lanes
 from .memory import WORKGROUP, Memory, View, scalar
 from .memref_ops import MAKERS, layout_of, symbols_of
 from .races import Shadow
-from .scalars import INT64, element_dtype
 from .traffic import KernelTraffic
 
 LANES = 1 << 14

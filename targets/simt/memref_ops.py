@@ -13,12 +13,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.build.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.numbers.narrow_integers import narrow_width, with_sign, without_sign
+from ...hlo_dialect.numbers.scalar_operations import PLAIN, element_dtype
 from ...hlo_dialect.types import Array, constant_array
 from .evaluator import Evaluator, Maker, Step, Symbols
 from .lanes import Frame
 from .memory import PRIVATE, Memory, View, load, load_run, scalar, store, store_run
-from .narrow import narrow_width, with_sign, without_sign
-from .scalars import PLAIN, element_dtype
 
 PRIVATE_REDUCTIONS = {
     "add": "arith.addf",

@@ -8,12 +8,12 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...dialects.gpu.nvgpu import DeviceAsyncCopyOp, DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
+from ...hlo_dialect.numbers.scalar_operations import element_dtype
 from ...hlo_dialect.types import Array
 from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
 from .memory import View, access_of, check_aligned, locate, note_read, note_traffic, settle
-from .scalars import element_dtype
 from .warps import check_warps
 
 LANE = np.arange(WARP)

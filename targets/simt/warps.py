@@ -6,11 +6,11 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...dialects.gpu.threads import GpuShuffleOp
+from ...hlo_dialect.numbers.scalar_operations import INT64
 from ...hlo_dialect.types import Array
 from ...lowering.device.chips import WARP
 from .evaluator import Evaluator, Maker, Step
 from .lanes import Frame
-from .scalars import INT64
 
 
 def _barrier(evaluator: Evaluator, op: Operation) -> Step:

@@ -9,8 +9,7 @@ here, so that a lowering that relies on it fails its test. Integers are signless
 from __future__ import annotations
 
 import itertools
-import math as pymath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -21,11 +20,12 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from xhlo.hlo_dialect.numbers import scalar_operations
+from xhlo.hlo_dialect.numbers.scalar_operations import scalar_function, undefined
 from xhlo.hlo_dialect.types import constant_array, numpy_dtype
 
 Env = dict[SSAValue, Any]
 BF16 = np.dtype(ml_dtypes.bfloat16)
-_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def dtype_of(type_: Any) -> np.dtype[Any]:
@@ -40,11 +40,6 @@ def signless_array(array: Any) -> Any:
     """The same bits as a signed array, where the array is unsigned."""
     array = np.asarray(array)
     return array.view(f"i{array.dtype.itemsize}") if array.dtype.kind == "u" else array
-
-
-def unsigned(x: Any) -> Any:
-    x = np.asarray(x)
-    return x if x.dtype == bool else x.view(_UNSIGNED[x.dtype.itemsize])
 
 
 def interpret(module: ModuleOp, inputs: Sequence[Any], entry: str = "main") -> tuple[Any, ...]:
@@ -90,7 +85,7 @@ class Interpreter:
             return [_constant(op)]
         if op.name == "linalg.index":
             return [self.grid[op.properties["dim"].value.data]]  # pyright: ignore
-        return [np.asarray(SCALARS[op.name](op, *operands)).astype(dtype_of(op.results[0].type), copy=False)]
+        return [np.asarray(_scalar(op, operands)).astype(dtype_of(op.results[0].type), copy=False)]
 
     # -- functions and control flow ----------------------------------------------------------------
 
@@ -210,208 +205,26 @@ def _constant(op: Any) -> Any:
     value, type_ = op.value, op.results[0].type
     if isinstance(type_, TensorType):
         return constant_array(value)
-    number = value.value.data
-    dtype = dtype_of(type_)
-    return np.asarray(bool(number) if dtype.kind == "b" else number).astype(dtype)
+    return scalar_operations.constant(op).reshape(())
 
 
 # -- scalar operations ---------------------------------------------------------------------------------
 
-
-def _defined(condition: Any, what: str) -> None:
-    assert np.asarray(condition).all(), f"undefined: {what}"
-
-
-def _division(compute: Callable[[Any, Any], Any], signed: bool) -> Callable[..., Any]:
-    def run(op: Any, x: Any, y: Any) -> Any:
-        _defined(y != 0, "division by zero")
-        if signed:
-            _defined((x != np.iinfo(x.dtype).min) | (y != -1), "overflow of a division")
-            return compute(x, y)
-        return compute(unsigned(x), unsigned(y)).view(x.dtype)
-
-    return run
+_NOT_NARROW = frozenset(f"arith.{name}" for name in "addf subf mulf divf remf addi subi muli maxsi minsi".split())
+"""Arithmetic that narrow floats must take through f32, and booleans not at all."""
+_AS_IT_IS = frozenset(f"math.{name}" for name in "absf copysign sqrt ctpop ctlz".split())
+"""Functions that are exact, or correctly rounded, in every type; the others are computed in f32 or f64."""
 
 
-def _quotient(x: Any, y: Any) -> Any:
-    floor = x // y
-    return floor + ((floor * y != x) & ((x < 0) != (y < 0))).astype(x.dtype)
-
-
-def _shift(compute: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def run(op: Any, x: Any, y: Any) -> Any:
-        _defined((y >= 0) & (y < x.dtype.itemsize * 8), "a shift past the width")
-        return compute(x, y)
-
-    return run
-
-
-def _unsigned(compute: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    return lambda op, x, y: np.asarray(compute(unsigned(x), unsigned(y))).view(x.dtype)
-
-
-def _maximum(op: Any, x: Any, y: Any) -> Any:
-    return np.where((x == 0) & (y == 0), x + y, np.maximum(x, y))
-
-
-def _minimum(op: Any, x: Any, y: Any) -> Any:
-    return np.where((x == 0) & (y == 0), -(-x - y), np.minimum(x, y))
-
-
-_ORDERED = {1: "equal", 2: "greater", 3: "greater_equal", 4: "less", 5: "less_equal"}
-_INTEGER = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-
-
-def _cmpf(op: Any, x: Any, y: Any) -> Any:
-    code = op.predicate.value.data
-    nan = np.isnan(x) | np.isnan(y)
-    if code in _ORDERED:
-        return getattr(np, _ORDERED[code])(x, y) & ~nan
-    return {13: (x != y) | nan, 14: nan}[code]
-
-
-def _cmpi(op: Any, x: Any, y: Any) -> Any:
-    code = op.predicate.value.data
-    if code >= 6:
-        x, y, code = unsigned(x), unsigned(y), code - 4
-    elif code >= 2:
-        assert np.asarray(x).dtype != bool, "a signed order of booleans"
-    return getattr(np, _INTEGER[code])(x, y)
-
-
-def _truncf(op: Any, x: Any) -> Any:
-    target = dtype_of(op.results[0].type)
-    if target != BF16 or x.dtype != np.float64:
-        return x.astype(target)
-    # ml_dtypes rounds twice here; an f32 rounded to odd has digits enough to round once more.
-    near = x.astype(np.float32)
-    back = near.astype(np.float64)
-    down = np.where(np.abs(back) > np.abs(x), np.nextafter(near, np.float32(0)), near)
-    return (down.view(np.uint32) | ((back != x) & ~np.isnan(x))).view(np.float32).astype(target)
-
-
-def _to_integer(op: Any, x: Any, low: int, high: int) -> Any:
-    wide = np.trunc(x.astype(np.float64))
-    _defined((wide >= low) & (wide <= high) & (wide < 2.0**64), "a conversion out of range")
-    return wide
-
-
-def _fptosi(op: Any, x: Any) -> Any:
-    info = np.iinfo(dtype_of(op.results[0].type))
-    wide = _to_integer(op, x, info.min, info.max)
-    _defined(wide < -float(info.min), "a conversion out of range")
-    return wide.astype(info.dtype)
-
-
-def _fptoui(op: Any, x: Any) -> Any:
-    size = dtype_of(op.results[0].type).itemsize
-    return _to_integer(op, x, 0, 2 ** (8 * size) - 1).astype(_UNSIGNED[size]).view(f"i{size}")
-
-
-def _extui(op: Any, x: Any) -> Any:
-    return unsigned(x).astype(f"u{dtype_of(op.results[0].type).itemsize}").view(dtype_of(op.results[0].type))
-
-
-def _trunci(op: Any, x: Any) -> Any:
-    target = dtype_of(op.results[0].type)
-    return (x & 1) != 0 if target.kind == "b" else x.astype(target)
-
-
-def _bitcast(op: Any, x: Any) -> Any:
-    return np.asarray(x).view(dtype_of(op.results[0].type))
-
-
-def _round(op: Any, x: Any) -> Any:
-    whole = np.trunc(x)
-    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1, x), 0), x).astype(x.dtype)
-
-
-def _bit_count(count: Callable[[int, int], int]) -> Callable[..., Any]:
-    def run(op: Any, x: Any) -> Any:
-        width = 8 * x.dtype.itemsize
-        return np.vectorize(lambda v: count(int(v), width), otypes=[x.dtype])(unsigned(x))
-
-    return run
-
-
-def _math(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """In f64, rounded to the operation's type."""
-
-    def run(op: Any, *xs: Any) -> Any:
-        assert xs[0].dtype in (np.float32, np.float64), f"{op.name} on {xs[0].dtype}: narrow floats go through f32"
-        return compute(*(x.astype(np.float64) for x in xs)).astype(xs[0].dtype)
-
-    return run
-
-
-def _wide(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Arithmetic that narrow floats must take through f32, and booleans not at all."""
-
-    def run(op: Any, *xs: Any) -> Any:
-        assert xs[0].dtype not in (np.float16, BF16, np.bool_), f"{op.name} on {xs[0].dtype}"
-        return compute(*xs)
-
-    return run
-
-
-SCALARS: dict[str, Callable[..., Any]] = {
-    **{f"arith.{name}": _wide(f) for name, f in (("addf", np.add), ("subf", np.subtract), ("mulf", np.multiply))},
-    **{f"arith.{name}": _wide(f) for name, f in (("addi", np.add), ("subi", np.subtract), ("muli", np.multiply))},
-    "arith.divf": _wide(np.divide),
-    "arith.remf": _wide(np.fmod),
-    "arith.negf": lambda op, x: -x,
-    "arith.andi": lambda op, x, y: x & y,
-    "arith.ori": lambda op, x, y: x | y,
-    "arith.xori": lambda op, x, y: x ^ y,
-    "arith.divsi": _division(_quotient, True),
-    "arith.remsi": _division(np.fmod, True),
-    "arith.divui": _division(np.floor_divide, False),
-    "arith.remui": _division(np.fmod, False),
-    "arith.shli": _shift(np.left_shift),
-    "arith.shrsi": _shift(np.right_shift),
-    "arith.shrui": _shift(lambda x, y: (unsigned(x) >> unsigned(y)).view(x.dtype)),
-    "arith.maxsi": _wide(np.maximum),
-    "arith.minsi": _wide(np.minimum),
-    "arith.maxui": _unsigned(np.maximum),
-    "arith.minui": _unsigned(np.minimum),
-    "arith.maximumf": _maximum,
-    "arith.minimumf": _minimum,
-    "arith.cmpf": _cmpf,
-    "arith.cmpi": _cmpi,
-    "arith.select": lambda op, c, x, y: np.where(c, x, y),
-    "arith.bitcast": _bitcast,
-    "arith.extf": lambda op, x: x.astype(dtype_of(op.results[0].type)),
-    "arith.truncf": _truncf,
-    "arith.sitofp": lambda op, x: x.astype(dtype_of(op.results[0].type)),
-    "arith.uitofp": lambda op, x: unsigned(x).astype(dtype_of(op.results[0].type)),
-    "arith.fptosi": _fptosi,
-    "arith.fptoui": _fptoui,
-    "arith.extsi": lambda op, x: x.astype(dtype_of(op.results[0].type)),
-    "arith.extui": _extui,
-    "arith.trunci": _trunci,
-    "arith.index_cast": lambda op, x: x.astype(dtype_of(op.results[0].type)),
-    "math.absf": lambda op, x: np.abs(x),
-    "math.copysign": lambda op, x, y: np.copysign(x, y),
-    "math.ceil": _math(np.ceil),
-    "math.floor": _math(np.floor),
-    "math.trunc": _math(np.trunc),
-    "math.round": _math(lambda x: _round(None, x)),
-    "math.roundeven": _math(np.rint),
-    "math.sqrt": lambda op, x: np.sqrt(x),
-    "math.rsqrt": _math(lambda x: 1 / np.sqrt(x)),
-    "math.cbrt": _math(np.cbrt),
-    "math.exp": _math(np.exp),
-    "math.expm1": _math(np.expm1),
-    "math.log": _math(np.log),
-    "math.log1p": _math(np.log1p),
-    "math.sin": _math(np.sin),
-    "math.cos": _math(np.cos),
-    "math.tan": _math(np.tan),
-    "math.tanh": _math(np.tanh),
-    "math.atan2": _math(np.arctan2),
-    "math.powf": _math(np.power),
-    "math.erf": _math(np.vectorize(pymath.erf, otypes=[np.float64])),
-    "math.ctpop": _bit_count(lambda v, width: v.bit_count()),
-    "math.ctlz": _bit_count(lambda v, width: width - v.bit_length()),
-}
-"""What each scalar operation computes from (operation, operand arrays..)."""
+def _scalar(op: Operation, operands: list[Any]) -> Any:
+    """The operation's result, which must be defined, in a type that targets compute in."""
+    first = operands[0].dtype
+    if op.name in _NOT_NARROW:
+        assert first not in (np.float16, BF16, np.bool_), f"{op.name} on {first}"
+    if op.name.startswith("math.") and op.name not in _AS_IT_IS:
+        assert first in (np.float32, np.float64), f"{op.name} on {first}: narrow floats go through f32"
+    for reason, bad in undefined(op, *operands):
+        assert not np.asarray(bad).any(), f"undefined: {op.name} {reason}"
+    function = scalar_function(op)
+    assert function is not None, f"no semantics of {op.name}"
+    return function(*operands)

@@ -1,7 +1,7 @@
 """
-Integers of 2 and 4 bits: in a byte each, in registers with their sign, in memory with zeros above.
+Integers of 2 and 4 bits: a byte each, sign-extended in registers, zero-extended in memory.
 
-An operation on them is the one on bytes, of operands without their sign where it is unsigned, its result cut to size.
+An operation on them is the operation on bytes, of zero-extended operands where it is unsigned, its result truncated.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import Array
+from ..diagnostics import fail
+from ..types import Array
 
 UNSIGNED = frozenset(
     f"arith.{name}" for name in ("divui", "remui", "ceildivui", "maxui", "minui", "shrui", "extui", "uitofp")
@@ -22,7 +22,7 @@ UNSIGNED = frozenset(
 
 
 def narrow_width(type_: Attribute) -> int | None:
-    """The bits of a type, or of its elements, that are fewer than a byte and more than one; None for others."""
+    """The width of a type, or of its elements, where it is between 1 and 8 bits; None otherwise."""
     element: Any = getattr(type_, "element_type", type_)
     if not isinstance(element, IntegerType):
         return None
@@ -49,13 +49,13 @@ def _is_unsigned(op: Operation) -> bool:
 
 
 def narrowed(op: Operation, function: Callable[..., Any]) -> Callable[..., Any]:
-    """What the operation computes, from what it computes of bytes; the same where no type is narrow."""
+    """The operation's function, from its function of bytes; the same where no type is narrow."""
     widths = [narrow_width(operand.type) for operand in op.operands]
     result = narrow_width(op.results[0].type)
     if result is None and not any(widths):
         return function
     if len(op.results) > 1:
-        fail(op, "computes with integers of 2 or 4 bits, which the SIMT interpreter knows for one result only")
+        fail(op, "computes with integers of 2 or 4 bits, which is defined for one result only")
     unsigned = _is_unsigned(op)
 
     def run(*operands: Array) -> Array:

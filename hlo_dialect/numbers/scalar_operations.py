@@ -1,15 +1,15 @@
 """
-What operations on numbers compute: arith, math.
+The semantics of arith and math in NumPy: `scalar_function` of an operation, and where its result is `undefined`.
 
 Integers are signless: NumPy's signed ones, i1 is bool, index is int64. Elementary functions are computed in f64 and
-rounded. Where arith leaves a result open (a shift past the width, a conversion out of range) it is whatever NumPy makes
-of it: threads that are masked, or whose result a select drops, compute it too.
+rounded. Where arith leaves a result undefined (a shift past the width, a conversion out of range) the function returns
+whatever NumPy returns, because masked threads and operands that a select drops compute it too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, cast
 
@@ -18,9 +18,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, VectorType
 from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.types import Array, i1, numpy_dtype
-from .narrow import narrow_width, with_sign
+from ..diagnostics import fail
+from ..types import Array, i1, numpy_dtype
+from .narrow_integers import narrow_width, narrowed, with_sign
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 INT64 = np.dtype(np.int64)
@@ -44,12 +44,12 @@ def element_dtype(op: Operation, type_: Attribute) -> np.dtype[Any]:
     element: Attribute = getattr(type_, "element_type", type_)
     found = dtype_of(element)
     if found is None:
-        fail(op, f"has elements of type {element}, which the SIMT interpreter does not know")
+        fail(op, f"has elements of type {element}, which have no semantics in NumPy here")
     return found
 
 
 def constant(op: Operation) -> Array:
-    """The value of an arith.constant, the same for all threads."""
+    """The value of an arith.constant: one for all threads, so of shape [1, 1], or of a vector's shape and [1, 1]."""
     value: Any = op.properties["value"]
     type_ = op.results[0].type
     dtype = element_dtype(op, type_)
@@ -314,7 +314,7 @@ def _fptosi(op: Operation) -> Unary:
 
 def _bitcast(op: Operation) -> Unary:
     target = element_dtype(op, op.results[0].type)
-    return lambda x: np.ascontiguousarray(x).view(target)
+    return lambda x: np.asarray(x, order="C").view(target)
 
 
 TYPED: dict[str, Callable[[Operation], Scalar]] = {
@@ -361,3 +361,38 @@ SEVERAL: dict[str, Callable[..., tuple[Array, ...]]] = {
     "arith.mului_extended": _extended(False),
 }
 """Functions of several results."""
+
+
+def scalar_function(op: Operation) -> Callable[..., Any] | None:
+    """The function from arrays of operands to the result, or to a tuple of several; None for other operations."""
+    name = op.name
+    function = PLAIN.get(name) or DIVISIONS.get(name) or SEVERAL.get(name)
+    if function is None and name in TYPED:
+        function = TYPED[name](op)
+    return None if function is None else narrowed(op, function)
+
+
+# -- undefined results ------------------------------------------------------------------------------------------------
+
+_SIGNED_DIVISIONS = ("arith.divsi", "arith.remsi", "arith.floordivsi", "arith.ceildivsi")
+
+
+def undefined(op: Operation, *operands: Array) -> Iterator[tuple[str, Array]]:
+    """Each reason for which arith leaves the operation's result undefined, with a mask of the elements concerned."""
+    match op.name:
+        case name if name in DIVISIONS:
+            x, y = operands
+            yield "divides by zero", y == 0
+            if name in _SIGNED_DIVISIONS:
+                yield "divides the smallest number by -1", (y == -1) & (x == np.iinfo(x.dtype).min)
+        case "arith.shli" | "arith.shrsi" | "arith.shrui":
+            x, y = operands
+            yield "shifts past the width", (y < 0) | (y >= (narrow_width(op.results[0].type) or 8 * x.dtype.itemsize))
+        case "arith.fptosi" | "arith.fptoui" as name:
+            signed = name == "arith.fptosi"
+            width = narrow_width(op.results[0].type) or 8 * element_dtype(op, op.results[0].type).itemsize
+            low, high = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
+            whole = np.trunc(operands[0].astype(np.float64))
+            yield "converts a number that is out of range", ~((whole >= low) & (whole < high))
+        case _:
+            pass
