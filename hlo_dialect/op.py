@@ -7,8 +7,8 @@ A family file (elementwise.py, movement.py, ..) defines its operations as subcla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, Protocol, Self
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.interfaces import HasFolderInterface
@@ -83,10 +83,9 @@ class RegionOp(HloOp):
         raise NotImplementedError(f"{self.name} has no reference semantics")
 
 
-def check(condition: bool, message: str | Callable[[], str]) -> None:
-    """Raise VerifyException(message) unless `condition`; `message` begins with the constraint's name."""
-    if not condition:
-        raise VerifyException(message if isinstance(message, str) else message())
+def reject(message: str) -> NoReturn:
+    """Raise VerifyException; `message` begins with the name of the constraint that does not hold."""
+    raise VerifyException(message)
 
 
 def replace_op(op: Operation, new_ops: Sequence[Operation], new_values: Sequence[SSAValue]) -> None:

@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import ints
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..ops import elementwise_binary as binary
 from ..ops.comparison import (
     CompareOp,
@@ -152,14 +152,10 @@ class BroadcastingBinaryOp(BroadcastingOp):
             return super().alignments()
         dims, ranks = ints(stated), [len(shape_of(operand)) for operand in self.operands]
         low, high = min(ranks), max(ranks)
-        check(
-            len(dims) == low,
-            lambda: f"{self.mnemonic}_c3: broadcast_dimensions has {len(dims)} entries, expected the lower rank {low}",
-        )
-        check(
-            all(0 <= dim < high for dim in dims) and list(dims) == sorted(set(dims)),
-            lambda: f"{self.mnemonic}_c4: broadcast_dimensions {dims} are not in [0, {high}) in rising order",
-        )
+        if len(dims) != low:
+            reject(f"{self.mnemonic}_c3: broadcast_dimensions has {len(dims)} entries, expected the lower rank {low}")
+        if not (all(0 <= dim < high for dim in dims) and list(dims) == sorted(set(dims))):
+            reject(f"{self.mnemonic}_c4: broadcast_dimensions {dims} are not in [0, {high}) in rising order")
         return tuple(dims if rank == low and rank != high else tuple(range(rank)) for rank in ranks)
 
     def result_element(self) -> Attribute:
@@ -167,10 +163,8 @@ class BroadcastingBinaryOp(BroadcastingOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = self.operands
-        check(
-            element_of(lhs) == element_of(rhs),
-            lambda: f"{self.mnemonic}_c1: lhs and rhs have different element types: {lhs.type} and {rhs.type}",
-        )
+        if element_of(lhs) != element_of(rhs):
+            reject(f"{self.mnemonic}_c1: lhs and rhs have different element types: {lhs.type} and {rhs.type}")
         return (make_tensor(self.broadcast_shape(), self.result_element()),)
 
     def verify_(self) -> None:
@@ -356,7 +350,8 @@ class BroadcastComplexOp(BroadcastingBinaryOp):
 
     def result_element(self) -> Attribute:
         part = element_of(self.operands[0])
-        check(part in (f32, f64), lambda: f"broadcast_complex_i1: lhs has element type {part}, expected f32 or f64")
+        if part not in (f32, f64):
+            reject(f"broadcast_complex_i1: lhs has element type {part}, expected f32 or f64")
         return ComplexType(cast(Any, part))
 
 
@@ -402,13 +397,11 @@ class BroadcastSelectOp(BroadcastingOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         _, on_true, on_false = self.operands
-        check(
-            element_of(on_true) == element_of(on_false),
-            lambda: (
+        if element_of(on_true) != element_of(on_false):
+            reject(
                 "broadcast_select_c1: on_true and on_false have different element types: "
                 f"{on_true.type} and {on_false.type}"
-            ),
-        )
+            )
         return (make_tensor(self.broadcast_shape(), element_of(on_true)),)
 
     def verify_(self) -> None:

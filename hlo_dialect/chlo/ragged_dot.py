@@ -25,7 +25,7 @@ from xdsl.traits import Pure
 
 from ..attributes import DotDimensionNumbersAttr, IntArray, Precision, int_array, int_list_text, ints, parse_int_list
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..ops.contraction import DotGeneralOp, accumulator_of
 from ..ops.elementwise import Kind, check_kind
 from ..shapes import dims_agree, shape_text, shapes_agree, verify_results_agree
@@ -185,10 +185,8 @@ class RaggedDotOp(HloOp):
         check_kind("ragged_dot_i3", "group_sizes", self.operands[2], Kind.INTEGER)
         self._verify_dimensions()
         config = self.precision_config
-        check(
-            config is None or len(config.data) in (0, 2),
-            lambda: f"ragged_dot_c5: precision_config has {len(config.data) if config else 0} entries, expected 2",
-        )
+        if config is not None and len(config.data) not in (0, 2):
+            reject(f"ragged_dot_c5: precision_config has {len(config.data) if config else 0} entries, expected 2")
         self.dot_of_operands().verify_()
         self._verify_group_sizes()
         verify_results_agree(self, "ragged_dot_c6")
@@ -197,44 +195,34 @@ class RaggedDotOp(HloOp):
         numbers = self.ragged_dot_dimension_numbers
         ragged, groups = ints(numbers.lhs_ragged_dimensions), ints(numbers.rhs_group_dimensions)
         lhs_rank, rhs_rank = len(shape_of(self.operands[0])), len(shape_of(self.operands[1]))
-        check(
-            len(ragged) == 1 and 0 <= ragged[0] < lhs_rank,
-            lambda: f"ragged_dot_c1: lhs_ragged_dimensions {ragged} are not one dimension in [0, {lhs_rank})",
-        )
+        if not (len(ragged) == 1 and 0 <= ragged[0] < lhs_rank):
+            reject(f"ragged_dot_c1: lhs_ragged_dimensions {ragged} are not one dimension in [0, {lhs_rank})")
         wanted = 1 if self.mode is RaggedMode.NON_CONTRACTING else 0
-        check(
-            len(groups) == wanted,
-            lambda: (
+        if len(groups) != wanted:
+            reject(
                 f"ragged_dot_c2: there are {len(groups)} group dimensions, expected {wanted} where the ragged "
                 f"dimension is a {self.mode.value} one"
-            ),
-        )
+            )
         taken = numbers.dot.rhs_batching + numbers.dot.rhs_contracting
-        check(
-            all(0 <= dim < rhs_rank and dim not in taken for dim in groups),
-            lambda: (
+        if not all(0 <= dim < rhs_rank and dim not in taken for dim in groups):
+            reject(
                 f"ragged_dot_c3: rhs_group_dimensions {groups} are not in [0, {rhs_rank}) or are batching or "
                 "contracting ones"
-            ),
-        )
+            )
 
     def _verify_group_sizes(self) -> None:
         sizes, lhs = shape_of(self.operands[2]), shape_of(self.operands[0])
         before, last = sizes[:-1], sizes[-1:]
         prefix = tuple(lhs[dim] for dim in self.prefix)
-        check(
-            len(last) == 1 and (not before or shapes_agree(before, prefix)),
-            lambda: (
+        if not (len(last) == 1 and (not before or shapes_agree(before, prefix))):
+            reject(
                 f"ragged_dot_c4: group_sizes have shape {shape_text(sizes)}, expected (g) or the dimensions "
                 f"{shape_text(prefix)} and g"
-            ),
-        )
+            )
         if self.mode is RaggedMode.NON_CONTRACTING:
             groups = shape_of(self.operands[1])[self.group]
-            check(
-                dims_agree(last[0], groups),
-                lambda: f"ragged_dot_c4: there are {last[0]} group sizes, and {groups} groups in rhs",
-            )
+            if not dims_agree(last[0], groups):
+                reject(f"ragged_dot_c4: there are {last[0]} group sizes, and {groups} groups in rhs")
 
     def reference(self, *operands: Array) -> Array:
         """A product of slices for each group and each index of the dimensions that group_sizes has before it."""

@@ -23,7 +23,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
-from ..op import RegionOp, RegionRunner, check
+from ..op import RegionOp, RegionRunner, reject
 from ..ops.control_flow import all_agree, region_block, returned_types, types_text
 from ..shapes import DYNAMIC, dims_agree, merge_dim
 from ..syntax.structural import parse_functional, print_functional, print_values, split_attributes
@@ -122,14 +122,13 @@ class ScanOp(RegionOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         returned = returned_types(region_block(self.regions[0], "scan_c4", "body"))
         count = len(returned) - len(self.inits)
-        check(
-            count >= 0,
-            lambda: f"scan_c4: body returns {len(returned)} values, fewer than there are carries, {len(self.inits)}",
-        )
+        if count < 0:
+            reject(f"scan_c4: body returns {len(returned)} values, fewer than there are carries, {len(self.inits)}")
         outputs: list[Attribute] = []
         for type_ in returned[:count]:
             shape = shape_of(type_)
-            check(self.dim <= len(shape), lambda: f"scan_c1: dimension {self.dim} is none of an output's")
+            if self.dim > len(shape):
+                reject(f"scan_c1: dimension {self.dim} is none of an output's")
             outputs.append(make_tensor((*shape[: self.dim], self.steps, *shape[self.dim :]), element_of(type_)))
         return (*outputs, *(value.type for value in self.inits))
 
@@ -139,38 +138,27 @@ class ScanOp(RegionOp):
         given = tuple(argument.type for argument in block.args)
         carried = tuple(value.type for value in self.inits)
         wanted = (*(self.slice_type(value.type) for value in self.inputs), *carried)
-        check(
-            all_agree(given, wanted),
-            lambda: f"scan_c3: body takes {types_text(given)}, expected {types_text(wanted)}",
-        )
+        if not all_agree(given, wanted):
+            reject(f"scan_c3: body takes {types_text(given)}, expected {types_text(wanted)}")
         returned = returned_types(block)
         last = returned[len(returned) - len(carried) :]
-        check(
-            len(returned) >= len(carried) and all_agree(last, carried),
-            lambda: f"scan_c4: body returns {types_text(returned)}, which do not end with {types_text(carried)}",
-        )
+        if not (len(returned) >= len(carried) and all_agree(last, carried)):
+            reject(f"scan_c4: body returns {types_text(returned)}, which do not end with {types_text(carried)}")
         inferred = self.infer_types()
-        check(
-            len(self.carries) == len(carried) and all_agree(tuple(self.result_types), inferred),
-            lambda: f"scan_c5: results have types {types_text(self.result_types)}, expected {types_text(inferred)}",
-        )
+        if not (len(self.carries) == len(carried) and all_agree(tuple(self.result_types), inferred)):
+            reject(f"scan_c5: results have types {types_text(self.result_types)}, expected {types_text(inferred)}")
 
     def _verify_dimension(self) -> None:
         ranks = [len(shape_of(value)) for value in self.inputs]
-        check(
-            self.dim >= 0 and all(self.dim < rank for rank in ranks),
-            lambda: f"scan_c1: dimension {self.dim} is not a dimension of every input",
-        )
-        check(
-            bool(ranks) or self.scan_dim_size is not None,
-            "scan_c2: there are no inputs, so that scan_dim_size must be given",
-        )
+        if not (self.dim >= 0 and all(self.dim < rank for rank in ranks)):
+            reject(f"scan_c1: dimension {self.dim} is not a dimension of every input")
+        if not (bool(ranks) or self.scan_dim_size is not None):
+            reject("scan_c2: there are no inputs, so that scan_dim_size must be given")
         for value in self.inputs:
-            check(
-                dims_agree(shape_of(value)[self.dim], self.steps),
-                lambda value=value: f"scan_c2: {value.type} has not {self.steps} elements along dimension {self.dim}",
-            )
-        check(self.steps == DYNAMIC or self.steps >= 0, lambda: f"scan_c2: scan_dim_size is {self.steps}")
+            if not dims_agree(shape_of(value)[self.dim], self.steps):
+                reject(f"scan_c2: {value.type} has not {self.steps} elements along dimension {self.dim}")
+        if self.steps != DYNAMIC and self.steps < 0:
+            reject(f"scan_c2: scan_dim_size is {self.steps}")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count = len(self.inputs)

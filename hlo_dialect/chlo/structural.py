@@ -14,7 +14,7 @@ from xdsl.traits import Pure
 
 from ..diagnostics import fail
 from ..numbers.number_semantics import round_to, total_order_key
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..ops.elementwise import Kind, check_kind, kind_of
 from ..shapes import DYNAMIC, verify_results_agree
 from ..syntax.elementwise import build, print_attr_dict
@@ -86,10 +86,8 @@ class ConstantLikeOp(HloOp):
 
     def verify_(self) -> None:
         value_type, result = cast(Any, self.value).type, self.results[0].type
-        check(
-            value_type == element_of(result),
-            lambda: f"constant_like_c1: the value has type {value_type}, the result {result}",
-        )
+        if value_type != element_of(result):
+            reject(f"constant_like_c1: the value has type {value_type}, the result {result}")
         verify_results_agree(self, "constant_like_c2")
 
     def element(self) -> Array:
@@ -158,12 +156,12 @@ class TopKOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         shape, k = shape_of(self.operands[0]), self.count
-        check(len(shape) > 0, "top_k_c1: the operand is a scalar, expected at least one dimension")
-        check(k >= 0, lambda: f"top_k_c2: k is {k}, which is negative")
-        check(
-            shape[-1] == DYNAMIC or k <= shape[-1],
-            lambda: f"top_k_c3: k is {k}, more than the {shape[-1]} elements along the last dimension",
-        )
+        if len(shape) <= 0:
+            reject("top_k_c1: the operand is a scalar, expected at least one dimension")
+        if k < 0:
+            reject(f"top_k_c2: k is {k}, which is negative")
+        if shape[-1] != DYNAMIC and k > shape[-1]:
+            reject(f"top_k_c3: k is {k}, more than the {shape[-1]} elements along the last dimension")
         found = (*shape[:-1], k)
         return (make_tensor(found, element_of(self.operands[0])), make_tensor(found, i32))
 

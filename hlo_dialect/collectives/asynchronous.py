@@ -23,7 +23,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..op import HloOp, RegionOp, RegionRunner, check
+from ..op import HloOp, RegionOp, RegionRunner, reject
 from ..ops.control_flow import region_block, returned_types, types_text
 from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..ops.slicing import SliceOp
@@ -77,27 +77,24 @@ class AsyncStartOp(RegionOp):
     def verify_(self) -> None:
         block = region_block(self.regions[0], "async_start_body", "body")
         operations = [op for op in block.ops if op is not block.last_op]
-        check(
-            len(operations) == 1 and isinstance(operations[0], _MAY_RUN),
-            lambda: (
+        if not (len(operations) == 1 and isinstance(operations[0], _MAY_RUN)):
+            reject(
                 f"async_start_body: body holds {', '.join(op.name for op in operations) or 'nothing'}, "
                 "expected one collective or slice"
-            ),
-        )
+            )
         given = tuple(argument.type for argument in block.args)
-        check(
-            len(given) == len(self.operands) and all(map(types_agree, given, self.operand_types)),
-            lambda: f"async_start_operands: body takes {types_text(given)}, given {types_text(self.operand_types)}",
-        )
+        if not (len(given) == len(self.operands) and all(map(types_agree, given, self.operand_types))):
+            reject(f"async_start_operands: body takes {types_text(given)}, given {types_text(self.operand_types)}")
         returned = returned_types(block)
-        check(len(returned) == 1, lambda: f"async_start_body: body returns {len(returned)} values, expected one")
+        if len(returned) != 1:
+            reject(f"async_start_body: body returns {len(returned)} values, expected one")
         type_ = self.results[0].type
-        check(
+        if not (
             isinstance(type_, FutureType)
             and len(type_.contents.data) == 1
-            and types_agree(type_.contents.data[0], returned[0]),
-            lambda: f"async_start_result: result has type {type_}, expected {self.infer_types()[0]}",
-        )
+            and types_agree(type_.contents.data[0], returned[0])
+        ):
+            reject(f"async_start_result: result has type {type_}, expected {self.infer_types()[0]}")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> Array:
         return run(self.regions[0], *operands)[0]
@@ -118,20 +115,20 @@ class AsyncDoneOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         type_ = self.operands[0].type
-        check(isinstance(type_, FutureType), lambda: f"async_done_operand: operand has type {type_}, expected a future")
+        if not isinstance(type_, FutureType):
+            reject(f"async_done_operand: operand has type {type_}, expected a future")
         assert isinstance(type_, FutureType)
         contents = type_.contents.data
-        check(len(contents) == 1, lambda: f"async_done_operand: {type_} holds {len(contents)} tensors, expected one")
+        if len(contents) != 1:
+            reject(f"async_done_operand: {type_} holds {len(contents)} tensors, expected one")
         return contents
 
     def verify_(self) -> None:
         wanted = self.infer_types()
-        check(
-            len(self.results) == 1 and types_agree(self.result_types[0], wanted[0]),
-            lambda: (
+        if not (len(self.results) == 1 and types_agree(self.result_types[0], wanted[0])):
+            reject(
                 f"async_done_result: results have types {types_text(self.result_types)}, expected {types_text(wanted)}"
-            ),
-        )
+            )
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         return operands

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ..diagnostics import fail
-from ..op import HloOp, RegionOp, RegionRunner, check
+from ..op import HloOp, RegionOp, RegionRunner, reject
 from ..ops.control_flow import types_text
 from ..shapes import DYNAMIC, shape_text, shapes_agree
 from ..types import Array, element_of, make_tensor, shape_of
@@ -137,10 +137,8 @@ class CollectiveOp(RegionOp):
         return any(number != 0 for group in self.groups() for number in group)
 
     def verify_ids(self, constraint: str) -> None:
-        check(
-            not self.global_ids or self.channel_id > 0,
-            lambda: f"{constraint}: use_global_device_ids needs a channel, the channel_id is {self.channel_id}",
-        )
+        if self.global_ids and self.channel_id <= 0:
+            reject(f"{constraint}: use_global_device_ids needs a channel, the channel_id is {self.channel_id}")
 
 
 NEEDS_MORE = "several processes exchange data, and the program runs on one (hlo-run --num-replicas=N simulates more)"
@@ -157,25 +155,22 @@ def is_tensor(type_: Attribute) -> bool:
 
 def check_tensors(constraint: str, op: HloOp) -> None:
     types = tuple(op.operand_types)
-    check(
-        all(map(is_tensor, types)),
-        lambda: f"{constraint}: operands have types {types_text(types)}, expected tensors",
-    )
+    if not all(map(is_tensor, types)):
+        reject(f"{constraint}: operands have types {types_text(types)}, expected tensors")
 
 
 def check_count(op: HloOp, constraint: str) -> None:
     count, results = len(op.operands), len(op.results)
-    check(count == results, lambda: f"{constraint}: there are {results} results for {count} operands")
+    if count != results:
+        reject(f"{constraint}: there are {results} results for {count} operands")
 
 
 def check_dim(op: HloOp, constraint: str, name: str, dim: int) -> None:
     """The dimension exists in every operand."""
     for operand in op.operands:
         rank = len(shape_of(operand))
-        check(
-            0 <= dim < rank,
-            lambda rank=rank: f"{constraint}: {name} {dim} is not in [0, {rank}), the operand's dimensions",
-        )
+        if not (0 <= dim < rank):
+            reject(f"{constraint}: {name} {dim} is not in [0, {rank}), the operand's dimensions")
 
 
 def scaled(type_: Attribute, factors: Sequence[tuple[int, int | None, int]]) -> Attribute:

@@ -27,7 +27,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..diagnostics import fail
-from ..op import HloOp, RegionRunner, check
+from ..op import HloOp, RegionRunner, reject
 from ..shapes import DYNAMIC, verify_results_agree
 from ..syntax.structural import print_attributes, split_attributes
 from ..types import Array, make_tensor, shape_of
@@ -83,13 +83,11 @@ class AllGatherOp(CollectiveOp):
             before, after = shape_of(operand)[self.dim], shape_of(result)[self.dim]
             if before == DYNAMIC or after == DYNAMIC:
                 continue
-            check(
-                after % before == 0 if before else after == 0,
-                lambda before=before, after=after: (
+            if not (after % before == 0 if before else after == 0):
+                reject(
                     f"all_gather_c6: the result has size {after} along all_gather_dim, no multiple of the operand's "
                     f"{before}"
-                ),
-            )
+                )
 
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
         return tuple(np.concatenate(arrays, axis=self.dim) for arrays in zip(*inputs, strict=True))
@@ -140,21 +138,16 @@ class AllToAllOp(PartitionCollectiveOp):
         check_dim(self, "all_to_all_c1", "split_dimension", self.split)
         check_dim(self, "all_to_all_c3", "concat_dimension", self.concat)
         count = self.count
-        check(count > 0, lambda: f"all_to_all_c4: split_count {count} is not positive")
+        if count <= 0:
+            reject(f"all_to_all_c4: split_count {count} is not positive")
         for operand in self.operands:
             size = shape_of(operand)[self.split]
-            check(
-                size == DYNAMIC or size % count == 0,
-                lambda size=size: (
-                    f"all_to_all_c2: size {size} along split_dimension does not divide into {count} parts"
-                ),
-            )
+            if size != DYNAMIC and size % count != 0:
+                reject(f"all_to_all_c2: size {size} along split_dimension does not divide into {count} parts")
         attr = self.properties["replica_groups"]
         groups = verify_groups("all_to_all", self, attr, unique=5, bounds=7, kind=5, padded=False)
-        check(
-            not groups or len(groups[0]) == count,
-            lambda: f"all_to_all_c8: the groups have {len(groups[0])} processes, split_count is {count}",
-        )
+        if groups and len(groups[0]) != count:
+            reject(f"all_to_all_c8: the groups have {len(groups[0])} processes, split_count is {count}")
         check_count(self, "all_to_all_c9")
         verify_results_agree(self, "all_to_all_c9")
 
@@ -271,10 +264,8 @@ class ProcessNumberOp(HloOp):
 
     def verify_(self) -> None:
         wanted = make_tensor((), ui32)
-        check(
-            self.results[0].type == wanted,
-            lambda: f"{self.name.partition('.')[2]}_o1: result has type {self.results[0].type}, expected {wanted}",
-        )
+        if self.results[0].type != wanted:
+            reject(f"{self.name.partition('.')[2]}_o1: result has type {self.results[0].type}, expected {wanted}")
 
     def reference(self, *operands: Array) -> Array:
         return self.number(ALONE)

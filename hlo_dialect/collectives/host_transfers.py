@@ -28,7 +28,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..ops.control_flow import types_text
 from ..syntax.structural import print_attributes, print_values, split_attributes
 from ..types import Array
@@ -50,14 +50,13 @@ token = TokenType()
 
 def check_token(constraint: str, what: str, value: SSAValue | Attribute) -> None:
     type_ = value.type if isinstance(value, SSAValue) else value
-    check(isinstance(type_, TokenType), lambda: f"{constraint}: {what} has type {type_}, expected {token}")
+    if not isinstance(type_, TokenType):
+        reject(f"{constraint}: {what} has type {type_}, expected {token}")
 
 
 def _check_tensors(constraint: str, what: str, types: Sequence[Attribute]) -> None:
-    check(
-        all(isinstance(type_, TensorType) for type_ in types),
-        lambda: f"{constraint}: {what} have types {types_text(types)}, expected tensors",
-    )
+    if not all(isinstance(type_, TensorType) for type_ in types):
+        reject(f"{constraint}: {what} have types {types_text(types)}, expected tensors")
 
 
 @irdl_op_definition
@@ -159,7 +158,8 @@ def _verify_received(op: HloOp, constraints: tuple[str, str, str]) -> None:
     """Results: at least one (the first constraint), tensors (the second) and then a token (the third)."""
     types = tuple(op.result_types)
     some, tensors, last = constraints
-    check(len(types) > 0, f"{some}: there are no results, expected at least the token")
+    if len(types) <= 0:
+        reject(f"{some}: there are no results, expected at least the token")
     _check_tensors(tensors, "the results before the last", types[:-1])
     check_token(last, "the last result", types[-1])
 
@@ -187,16 +187,14 @@ class InfeedOp(HostOp):
         if self.layout is None:
             return
         layouts, count = cast("ArrayAttr[Any]", self.layout).data, len(self.results) - 1
-        check(
-            len(layouts) == count,
-            lambda: f"infeed_layout: there are {len(layouts)} layouts for {count} tensors",
-        )
+        if len(layouts) != count:
+            reject(f"infeed_layout: there are {len(layouts)} layouts for {count} tensors")
         for index, layout in enumerate(layouts):
-            check(
+            if not (
                 isinstance(layout, ArrayAttr)
-                and all(isinstance(number, IntegerAttr) for number in cast("ArrayAttr[Any]", layout).data),
-                lambda index=index: f"infeed_layout: layout {index} is no array of integers",
-            )
+                and all(isinstance(number, IntegerAttr) for number in cast("ArrayAttr[Any]", layout).data)
+            ):
+                reject(f"infeed_layout: layout {index} is no array of integers")
 
 
 @irdl_op_definition
@@ -237,13 +235,11 @@ class ChannelOp(HostOp):
             verify_pairs([f"{name}_c{number}" for number in range(1, 5)], cast("DenseIntOrFPElementsAttr[Any]", pairs))
         channel = cast(ChannelHandleAttr, self.properties["channel_handle"])
         wanted = host if self.to_host else ChannelType.DEVICE_TO_DEVICE
-        check(
-            channel.type == wanted,
-            lambda: (
+        if channel.type != wanted:
+            reject(
                 f"{name}_c5: the channel has type {channel.type}, expected {wanted.value} ({wanted.name}) as "
                 f"is_host_transfer is {str(self.to_host).lower()}"
-            ),
-        )
+            )
 
 
 @irdl_op_definition

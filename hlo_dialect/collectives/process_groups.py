@@ -31,7 +31,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import int_attr
-from ..op import check
+from ..op import reject
 from ..shapes import repeated
 from ..types import constant_array, i64
 
@@ -401,42 +401,34 @@ def verify_groups(
             return groups_of(op, attr)
         except VerifyException as error:
             raise VerifyException(f"{name}_i{kind}: replica_groups: {error}") from None
-    check(
-        is_table(attr) and not _too_long(attr),
-        lambda: f"{name}_i{kind}: replica_groups is no two-dimensional list of 64-bit integers",
-    )
+    if not (is_table(attr) and not _too_long(attr)):
+        reject(f"{name}_i{kind}: replica_groups is no two-dimensional list of 64-bit integers")
     rows = constant_array(cast("DenseIntOrFPElementsAttr[Any]", attr))
     groups = groups_of(op, attr)
     numbers = [number for group in groups for number in group]
-    check(
-        padded or rows.size == len(numbers),
-        f"{name}_c{bounds}: replica_groups holds -1, but groups of one length are needed",
-    )
-    check(not repeated(numbers), lambda: f"{name}_c{unique}: replica_groups names a process twice")
+    if not (padded or rows.size == len(numbers)):
+        reject(f"{name}_c{bounds}: replica_groups holds -1, but groups of one length are needed")
+    if repeated(numbers):
+        reject(f"{name}_c{unique}: replica_groups names a process twice")
     limit = len(numbers) if dense else None
     wrong = next((number for number in numbers if number < 0 or (limit is not None and number >= limit)), None)
     where = "negative" if limit is None else f"not in [0, {limit}), the number of processes in replica_groups"
-    check(wrong is None, lambda: f"{name}_c{bounds}: replica_groups names process {wrong}, which is {where}")
+    if wrong is not None:
+        reject(f"{name}_c{bounds}: replica_groups names process {wrong}, which is {where}")
     return groups
 
 
 def verify_pairs(constraints: Sequence[str], pairs: DenseIntOrFPElementsAttr[Any]) -> None:
     """source_target_pairs: of shape (n, 2), sources unique, targets unique, nothing negative, each by its name."""
     shape = pairs.get_shape()
-    check(
-        is_table(pairs) and shape[1] == 2 and not _too_long(pairs),
-        lambda: f"{constraints[0]}: source_target_pairs of type {pairs.type} is no list of pairs of 64-bit integers",
-    )
+    if not (is_table(pairs) and shape[1] == 2 and not _too_long(pairs)):
+        reject(f"{constraints[0]}: source_target_pairs of type {pairs.type} is no list of pairs of 64-bit integers")
     table = constant_array(pairs).tolist()
     for constraint, what, column in ((constraints[1], "source", 0), (constraints[2], "target", 1)):
-        check(
-            not repeated([pair[column] for pair in table]),
-            lambda constraint=constraint, what=what: f"{constraint}: a process is the {what} of two pairs",
-        )
-    check(
-        all(number >= 0 for pair in table for number in pair),
-        lambda: f"{constraints[3]}: source_target_pairs {table} names a negative process",
-    )
+        if repeated([pair[column] for pair in table]):
+            reject(f"{constraint}: a process is the {what} of two pairs")
+    if not all(number >= 0 for pair in table for number in pair):
+        reject(f"{constraints[3]}: source_target_pairs {table} names a negative process")
 
 
 def grid_of(module: ModuleOp) -> tuple[int, int]:

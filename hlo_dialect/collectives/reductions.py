@@ -24,9 +24,10 @@ from xdsl.irdl import (
 )
 
 from ..numbers.number_semantics import round_to, working
-from ..op import RegionRunner, check
+from ..op import RegionRunner, reject
+from ..ops.constraints import is_promotable
 from ..ops.control_flow import region_block, returned_types, types_text
-from ..ops.reduction import is_elementwise_region, is_promotable
+from ..ops.reduction import is_elementwise_region
 from ..shapes import DYNAMIC, verify_results_agree
 from ..types import Array, element_of, make_tensor, numpy_dtype, shape_of
 from .base import CollectiveOp, check_count, check_dim, check_tensors, is_tensor, part_of, scaled
@@ -42,20 +43,16 @@ def verify_computation(op: CollectiveOp, constraint: str) -> Attribute:
     block = region_block(op.regions[0], constraint, "computation")
     given = tuple(argument.type for argument in block.args)
     returned = returned_types(block)
-    check(
-        len(returned) == 1 and given == returned * 2 and is_tensor(returned[0]) and not shape_of(returned[0]),
-        lambda: (
+    if not (len(returned) == 1 and given == returned * 2 and is_tensor(returned[0]) and not shape_of(returned[0])):
+        reject(
             f"{constraint}: computation takes {types_text(given)} and returns {types_text(returned)}, "
             "expected two scalars and one of the same type"
-        ),
-    )
+        )
     element = element_of(returned[0])
     for operand in op.operands:
         source = element_of(operand)
-        check(
-            is_promotable(source, element),
-            lambda source=source: f"{constraint}: computation is of {element}, to which {source} does not promote",
-        )
+        if not is_promotable(source, element):
+            reject(f"{constraint}: computation is of {element}, to which {source} does not promote")
     return element
 
 
@@ -63,10 +60,8 @@ def _verify_reduced(op: CollectiveOp, element: Attribute, shapes: str, elements:
     """Results: of the element type of the computation (constraint `elements`), then `infer_types` (`shapes`)."""
     check_count(op, shapes)
     for result in op.result_types:
-        check(
-            is_tensor(result) and element_of(result) == element,
-            lambda result=result: f"{elements}: result has type {result}, the computation is of {element}",
-        )
+        if not (is_tensor(result) and element_of(result) == element):
+            reject(f"{elements}: result has type {result}, the computation is of {element}")
     verify_results_agree(op, shapes)
 
 
@@ -202,16 +197,12 @@ class ReduceScatterOp(CollectiveOp):
         size, whole = self.group_size(), shape_of(self.operands[0])[self.dim]
         if whole == DYNAMIC:
             return
-        check(
-            size is None or whole % size == 0,
-            lambda: f"reduce_scatter_c1: size {whole} of the operand does not divide into {size} parts",
-        )
+        if size is not None and whole % size != 0:
+            reject(f"reduce_scatter_c1: size {whole} of the operand does not divide into {size} parts")
         result = self.result_types[0]
         part = shape_of(result)[self.dim] if is_tensor(result) and len(shape_of(result)) > self.dim else 1
-        check(
-            part == DYNAMIC or (whole % part == 0 if part else whole == 0),
-            lambda: f"reduce_scatter_c8: the operand's size {whole} is no multiple of the result's {part}",
-        )
+        if not (part == DYNAMIC or (whole % part == 0 if part else whole == 0)):
+            reject(f"reduce_scatter_c8: the operand's size {whole} is no multiple of the result's {part}")
 
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
         # Each process reduces its own part only: the body is applied to each element alone.

@@ -43,7 +43,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from ..attributes import OutputOperandAliasAttr, ints
 from ..collectives.host_transfers import TOKEN
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..ops.check_calls import check_name
 from ..shapes import types_agree
 from ..syntax.structural import finish_functional, print_attributes, print_functional, print_values
@@ -132,41 +132,33 @@ class CustomCallOp(HloOp):
 
     def verify_(self) -> None:
         effect = self.has_side_effect
-        check(
-            effect is None or (isinstance(effect, IntegerAttr) and cast(Any, effect).type == i1),
-            lambda: f"custom_call_i3: has_side_effect is {effect}, expected true or false",
-        )
+        if not (effect is None or (isinstance(effect, IntegerAttr) and cast(Any, effect).type == i1)):
+            reject(f"custom_call_i3: has_side_effect is {effect}, expected true or false")
         stated = self.api_version
         version = 1 if stated is None else cast(Any, stated).value.data if isinstance(stated, IntegerAttr) else -1
-        check(0 <= version <= 4, lambda: f"custom_call_i5: api_version {stated} is not one of 0, 1, 2, 3, 4")
-        check(bool(self.target), "custom_call_i2: call_target_name is empty")
+        if not (0 <= version <= 4):
+            reject(f"custom_call_i5: api_version {stated} is not one of 0, 1, 2, 3, 4")
+        if not bool(self.target):
+            reject("custom_call_i2: call_target_name is empty")
         config = self.backend_config
         if version == 4:
-            check(
-                config is None or isinstance(config, DictionaryAttr),
-                "custom_call_i4: backend_config is not a dictionary, which api_version 4 takes",
-            )
+            if not (config is None or isinstance(config, DictionaryAttr)):
+                reject("custom_call_i4: backend_config is not a dictionary, which api_version 4 takes")
         else:
-            check(
-                config is None or isinstance(config, StringAttr),
-                lambda: f"custom_call_i4: backend_config is not a string, which api_version {version} takes",
-            )
+            if not (config is None or isinstance(config, StringAttr)):
+                reject(f"custom_call_i4: backend_config is not a string, which api_version {version} takes")
         called = self.called_computations
         names = cast("ArrayAttr[Attribute]", called).data if isinstance(called, ArrayAttr) else None
-        check(
-            called is None or (names is not None and all(isinstance(name, SymbolRefAttr) for name in names)),
-            lambda: f"custom_call_i6: called_computations is {called}, expected names of functions",
-        )
+        if not (called is None or (names is not None and all(isinstance(name, SymbolRefAttr) for name in names))):
+            reject(f"custom_call_i6: called_computations is {called}, expected names of functions")
         self._verify_layouts()
         self._verify_aliases()
 
     def _verify_layouts(self) -> None:
         """operand_layouts and result_layouts: both or neither, a permutation for each operand and result."""
         operands, results = self.operand_layouts, self.result_layouts
-        check(
-            (operands is None) == (results is None),
-            "custom_call_layouts: operand_layouts and result_layouts are given both or neither",
-        )
+        if (operands is None) != (results is None):
+            reject("custom_call_layouts: operand_layouts and result_layouts are given both or neither")
         if operands is None or results is None:
             return
         for name, layouts, types in (
@@ -174,12 +166,8 @@ class CustomCallOp(HloOp):
             ("result", results, self._result_parts()),
         ):
             each = layouts.data
-            check(
-                len(each) == len(types),
-                lambda name=name, each=each, types=types: (
-                    f"custom_call_layouts: there are {len(each)} {name}_layouts for {len(types)} {name}s"
-                ),
-            )
+            if len(each) != len(types):
+                reject(f"custom_call_layouts: there are {len(each)} {name}_layouts for {len(types)} {name}s")
             for layout, type_ in zip(each, types, strict=True):
                 _verify_layout(layout, type_, name)
 
@@ -194,20 +182,14 @@ class CustomCallOp(HloOp):
         results: Attribute = types[0] if len(types) == 1 else TupleType(tuple(types))
         for alias in () if self.output_operand_aliases is None else self.output_operand_aliases.data:
             index = alias.operand_index.value.data
-            check(
-                0 <= index < len(self.operands),
-                lambda index=index: (
-                    f"custom_call_output_operand_aliases: operand_index {index} is not in [0, {len(self.operands)})"
-                ),
-            )
+            if not (0 <= index < len(self.operands)):
+                reject(f"custom_call_output_operand_aliases: operand_index {index} is not in [0, {len(self.operands)})")
             operand = _part(self.operands[index].type, ints(alias.operand_tuple_indices), "operand_tuple_indices")
             output = _part(results, ints(alias.output_tuple_indices), "output_tuple_indices")
-            check(
-                types_agree(operand, output),
-                lambda operand=operand, output=output: (
+            if not types_agree(operand, output):
+                reject(
                     f"custom_call_output_operand_aliases: the operand's part has type {operand}, the output's {output}"
-                ),
-            )
+                )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         """A mark is its operands."""
@@ -233,13 +215,12 @@ def _verify_layout(layout: Attribute, type_: Attribute, name: str) -> None:
     """The dimensions of a tensor, the minor ones first; none of what is no tensor."""
     dense = cast("DenseIntOrFPElementsAttr[Any]", layout) if isinstance(layout, DenseIntOrFPElementsAttr) else None
     known = dense is not None and isinstance(dense.get_element_type(), IndexType) and len(dense.get_shape()) == 1
-    check(known, lambda: f"custom_call_layouts: {name} layout {layout} is no vector of index")
+    if not known:
+        reject(f"custom_call_layouts: {name} layout {layout} is no vector of index")
     assert dense is not None
     rank = len(tensor_type(cast(Attribute, type_)).get_shape()) if isinstance(type_, TensorType) else 0
-    check(
-        dense.get_shape() == (rank,) and sorted(_index_values(dense)) == list(range(rank)),
-        lambda: f"custom_call_layouts: {name} layout {layout} is no permutation of the {rank} dimensions of {type_}",
-    )
+    if dense.get_shape() != (rank,) or sorted(_index_values(dense)) != list(range(rank)):
+        reject(f"custom_call_layouts: {name} layout {layout} is no permutation of the {rank} dimensions of {type_}")
 
 
 def _index_values(dense: DenseIntOrFPElementsAttr[Any]) -> list[int]:
@@ -251,12 +232,8 @@ def _part(type_: Attribute, indices: Sequence[int], name: str) -> Attribute:
     """The element of nested tuples that the indices lead to."""
     for index in indices:
         inside = isinstance(type_, TupleType) and 0 <= index < len(type_.types.data)
-        check(
-            inside,
-            lambda type_=type_, index=index: (
-                f"custom_call_output_operand_aliases: {name}: there is no {index} in {type_}"
-            ),
-        )
+        if not inside:
+            reject(f"custom_call_output_operand_aliases: {name}: there is no {index} in {type_}")
         type_ = cast(TupleType, type_).types.data[index]
     return type_
 
@@ -329,20 +306,14 @@ class CompositeOp(HloOp):
 
     def verify_(self) -> None:
         name = cast(StringAttr, self.properties["name"]).data
-        check(
-            _NAMESPACED.fullmatch(name) is not None,
-            lambda: f"composite_c1: name '{name}' has no namespace before its own name, as 'library.operation' has",
-        )
+        if _NAMESPACED.fullmatch(name) is None:
+            reject(f"composite_c1: name '{name}' has no namespace before its own name, as 'library.operation' has")
         attributes = self.composite_attributes
-        check(
-            attributes is None or isinstance(attributes, DictionaryAttr),
-            "composite_i3: composite_attributes is not a dictionary",
-        )
+        if not (attributes is None or isinstance(attributes, DictionaryAttr)):
+            reject("composite_i3: composite_attributes is not a dictionary")
         version = self.version
-        check(
-            version is None or version.type == i32,
-            lambda: f"composite_i5: version has type {cast(Any, version).type}, expected i32",
-        )
+        if version is not None and version.type != i32:
+            reject(f"composite_i5: version has type {cast(Any, version).type}, expected i32")
 
 
 OPS = (CompositeOp, CustomCallOp)

@@ -11,7 +11,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import verify_results_agree
 from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional
 from ..types import Array, element_of, make_tensor, shape_of
@@ -55,10 +55,8 @@ class BroadcastOp(HloOp):
         return (make_tensor((*self.sizes, *shape_of(operand)), element_of(operand)),)
 
     def verify_(self) -> None:
-        check(
-            all(size >= 0 for size in self.sizes),
-            lambda: f"broadcast_i2: broadcast_sizes {self.sizes} are not all at least 0",
-        )
+        if not all(size >= 0 for size in self.sizes):
+            reject(f"broadcast_i2: broadcast_sizes {self.sizes} are not all at least 0")
         verify_results_agree(self, "broadcast_c1")
 
     def reference(self, *operands: Array) -> Array:

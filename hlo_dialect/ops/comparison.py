@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ..numbers.number_semantics import maximum, minimum, total_order_key
-from ..op import check
+from ..op import reject
 from ..shapes import shapes_agree, types_agree
 from ..syntax.elementwise import (
     build,
@@ -175,10 +175,8 @@ class CompareOp(ElementwiseOp):
         lhs, rhs = self.operands
         if lhs.type is rhs.type:
             return (make_tensor(shape_of(lhs), i1),)
-        check(
-            element_of(lhs) == element_of(rhs),
-            lambda: f"compare_c1: lhs and rhs have different element types: {lhs.type} and {rhs.type}",
-        )
+        if element_of(lhs) != element_of(rhs):
+            reject(f"compare_c1: lhs and rhs have different element types: {lhs.type} and {rhs.type}")
         return (make_tensor(merged_shape(self, "compare_c2", ("lhs", lhs), ("rhs", rhs)), i1),)
 
     def verify_(self) -> None:
@@ -189,13 +187,11 @@ class CompareOp(ElementwiseOp):
             constraint = "c2" if element_of(result) == i1 else "o1"
             raise VerifyException(f"compare_{constraint}: result has type {result}, expected {wanted}")
         lawful = _LAWFUL_TYPES[kind_of(element_of(lhs))]
-        check(
-            self.type_name in lawful,
-            lambda: (
+        if self.type_name not in lawful:
+            reject(
                 f"compare_c3: compare_type {self.type_name} does not fit {element_of(lhs)}, "
                 f"expected {' or '.join(lawful)}"
-            ),
-        )
+            )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         """x == x and its like, but for floats, where x may be NaN."""
@@ -258,10 +254,8 @@ class SelectOp(ElementwiseOp):
         _, on_true, on_false = self.operands
         if on_true.type is on_false.type or on_true.type == on_false.type:
             return (on_true.type,)
-        check(
-            element_of(on_true) == element_of(on_false),
-            lambda: f"select_c2: on_true and on_false have different types: {on_true.type} and {on_false.type}",
-        )
+        if element_of(on_true) != element_of(on_false):
+            reject(f"select_c2: on_true and on_false have different types: {on_true.type} and {on_false.type}")
         shape = merged_shape(self, "select_c2", ("on_true", on_true), ("on_false", on_false))
         return (make_tensor(shape, element_of(on_true)),)
 
@@ -270,14 +264,13 @@ class SelectOp(ElementwiseOp):
         check_kind("select_i1", "pred", pred, Kind.BOOLEAN)
         check_kind("select_i2", "on_true", on_true, Kind.ANY)
         wanted, result = self.infer_types()[0], self.results[0].type
-        check(types_agree(wanted, result), lambda: f"select_c2: result has type {result}, expected {wanted}")
-        check(
-            not shape_of(pred) or shapes_agree(shape_of(pred), shape_of(on_true)),
-            lambda: (
+        if not types_agree(wanted, result):
+            reject(f"select_c2: result has type {result}, expected {wanted}")
+        if not (not shape_of(pred) or shapes_agree(shape_of(pred), shape_of(on_true))):
+            reject(
                 f"select_c1: pred has type {pred.type}, which is neither of rank 0 nor of on_true's shape "
                 f"in {on_true.type}"
-            ),
-        )
+            )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         """A constant predicate, or the same value twice."""
@@ -326,25 +319,19 @@ class ClampOp(ElementwiseOp):
         low, operand, high = self.operands
         check_kind("clamp_i2", "operand", operand, self.KINDS)
         for constraint, name, bound in (("c1", "min", low), ("c2", "max", high)):
-            check(
-                not shape_of(bound) or shapes_agree(shape_of(bound), shape_of(operand)),
-                lambda constraint=constraint, name=name, bound=bound: (
+            if not (not shape_of(bound) or shapes_agree(shape_of(bound), shape_of(operand))):
+                reject(
                     f"clamp_{constraint}: {name} has type "
                     f"{bound.type}, which is neither of rank 0 nor of the operand's shape in {operand.type}"
-                ),
-            )
-        check(
-            element_of(low) == element_of(operand) == element_of(high),
-            lambda: (
+                )
+        if not (element_of(low) == element_of(operand) == element_of(high)):
+            reject(
                 "clamp_c3: min, operand and max have different element types: "
                 f"{low.type}, {operand.type} and {high.type}"
-            ),
-        )
+            )
         result = self.results[0].type
-        check(
-            types_agree(operand.type, result),
-            lambda: f"clamp_c4: result has type {result}, expected {operand.type}",
-        )
+        if not types_agree(operand.type, result):
+            reject(f"clamp_c4: result has type {result}, expected {operand.type}")
 
     def reference(self, *operands: Array) -> Array:
         def clamped(low: Any, operand: Any, high: Any) -> Any:

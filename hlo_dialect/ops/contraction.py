@@ -25,10 +25,11 @@ from ..attributes import (
     parse_int_list,
 )
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import dims_agree, repeated, verify_results_agree
 from ..syntax.structural import Attributes, finish_functional, print_attributes, print_functional, print_values
 from ..types import Array, element_of, is_float, make_tensor, numpy_dtype, shape_of
+from .constraints import check_range
 
 _IN_ORDER = 1 << 20
 """Multiplications up to which the reference sums a dot in index order."""
@@ -155,61 +156,42 @@ class DotGeneralOp(HloOp):
             ("c1", "batching", lhs_batching, rhs_batching),
             ("c2", "contracting", lhs_contracting, rhs_contracting),
         ):
-            check(
-                len(left) == len(right),
-                lambda constraint=constraint, what=what, left=left, right=right: (
-                    f"dot_general_{constraint}: lhs has {len(left)} {what} dimensions, rhs {len(right)}"
-                ),
-            )
+            if len(left) != len(right):
+                reject(f"dot_general_{constraint}: lhs has {len(left)} {what} dimensions, rhs {len(right)}")
         for constraint, side, dims in (
             ("c3", "lhs", lhs_batching + lhs_contracting),
             ("c4", "rhs", rhs_batching + rhs_contracting),
         ):
-            check(
-                not repeated(dims),
-                lambda constraint=constraint, side=side, dims=dims: (
-                    f"dot_general_{constraint}: batching and contracting dimensions {dims} of {side} are not unique"
-                ),
-            )
+            if repeated(dims):
+                reject(f"dot_general_{constraint}: batching and contracting dimensions {dims} of {side} are not unique")
         for constraint, name, dims, rank in (
             ("c5", "lhs_batching_dimensions", lhs_batching, len(lhs)),
             ("c6", "lhs_contracting_dimensions", lhs_contracting, len(lhs)),
             ("c7", "rhs_batching_dimensions", rhs_batching, len(rhs)),
             ("c8", "rhs_contracting_dimensions", rhs_contracting, len(rhs)),
         ):
-            check(
-                all(0 <= dim < rank for dim in dims),
-                lambda constraint=constraint, name=name, dims=dims, rank=rank: (
-                    f"dot_general_{constraint}: {name} {dims} are not all in [0, {rank})"
-                ),
-            )
+            check_range(f"dot_general_{constraint}", name, dims, rank)
         for constraint, what, left, right in (
             ("c9", "batching", lhs_batching, rhs_batching),
             ("c10", "contracting", lhs_contracting, rhs_contracting),
         ):
             for first, second in zip(left, right, strict=True):
-                check(
-                    dims_agree(lhs[first], rhs[second]),
-                    lambda constraint=constraint, what=what, first=first, second=second: (
+                if not dims_agree(lhs[first], rhs[second]):
+                    reject(
                         "dot_general_"
                         f"{constraint}: {what} dimension {first} of lhs has size {lhs[first]}, dimension {second} "
                         f"of rhs {rhs[second]}"
-                    ),
-                )
+                    )
 
     def verify_(self) -> None:
-        check(
-            summable(*map(element_of, self.operands)),
-            lambda: (
+        if not summable(*map(element_of, self.operands)):
+            reject(
                 "dot_general_c13: lhs and rhs have different element types "
                 f"{element_of(self.operands[0])} and {element_of(self.operands[1])}"
-            ),
-        )
+            )
         config = self.precision_config
-        check(
-            config is None or len(config.data) in (0, 2),
-            lambda: f"dot_general_c11: precision_config has {len(config.data) if config else 0} entries, expected 2",
-        )
+        if config is not None and len(config.data) not in (0, 2):
+            reject(f"dot_general_c11: precision_config has {len(config.data) if config else 0} entries, expected 2")
         self._verify_algorithm()
         verify_results_agree(self, "dot_general_c12")
 
@@ -218,21 +200,15 @@ class DotGeneralOp(HloOp):
         if algorithm is None:
             return
         levels = () if self.precision_config is None else self.precision_config.data
-        check(
-            all(level.data is Precision.DEFAULT for level in levels),
-            "dot_general_c21: an algorithm is given, so precision_config must be DEFAULT",
-        )
+        if not all(level.data is Precision.DEFAULT for level in levels):
+            reject("dot_general_c21: an algorithm is given, so precision_config must be DEFAULT")
         for constraint, name, count in (
             ("c22", "lhs_component_count", algorithm.lhs_component_count),
             ("c23", "rhs_component_count", algorithm.rhs_component_count),
             ("c24", "num_primitive_operations", algorithm.num_primitive_operations),
         ):
-            check(
-                count.value.data > 0,
-                lambda constraint=constraint, name=name, count=count: (
-                    f"dot_general_{constraint}: {name} {count.value.data} is not positive"
-                ),
-            )
+            if count.value.data <= 0:
+                reject(f"dot_general_{constraint}: {name} {count.value.data} is not positive")
 
     def reference(self, *operands: Array) -> Array:
         """

@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
-from ..op import HloOp, RegionOp, RegionRunner, check
+from ..op import HloOp, RegionOp, RegionRunner, reject
 from ..shapes import types_agree, verify_results_agree
 from ..syntax.structural import (
     new_line,
@@ -173,21 +173,13 @@ class WhileOp(RegionOp):
         body = region_block(self.regions[1], "while_c2", "body")
         for constraint, what, block in (("while_c1", "cond", cond), ("while_c2", "body", body)):
             given = tuple(argument.type for argument in block.args)
-            check(
-                all_agree(given, types),
-                lambda constraint=constraint, what=what, given=given: (
-                    f"{constraint}: {what} takes {types_text(given)}, the operands have types {types_text(types)}"
-                ),
-            )
+            if not all_agree(given, types):
+                reject(f"{constraint}: {what} takes {types_text(given)}, the operands have types {types_text(types)}")
         condition = returned_types(cond)
-        check(
-            len(condition) == 1 and condition[0] == make_tensor((), i1),
-            lambda: f"while_c1: cond returns {types_text(condition)}, expected (tensor<i1>)",
-        )
-        check(
-            all_agree(returned_types(body), types),
-            lambda: f"while_c2: body returns {types_text(returned_types(body))}, expected {types_text(types)}",
-        )
+        if len(condition) != 1 or condition[0] != make_tensor((), i1):
+            reject(f"while_c1: cond returns {types_text(condition)}, expected (tensor<i1>)")
+        if not all_agree(returned_types(body), types):
+            reject(f"while_c2: body returns {types_text(returned_types(body))}, expected {types_text(types)}")
         verify_results_agree(self, "while_c3")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
@@ -203,20 +195,14 @@ def _branch_types(op: RegionOp, name: str, arguments: str, outputs: str) -> tupl
     found: tuple[Attribute, ...] | None = None
     for index, region in enumerate(op.regions):
         block = region_block(region, f"{name}_{arguments}", f"branch {index}")
-        check(
-            len(block.args) == 0,
-            lambda index=index, block=block: (
-                f"{name}_{arguments}: branch {index} takes {len(block.args)} arguments, expected none"
-            ),
-        )
+        if len(block.args) != 0:
+            reject(f"{name}_{arguments}: branch {index} takes {len(block.args)} arguments, expected none")
         types = returned_types(block)
-        check(
-            found is None or all_agree(types, found),
-            lambda index=index, types=types, found=found: (
+        if not (found is None or all_agree(types, found)):
+            reject(
                 f"{name}_{outputs}: branch {index} returns {types_text(types)}, "
                 f"branch 0 returns {types_text(found or ())}"
-            ),
-        )
+            )
         found = types if found is None else found
     return found or ()
 
@@ -243,10 +229,8 @@ class IfOp(RegionOp):
 
     def verify_(self) -> None:
         pred = self.operands[0]
-        check(
-            shape_of(pred) == () and element_of(pred) == i1,
-            lambda: f"if_i1: pred has type {pred.type}, expected tensor<i1>",
-        )
+        if shape_of(pred) != () or element_of(pred) != i1:
+            reject(f"if_i1: pred has type {pred.type}, expected tensor<i1>")
         verify_results_agree(self, "if_c3")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
@@ -274,11 +258,10 @@ class CaseOp(RegionOp):
 
     def verify_(self) -> None:
         index = self.operands[0]
-        check(
-            shape_of(index) == () and element_of(index) == i32,
-            lambda: f"case_i1: index has type {index.type}, expected tensor<i32>",
-        )
-        check(len(self.regions) > 0, "case_c1: there are no branches")
+        if shape_of(index) != () or element_of(index) != i32:
+            reject(f"case_i1: index has type {index.type}, expected tensor<i32>")
+        if len(self.regions) <= 0:
+            reject("case_c1: there are no branches")
         verify_results_agree(self, "case_c4")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..diagnostics import fail
 from ..numbers import number_semantics
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import dims_agree, shapes_agree, types_agree
 from ..syntax.elementwise import (
     build,
@@ -77,10 +77,8 @@ class ConvertOp(ElementwiseOp):
         check_kind("convert_i1", "operand", self.operands[0], Kind.ANY)
         check_kind("convert_o1", "result", self.results[0], Kind.ANY)
         operand, result = self.operands[0].type, self.results[0].type
-        check(
-            shapes_agree(shape_of(operand), shape_of(result)),
-            lambda: f"convert_c1: operand and result have different shapes: {operand} and {result}",
-        )
+        if not shapes_agree(shape_of(operand), shape_of(result)):
+            reject(f"convert_c1: operand and result have different shapes: {operand} and {result}")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         """A conversion to the operand's own type."""
@@ -133,17 +131,13 @@ class BitcastConvertOp(HloOp):
             check_kind("bitcast_convert_i1", name, value, Kind.ANY)
         operand, result = self.operands[0].type, self.results[0].type
         kinds = kind_of(element_of(operand)), kind_of(element_of(result))
-        check(
-            kinds.count(Kind.COMPLEX) != 1,
-            lambda: f"bitcast_convert_c2: one of {operand} and {result} is complex, expected both or neither",
-        )
-        check(
-            self._shapes_fit(),
-            lambda: (
+        if kinds.count(Kind.COMPLEX) == 1:
+            reject(f"bitcast_convert_c2: one of {operand} and {result} is complex, expected both or neither")
+        if not self._shapes_fit():
+            reject(
                 f"bitcast_convert_c1: {operand} does not have the bits of {result}: a ratio of widths other than "
                 "1 needs a last dimension of that size on the narrower side"
-            ),
-        )
+            )
 
     def _shapes_fit(self) -> bool:
         operand, result = shape_of(self.operands[0]), shape_of(self.results[0])
@@ -220,8 +214,10 @@ class ReducePrecisionOp(ElementwiseUnaryOp):
     def verify_(self) -> None:
         super().verify_()
         exponent, mantissa = self.format
-        check(exponent >= 1, lambda: f"reduce_precision_c2: exponent_bits {exponent} is less than 1")
-        check(mantissa >= 0, lambda: f"reduce_precision_c3: mantissa_bits {mantissa} is negative")
+        if exponent < 1:
+            reject(f"reduce_precision_c2: exponent_bits {exponent} is less than 1")
+        if mantissa < 0:
+            reject(f"reduce_precision_c3: mantissa_bits {mantissa} is negative")
 
     def reference(self, *operands: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -262,14 +258,10 @@ class ComplexOp(ElementwiseOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = self.operands
-        check(
-            isinstance(element_of(lhs), (Float32Type, Float64Type)),
-            lambda: f"complex_i1: lhs has element type {element_of(lhs)}, expected f32 or f64",
-        )
-        check(
-            element_of(lhs) == element_of(rhs),
-            lambda: f"complex_c1: lhs and rhs have different types: {lhs.type} and {rhs.type}",
-        )
+        if not isinstance(element_of(lhs), (Float32Type, Float64Type)):
+            reject(f"complex_i1: lhs has element type {element_of(lhs)}, expected f32 or f64")
+        if element_of(lhs) != element_of(rhs):
+            reject(f"complex_c1: lhs and rhs have different types: {lhs.type} and {rhs.type}")
         shape = merged_shape(self, "complex_c1", ("lhs", lhs), ("rhs", rhs))
         return (make_tensor(shape, ComplexType(cast(Any, element_of(lhs)))),)
 

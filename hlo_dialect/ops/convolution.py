@@ -7,9 +7,9 @@ Padding, dilation and strides are those of the windows of reduce_window; see win
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 
 from ..attributes import IntArray, PrecisionAttr, ints
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, dims_agree, repeated, shape_text, shapes_agree, verify_results_agree
 from ..syntax.convolution import (
     WINDOW_KEYWORDS,
@@ -118,24 +118,22 @@ class ConvolutionBase(HloOp):
         lhs = shape_of(self.operands[0])
         return window_counts(self.window_of(padding), [lhs[dim] for dim in self.dimension_numbers.lhs.spatial])
 
-    def check_numbered(self, number: int, condition: bool, message: Callable[[], str]) -> None:
-        """Check constraint `number`."""
-        check(condition, lambda: f"{self.label}_c{number}: {message()}")
+    def reject_numbered(self, number: int, message: str) -> NoReturn:
+        """Raise VerifyException for constraint `number`."""
+        reject(f"{self.label}_c{number}: {message}")
 
     # -- verification ------------------------------------------------------------------------------
 
     def _verify_operands(self) -> None:
         lhs, rhs = shape_of(self.operands[0]), shape_of(self.operands[1])
-        self.check_numbered(1, len(lhs) == len(rhs), lambda: f"lhs has rank {len(lhs)}, rhs {len(rhs)}")
+        if len(lhs) != len(rhs):
+            self.reject_numbered(1, f"lhs has rank {len(lhs)}, rhs {len(rhs)}")
         self._verify_window(len(lhs) - 2)
         self._verify_dimension_numbers(len(lhs))
         self._verify_groups(lhs, rhs)
         levels = self.precision_config
-        self.check_numbered(
-            24,
-            levels is None or len(levels.data) in (0, 2),
-            lambda: f"precision_config has {0 if levels is None else len(levels.data)} entries, expected 2",
-        )
+        if levels is not None and len(levels.data) not in (0, 2):
+            self.reject_numbered(24, f"precision_config has {len(levels.data)} entries, expected 2")
 
     def _verify_window(self, rank: int) -> None:
         """Constraints c2, c3 and c5 to c9; `rank` is the number of spatial dimensions."""
@@ -145,18 +143,14 @@ class ConvolutionBase(HloOp):
                 continue
             values = ints(attribute)
             self._check_count(size, name, len(values), rank)
-            self.check_numbered(
-                least,
-                all(value > 0 for value in values),
-                lambda name=name, values=values: f"{name} {values} are not all positive",
-            )
+            if not all(value > 0 for value in values):
+                self.reject_numbered(least, f"{name} {values} are not all positive")
         if self.window_reversal is not None:
             self._check_count(9, "window_reversal", len(self.reversal), rank)
 
     def _check_count(self, number: int, name: str, count: int, rank: int) -> None:
-        self.check_numbered(
-            number, count == rank, lambda: f"{name} has {count} entries for {max(rank, 0)} spatial dimensions"
-        )
+        if count != rank:
+            self.reject_numbered(number, f"{name} has {count} entries for {max(rank, 0)} spatial dimensions")
 
     def _verify_dimension_numbers(self, rank: int) -> None:
         numbers = self.dimension_numbers
@@ -166,48 +160,42 @@ class ConvolutionBase(HloOp):
             ("output", numbers.output, 19, 20),
         ):
             self._check_count(count, f"{name}_spatial_dimensions", len(dims.spatial), rank - 2)
-            self.check_numbered(
-                range_,
-                not repeated(dims.all) and all(0 <= dim < rank for dim in dims.all),
-                lambda name=name, dims=dims: f"{name} dimensions {dims.all} are not unique and all in [0, {rank})",
-            )
+            if not (not repeated(dims.all) and all(0 <= dim < rank for dim in dims.all)):
+                self.reject_numbered(range_, f"{name} dimensions {dims.all} are not unique and all in [0, {rank})")
 
     def _verify_groups(self, lhs: Sequence[int], rhs: Sequence[int]) -> None:
         numbers, features, batches = self.dimension_numbers, self.feature_groups, self.batch_groups
-        self.check_numbered(21, features > 0, lambda: f"feature_group_count {features} is not positive")
-        self.check_numbered(22, batches > 0, lambda: f"batch_group_count {batches} is not positive")
-        self.check_numbered(
-            23,
-            features == 1 or batches == 1,
-            lambda: f"feature_group_count {features} and batch_group_count {batches} are both greater than 1",
-        )
+        if features <= 0:
+            self.reject_numbered(21, f"feature_group_count {features} is not positive")
+        if batches <= 0:
+            self.reject_numbered(22, f"batch_group_count {batches} is not positive")
+        if features != 1 and batches != 1:
+            self.reject_numbered(
+                23, f"feature_group_count {features} and batch_group_count {batches} are both greater than 1"
+            )
         for number, what, size, name, count in (
             (10, "batch of lhs", lhs[numbers.lhs.batch], "batch_group_count", batches),
             (11, "features of lhs", lhs[numbers.lhs.feature], "feature_group_count", features),
             (15, "output features of rhs", rhs[numbers.kernel.feature], "batch_group_count", batches),
             (16, "output features of rhs", rhs[numbers.kernel.feature], "feature_group_count", features),
         ):
-            self.check_numbered(
-                number,
-                size == DYNAMIC or size % count == 0,
-                lambda what=what, size=size, name=name, count=count: (
-                    f"the {what} ({size}) are not divisible by {name} {count}"
-                ),
-            )
+            if size != DYNAMIC and size % count != 0:
+                self.reject_numbered(number, f"the {what} ({size}) are not divisible by {name} {count}")
         given, wanted = rhs[numbers.kernel.batch], lhs[numbers.lhs.feature]
         wanted = wanted if wanted == DYNAMIC else wanted // features
-        self.check_numbered(
-            14,
-            dims_agree(given, wanted),
-            lambda: f"rhs has {given} input features, expected {wanted}: those of lhs / feature_group_count",
-        )
+        if not dims_agree(given, wanted):
+            self.reject_numbered(
+                14, f"rhs has {given} input features, expected {wanted}: those of lhs / feature_group_count"
+            )
 
     def _verify_result(self) -> None:
         """Constraints c25 to c27. The result's elements may be of another type: products are summed in that."""
         lhs, rhs = element_of(self.operands[0]), element_of(self.operands[1])
-        self.check_numbered(27, lhs == rhs, lambda: f"lhs and rhs have different element types {lhs} and {rhs}")
+        if lhs != rhs:
+            self.reject_numbered(27, f"lhs and rhs have different element types {lhs} and {rhs}")
         rank, found = len(shape_of(self.operands[0])), len(shape_of(self.results[0]))
-        self.check_numbered(26, rank == found, lambda: f"result has rank {found}, expected {rank}")
+        if rank != found:
+            self.reject_numbered(26, f"result has rank {found}, expected {rank}")
         verify_results_agree(self, f"{self.label}_c25")
 
     def _inferred(self, counts: Sequence[int]) -> tuple[Attribute, ...]:
@@ -286,9 +274,8 @@ class ConvolutionOp(ConvolutionBase):
         rank = len(shape_of(self.operands[0])) - 2
         if self.padding is not None:
             shape = shape_of(cast(Any, self.padding).type)
-            self.check_numbered(
-                4, shape == (rank, 2), lambda: f"padding has shape {shape_text(shape)}, expected ({rank}, 2)"
-            )
+            if shape != (rank, 2):
+                self.reject_numbered(4, f"padding has shape {shape_text(shape)}, expected ({rank}, 2)")
         return self._inferred(self.window_counts(padding_array(self.padding, rank)))
 
     def verify_(self) -> None:
@@ -319,11 +306,11 @@ class DynamicConvOp(ConvolutionBase):
         self._verify_operands()
         padding = self.operands[2]
         element, shape = element_of(padding), shape_of(padding)
-        check(is_integer(element), lambda: f"dynamic_conv_i3: padding has element type {element}, expected integer")
+        if not is_integer(element):
+            reject(f"dynamic_conv_i3: padding has element type {element}, expected integer")
         rank = len(shape_of(self.operands[0])) - 2
-        self.check_numbered(
-            4, shapes_agree(shape, (rank, 2)), lambda: f"padding has shape {shape_text(shape)}, expected ({rank}, 2)"
-        )
+        if not shapes_agree(shape, (rank, 2)):
+            self.reject_numbered(4, f"padding has shape {shape_text(shape)}, expected ({rank}, 2)")
         known = constant_of(padding)
         if known is None:
             return self._inferred((DYNAMIC,) * rank)

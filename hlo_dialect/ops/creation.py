@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 
 from ..diagnostics import fail
 from ..numbers.number_semantics import convert
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import is_static
 from ..syntax.elementwise import build, print_attr_dict
 from ..types import (
@@ -129,10 +129,8 @@ class IotaOp(HloOp):
     def verify_(self) -> None:
         check_kind("iota_o1", "result", self.results[0], Kind.NUMBER)
         rank = len(shape_of(self.results[0]))
-        check(
-            0 <= self.dimension < rank,
-            lambda: f"iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions",
-        )
+        if not (0 <= self.dimension < rank):
+            reject(f"iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions")
 
     def reference(self, *operands: Array) -> Array:
         shape, dtype = shape_of(self.results[0]), numpy_dtype(element_of(self.results[0]))

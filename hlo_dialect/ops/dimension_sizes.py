@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, ints
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, dims_agree
 from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional
 from ..types import Array, dense_constant, element_of, i32, is_integer, make_tensor, shape_of
@@ -91,10 +91,8 @@ class GetDimensionSizeOp(HloOp):
 
     def verify_(self) -> None:
         _check_dimension(self, "get_dimension_size_c1", self.place)
-        check(
-            self.results[0].type == make_tensor((), i32),
-            lambda: f"get_dimension_size_o1: result has type {self.results[0].type}, expected tensor<i32>",
-        )
+        if self.results[0].type != make_tensor((), i32):
+            reject(f"get_dimension_size_o1: result has type {self.results[0].type}, expected tensor<i32>")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         size = shape_of(self.operands[0])[self.place]
@@ -141,20 +139,16 @@ class SetDimensionSizeOp(HloOp):
     def verify_(self) -> None:
         _check_dimension(self, "set_dimension_size_c1", self.place)
         size = self.operands[1]
-        check(
-            shape_of(size) == () and is_integer(element_of(size)),
-            lambda: f"set_dimension_size_i2: size has type {size.type}, expected an integer scalar",
-        )
+        if not (shape_of(size) == () and is_integer(element_of(size))):
+            reject(f"set_dimension_size_i2: size has type {size.type}, expected an integer scalar")
         before, after = shape_of(self.operands[0]), shape_of(self.results[0])
         others = [dim for dim in range(len(before)) if dim != self.place]
         fits = len(before) == len(after) and all(dims_agree(before[dim], after[dim]) for dim in others)
-        check(
-            fits and element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
+        if not (fits and element_of(self.operands[0]) == element_of(self.results[0])):
+            reject(
                 f"set_dimension_size_c2: result has type {self.results[0].type}, expected {self.operands[0].type} but "
                 f"for dimension {self.place}"
-            ),
-        )
+            )
 
     def reference(self, *operands: Array) -> Array:
         operand, size = operands
@@ -163,10 +157,8 @@ class SetDimensionSizeOp(HloOp):
 
 def _check_dimension(op: HloOp, constraint: str, dimension: int) -> None:
     rank = len(shape_of(op.operands[0]))
-    check(
-        0 <= dimension < rank,
-        lambda: f"{constraint}: dimension {dimension} is not in [0, {rank}), the operand's dimensions",
-    )
+    if not (0 <= dimension < rank):
+        reject(f"{constraint}: dimension {dimension} is not in [0, {rank}), the operand's dimensions")
 
 
 OPS = (GetDimensionSizeOp, SetDimensionSizeOp)

@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, shape_text, verify_results_agree
 from ..syntax.structural import (
     finish_functional,
@@ -39,19 +39,13 @@ def clamped_starts(starts: Sequence[Any], shape: Sequence[int], sizes: Sequence[
 
 
 def _check_starts(op: HloOp, name: str, starts: Sequence[SSAValue], rank: int, count: str, same: str) -> None:
-    check(
-        len(starts) == rank,
-        lambda: f"{name}_{count}: there are {len(starts)} start indices, expected the operand's rank {rank}",
-    )
+    if len(starts) != rank:
+        reject(f"{name}_{count}: there are {len(starts)} start indices, expected the operand's rank {rank}")
     for start in starts:
-        check(
-            shape_of(start) == () and is_integer(element_of(start)),
-            lambda start=start: f"{name}_start_indices: start index of type {start.type} is no scalar integer tensor",
-        )
-        check(
-            start.type == starts[0].type,
-            lambda start=start: f"{name}_{same}: start indices have different types {starts[0].type} and {start.type}",
-        )
+        if not (shape_of(start) == () and is_integer(element_of(start))):
+            reject(f"{name}_start_indices: start index of type {start.type} is no scalar integer tensor")
+        if start.type != starts[0].type:
+            reject(f"{name}_{same}: start indices have different types {starts[0].type} and {start.type}")
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -100,28 +94,22 @@ class DynamicSliceOp(HloOp):
         operand, *starts = self.operands
         shape = shape_of(operand)
         _check_starts(self, "dynamic_slice", starts, len(shape), "c2", "c3")
-        check(
-            len(self.sizes) == len(shape),
-            lambda: (
+        if len(self.sizes) != len(shape):
+            reject(
                 f"dynamic_slice_c2: slice_sizes has {len(self.sizes)} entries, expected the operand's rank {len(shape)}"
-            ),
-        )
-        check(
-            all(size >= 0 and (dim == DYNAMIC or size <= dim) for size, dim in zip(self.sizes, shape, strict=True)),
-            lambda: (
+            )
+        if not all(size >= 0 and (dim == DYNAMIC or size <= dim) for size, dim in zip(self.sizes, shape, strict=True)):
+            reject(
                 f"dynamic_slice_c4: slice_sizes {self.sizes} do not lie within the operand's shape {shape_text(shape)}"
-            ),
-        )
+            )
         return (make_tensor(self.sizes, element_of(operand)),)
 
     def verify_(self) -> None:
-        check(
-            element_of(self.operands[0]) == element_of(self.results[0]),
-            lambda: (
+        if element_of(self.operands[0]) != element_of(self.results[0]):
+            reject(
                 "dynamic_slice_c1: operand and result have different element types "
                 f"{element_of(self.operands[0])} and {element_of(self.results[0])}"
-            ),
-        )
+            )
         verify_results_agree(self, "dynamic_slice_c5")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
@@ -168,25 +156,19 @@ class DynamicUpdateSliceOp(HloOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, update, *starts = self.operands
         shape, update_shape = shape_of(operand), shape_of(update)
-        check(
-            element_of(operand) == element_of(update),
-            lambda: (
+        if element_of(operand) != element_of(update):
+            reject(
                 "dynamic_update_slice_c2: operand and update have different element types "
                 f"{element_of(operand)} and {element_of(update)}"
-            ),
-        )
-        check(
-            len(shape) == len(update_shape),
-            lambda: f"dynamic_update_slice_c3: update has rank {len(update_shape)}, operand {len(shape)}",
-        )
+            )
+        if len(shape) != len(update_shape):
+            reject(f"dynamic_update_slice_c3: update has rank {len(update_shape)}, operand {len(shape)}")
         _check_starts(self, "dynamic_update_slice", starts, len(shape), "c4", "c5")
-        check(
-            all(DYNAMIC in (u, d) or u <= d for u, d in zip(update_shape, shape, strict=True)),
-            lambda: (
+        if not all(DYNAMIC in (u, d) or u <= d for u, d in zip(update_shape, shape, strict=True)):
+            reject(
                 f"dynamic_update_slice_c6: update of shape {shape_text(update_shape)} does not fit into the "
                 f"operand's shape {shape_text(shape)}"
-            ),
-        )
+            )
         return (operand.type,)
 
     def verify_(self) -> None:

@@ -29,14 +29,14 @@ from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from ..numbers.number_semantics import convert
-from ..op import HloOp, check
-from ..shapes import DYNAMIC, dims_agree, element_count, repeated, shape_text, shapes_agree, types_agree
+from ..op import HloOp, reject
+from ..shapes import DYNAMIC, dims_agree, element_count, shape_text, shapes_agree, types_agree
 from ..syntax.structural import finish_functional, parse_named, parse_operand_list, print_attributes, print_functional
 from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
+from .constraints import check_element_types, check_range, check_size, check_unique
 from .creation import constant_of
 from .dimension_sizes import parse_with_dim, print_with_dim
 from .elementwise import Kind, check_kind
-from .movement import check_element_types, check_size
 from .slicing import padded
 
 
@@ -49,17 +49,13 @@ def known_shape(value: SSAValue) -> tuple[int, ...] | None:
 def check_sizes_operand(constraint: str, name: str, value: SSAValue) -> None:
     """Integers, or values of type index, in one dimension."""
     element = element_of(value)
-    check(
-        len(shape_of(value)) == 1 and (is_integer(element) or isinstance(element, IndexType)),
-        lambda: f"{constraint}: {name} has type {value.type}, expected integers in one dimension",
-    )
+    if not (len(shape_of(value)) == 1 and (is_integer(element) or isinstance(element, IndexType))):
+        reject(f"{constraint}: {name} has type {value.type}, expected integers in one dimension")
 
 
 def check_count(constraint: str, name: str, value: SSAValue, count: int, of_what: str) -> None:
-    check(
-        dims_agree(shape_of(value)[0], count),
-        lambda: f"{constraint}: {name} of type {value.type} has not {count} elements, {of_what}",
-    )
+    if not dims_agree(shape_of(value)[0], count):
+        reject(f"{constraint}: {name} of type {value.type} has not {count} elements, {of_what}")
 
 
 class ShapedByOperandOp(HloOp):
@@ -134,19 +130,14 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
         check_sizes_operand(f"{name}_i2", "output_dimensions", self.operands[1])
         check_element_types(self, f"{name}_c1")
         check_size(f"{name}_c2", "broadcast_dimensions", dims, len(operand))
-        check(
-            all(0 <= dim < len(result) for dim in dims),
-            lambda: f"{name}_c3: broadcast_dimensions {dims} are not all in [0, {len(result)})",
-        )
-        check(not repeated(dims), lambda: f"{name}_c4: broadcast_dimensions {dims} are not unique")
+        check_range(f"{name}_c3", "broadcast_dimensions", dims, len(result))
+        check_unique(f"{name}_c4", "broadcast_dimensions", dims)
         for size, dim in zip(operand, dims, strict=True):
-            check(
-                size == 1 or dims_agree(size, result[dim]),
-                lambda size=size, dim=dim: (
+            if not (size == 1 or dims_agree(size, result[dim])):
+                reject(
                     f"{name}_c5: a dimension of size {size}, neither 1 nor the size of result dimension {dim} in "
                     f"{shape_text(result)}, is to be broadcast along it"
-                ),
-            )
+                )
         check_count(f"{name}_c7", "output_dimensions", self.operands[1], len(result), "the result's rank")
         self._verify_known_dimensions(name, len(operand))
 
@@ -155,17 +146,9 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
             () if dims is None else ints(dims)
             for dims in (self.known_expanding_dimensions, self.known_nonexpanding_dimensions)
         )
-        check(
-            not repeated((*expanding, *fixed)),
-            lambda: f"{name}_c8: known expanding and nonexpanding dimensions {(*expanding, *fixed)} are not unique",
-        )
-        for constraint, what, dims in (("c9", "expanding", expanding), ("c10", "nonexpanding", fixed)):
-            check(
-                all(0 <= dim < rank for dim in dims),
-                lambda constraint=constraint, what=what, dims=dims: (
-                    f"{name}_{constraint}: known_{what}_dimensions {dims} are not all in [0, {rank})"
-                ),
-            )
+        check_unique(f"{name}_c8", "known expanding and nonexpanding dimensions", (*expanding, *fixed))
+        check_range(f"{name}_c9", "known_expanding_dimensions", expanding, rank)
+        check_range(f"{name}_c10", "known_nonexpanding_dimensions", fixed, rank)
 
     def reference(self, *operands: Array) -> Array:
         operand, target = operands
@@ -210,10 +193,8 @@ class DynamicIotaOp(ShapedByOperandOp):
         check_sizes_operand("dynamic_iota_i1", "output_shape", self.operands[0])
         check_kind("dynamic_iota_o1", "result", self.results[0], Kind.NUMBER)
         rank = len(shape_of(self.results[0]))
-        check(
-            0 <= self.dimension < rank,
-            lambda: f"dynamic_iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions",
-        )
+        if not (0 <= self.dimension < rank):
+            reject(f"dynamic_iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions")
         check_count("dynamic_iota_c2", "output_shape", self.operands[0], rank, "the result's rank")
 
     def reference(self, *operands: Array) -> Array:
@@ -244,10 +225,8 @@ class DynamicReshapeOp(ShapedByOperandOp):
         check_sizes_operand("dynamic_reshape_i2", "output_shape", self.operands[1])
         check_element_types(self, "dynamic_reshape_c1")
         before, after = (element_count(shape_of(value)) for value in (self.operands[0], self.results[0]))
-        check(
-            dims_agree(before, after),
-            lambda: f"dynamic_reshape_c2: operand has {before} elements and the result {after}",
-        )
+        if not dims_agree(before, after):
+            reject(f"dynamic_reshape_c2: operand has {before} elements and the result {after}")
         rank = len(shape_of(self.results[0]))
         check_count("dynamic_reshape_c4", "output_shape", self.operands[1], rank, "the result's rank")
 
@@ -289,30 +268,22 @@ class DynamicPadOp(ShapedByOperandOp):
         names = ("edge_padding_low", "edge_padding_high", "interior_padding")
         operand, value = self.operands[:2]
         rank = len(shape_of(operand))
-        check(
-            shape_of(value) == (),
-            lambda: f"dynamic_pad_i2: padding_value has type {value.type}, expected a scalar",
-        )
-        check(
-            element_of(operand) == element_of(value) == element_of(self.results[0]),
-            lambda: (
+        if shape_of(value) != ():
+            reject(f"dynamic_pad_i2: padding_value has type {value.type}, expected a scalar")
+        if not (element_of(operand) == element_of(value) == element_of(self.results[0])):
+            reject(
                 f"dynamic_pad_c1: operand, padding_value and result have element types {element_of(operand)}, "
                 f"{element_of(value)} and {element_of(self.results[0])}"
-            ),
-        )
+            )
         for index, (what, amounts) in enumerate(zip(names, self.operands[2:], strict=True)):
             check_sizes_operand(f"dynamic_pad_i{index + 3}", what, amounts)
             check_count("dynamic_pad_c2", what, amounts, rank, "the operand's rank")
         interior = known_shape(self.operands[4])
-        check(
-            interior is None or min(interior, default=0) >= 0,
-            lambda: f"dynamic_pad_c3: interior_padding {interior} is not all at least 0",
-        )
+        if interior is not None and min(interior, default=0) < 0:
+            reject(f"dynamic_pad_c3: interior_padding {interior} is not all at least 0")
         wanted = self.infer_types()[0]
-        check(
-            len(shape_of(self.results[0])) == rank and types_agree(self.results[0].type, wanted),
-            lambda: f"dynamic_pad_c4: result has type {self.results[0].type}, expected {wanted}",
-        )
+        if not (len(shape_of(self.results[0])) == rank and types_agree(self.results[0].type, wanted)):
+            reject(f"dynamic_pad_c4: result has type {self.results[0].type}, expected {wanted}")
 
     def reference(self, *operands: Array) -> Array:
         operand, value, *amounts = operands
@@ -346,10 +317,8 @@ class RealDynamicSliceOp(ShapedByOperandOp):
     def verify_(self) -> None:
         rank = len(shape_of(self.operands[0]))
         check_element_types(self, "real_dynamic_slice_c1")
-        check(
-            len(shape_of(self.results[0])) == rank,
-            lambda: f"real_dynamic_slice_c2: result of type {self.results[0].type} has not the operand's rank {rank}",
-        )
+        if len(shape_of(self.results[0])) != rank:
+            reject(f"real_dynamic_slice_c2: result of type {self.results[0].type} has not the operand's rank {rank}")
         for index, what in enumerate(("start_indices", "limit_indices", "strides"), start=1):
             check_sizes_operand(f"real_dynamic_slice_i{index + 1}", what, self.operands[index])
             check_count("real_dynamic_slice_c3", what, self.operands[index], rank, "the operand's rank")

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..diagnostics import fail
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import merge_dim, shapes_agree, types_agree
 from ..syntax.elementwise import parse_same_type_op, print_same_type_op
 from ..types import Array, element_of, is_boolean, is_integer, is_unsigned, make_tensor, numpy_dtype, shape_of
@@ -77,10 +77,8 @@ def kind_text(kinds: Kind) -> str:
 def check_kind(constraint: str, name: str, value: SSAValue, kinds: Kind) -> None:
     """Check the element type of one operand or result; `constraint` is its number in the spec (`abs_i1`)."""
     element_type = element_of(value)
-    check(
-        kind_of(element_type) in kinds and kind_of(element_type) is not Kind.NONE,
-        lambda: f"{constraint}: {name} has element type {element_type}, expected {kind_text(kinds)}",
-    )
+    if kind_of(element_type) not in kinds or kind_of(element_type) is Kind.NONE:
+        reject(f"{constraint}: {name} has element type {element_type}, expected {kind_text(kinds)}")
 
 
 def merged_shape(op: HloOp, constraint: str, *operands: tuple[str, SSAValue]) -> tuple[int, ...]:
@@ -201,10 +199,8 @@ class ElementwiseBinaryOp(ElementwiseOp):
         check_kind(f"{self.mnemonic}_i1", "lhs", self.operands[0], self.KINDS)
         wanted = self.infer_types()[0]
         result = self.results[0].type
-        check(
-            wanted is result or types_agree(wanted, result),
-            lambda: f"{self.mnemonic}_c1: result has type {result}, expected {wanted}",
-        )
+        if not (wanted is result or types_agree(wanted, result)):
+            reject(f"{self.mnemonic}_c1: result has type {result}, expected {wanted}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

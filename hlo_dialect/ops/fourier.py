@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, shape_text, shapes_agree, verify_results_agree
 from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional, print_values
 from ..types import Array, element_of, is_complex, is_float, make_tensor, numpy_dtype, shape_of
@@ -95,56 +95,43 @@ class FftOp(HloOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         shape, element = shape_of(self.operands[0]), element_of(self.operands[0])
         lengths = self.lengths
-        check(
-            len(lengths) <= len(shape),
-            lambda: f"fft_c1: fft_length has {len(lengths)} entries, the operand {len(shape)} dimensions",
-        )
-        check(1 <= len(lengths) <= 3, lambda: f"fft_c3: fft_length has {len(lengths)} entries, expected 1 to 3")
+        if len(lengths) > len(shape):
+            reject(f"fft_c1: fft_length has {len(lengths)} entries, the operand {len(shape)} dimensions")
+        if not (1 <= len(lengths) <= 3):
+            reject(f"fft_c3: fft_length has {len(lengths)} entries, expected 1 to 3")
         if self.kind is FftType.RFFT:
-            check(
-                is_float(element),
-                lambda: f"fft_c2: RFFT takes floats, the operand has element type {element}",
-            )
+            if not is_float(element):
+                reject(f"fft_c2: RFFT takes floats, the operand has element type {element}")
             self._check_lengths("operand", shape)
             return (make_tensor((*shape[:-1], half(shape[-1])), ComplexType(cast(Any, element))),)
-        check(
-            is_complex(element),
-            lambda: f"fft_c2: {self.kind.value} takes complex numbers, the operand has element type {element}",
-        )
+        if not is_complex(element):
+            reject(f"fft_c2: {self.kind.value} takes complex numbers, the operand has element type {element}")
         if self.kind is not FftType.IRFFT:
             return (make_tensor(shape, element),)
         real = (*shape[: len(shape) - len(lengths)], *lengths)
-        check(
-            shapes_agree(shape, (*real[:-1], half(real[-1]))),
-            lambda: (
+        if not shapes_agree(shape, (*real[:-1], half(real[-1]))):
+            reject(
                 f"fft_c5: IRFFT of lengths {lengths} takes ({', '.join(map(str, (*lengths[:-1], half(lengths[-1]))))})"
                 f" elements, the operand has shape {shape_text(shape)}"
-            ),
-        )
+            )
         return (make_tensor(real, cast(Attribute, cast(Any, element).element_type)),)
 
     def _check_lengths(self, name: str, shape: Sequence[int]) -> None:
         """fft_c4: of the real side."""
         lengths = self.lengths
-        check(
-            shapes_agree(shape[len(shape) - len(lengths) :], lengths),
-            lambda: f"fft_c4: fft_length is {lengths}, the {name} has shape {shape_text(shape)}",
-        )
+        if not shapes_agree(shape[len(shape) - len(lengths) :], lengths):
+            reject(f"fft_c4: fft_length is {lengths}, the {name} has shape {shape_text(shape)}")
 
     def verify_(self) -> None:
         element = element_of(self.operands[0])
         part = cast(Any, element).element_type if is_complex(element) else element
         known = numpy_dtype(part)
-        check(
-            known is not None and known.kind == "f" and known.itemsize in (4, 8),
-            lambda: f"fft_i1: operand has element type {element}, expected f32, f64 or complex numbers of these",
-        )
+        if known is None or known.kind != "f" or known.itemsize not in (4, 8):
+            reject(f"fft_i1: operand has element type {element}, expected f32, f64 or complex numbers of these")
         inferred = self.infer_types()[0]
         wanted, given = element_of(inferred), element_of(self.results[0])
-        check(
-            wanted == given,
-            lambda: f"fft_c2: {self.kind.value} of {element} gives {wanted}, the result has element type {given}",
-        )
+        if wanted != given:
+            reject(f"fft_c2: {self.kind.value} of {element} gives {wanted}, the result has element type {given}")
         if self.kind is FftType.IRFFT and len(shape_of(self.results[0])) == len(shape_of(inferred)):
             self._check_lengths("result", shape_of(self.results[0]))
         verify_results_agree(self, "fft_c5")

@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 
 from ..attributes import int_attr
-from ..op import RegionOp, RegionRunner, check
+from ..op import RegionOp, RegionRunner, reject
 from ..shapes import shape_text, shapes_agree, verify_results_agree
 from ..syntax.structural import print_attributes, print_types, split_attributes
 from ..types import Array, shape_of
@@ -131,57 +131,50 @@ class FusionOp(RegionOp):
 
     def verify_(self) -> None:
         kind = self.kind.data
-        check(kind in KINDS, lambda: f"fusion_c1: kind '{kind}' is not one of {', '.join(KINDS)}")
+        if kind not in KINDS:
+            reject(f"fusion_c1: kind '{kind}' is not one of {', '.join(KINDS)}")
         block = region_block(self.regions[0], "fusion_c2", "body")
         given = tuple(argument.type for argument in block.args)
-        check(
-            all_agree(given, tuple(self.operand_types)),
-            lambda: (
+        if not all_agree(given, tuple(self.operand_types)):
+            reject(
                 f"fusion_c2: body takes {types_text(given)}, the operands have types "
                 f"{types_text(tuple(self.operand_types))}"
-            ),
-        )
+            )
         verify_results_agree(self, "fusion_c3")
-        check(
-            (self.row_dims is not None) == (kind == "row"),
-            "fusion_c4: row_dims is given for the kind row, and for no other",
-        )
+        if (self.row_dims is not None) != (kind == "row"):
+            reject("fusion_c4: row_dims is given for the kind row, and for no other")
         self._verify_kind(kind)
 
     def _verify_kind(self, kind: str) -> None:
         names = [op.name for op in self.regions[0].block.ops]
         if kind in ("loop", "reduce"):
             shapes = [shape_of(type_) for type_ in self.result_types]
-            check(
-                all(shapes_agree(shape, shapes[0]) for shape in shapes),
-                lambda: (
+            if not all(shapes_agree(shape, shapes[0]) for shape in shapes):
+                reject(
                     f"fusion_c5: the results of a {kind} fusion have different shapes "
                     f"{', '.join(map(shape_text, shapes))}"
-                ),
-            )
-        if kind in _ROOTS:
-            root = _ROOTS[kind]
-            check(names.count(root) == 1, lambda: f"fusion_c5: a {kind} fusion holds exactly one {root}")
+                )
+        if kind in _ROOTS and names.count(_ROOTS[kind]) != 1:
+            reject(f"fusion_c5: a {kind} fusion holds exactly one {_ROOTS[kind]}")
         if kind == "custom":
             computed = [name for name in names if name != "hlo.constant"]
-            check(len(computed) == 2, "fusion_c5: a custom fusion holds one operation, constants and hlo.return")
-        if kind == "loop":
-            check("hlo.reduce" not in names, "fusion_c5: a loop fusion holds no hlo.reduce")
-        if kind == "reduce":
-            check("hlo.reduce" in names, "fusion_c5: a reduce fusion holds an hlo.reduce")
+            if len(computed) != 2:
+                reject("fusion_c5: a custom fusion holds one operation, constants and hlo.return")
+        if kind == "loop" and "hlo.reduce" in names:
+            reject("fusion_c5: a loop fusion holds no hlo.reduce")
+        if kind == "reduce" and "hlo.reduce" not in names:
+            reject("fusion_c5: a reduce fusion holds an hlo.reduce")
         if kind == "row":
             self._verify_rows()
 
     def _verify_rows(self) -> None:
         """Every reduction reduces dimensions behind the row dimensions only."""
         count = self.row_count
-        check(count >= 1, lambda: f"fusion_c6: row_dims {count} is not positive")
+        if count < 1:
+            reject(f"fusion_c6: row_dims {count} is not positive")
         for op in self.regions[0].block.ops:
-            if isinstance(op, ReduceOp):
-                check(
-                    all(dim >= count for dim in op.dims),
-                    lambda op=op: f"fusion_c6: a reduction over {op.dims} reduces one of the {count} row dimensions",
-                )
+            if isinstance(op, ReduceOp) and any(dim < count for dim in op.dims):
+                reject(f"fusion_c6: a reduction over {op.dims} reduces one of the {count} row dimensions")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         return run(self.regions[0], *operands)

@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, ints
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, Shape, dims_agree, merge_dim, shape_text, verify_results_agree
 from ..types import Array, constant_array, element_of, is_integer, make_tensor, shape_of
 from .creation import ConstantOp
@@ -55,19 +55,13 @@ def _fits(size: int, whole: int) -> bool:
 
 def _verify_sizes(op: str, dims: IndexDimensions, operand: Shape, sizes: Shape) -> None:
     """The constraints on slice sizes; DYNAMIC ones are unknown."""
-    check(
-        len(sizes) == len(operand),
-        lambda: f"{op}_c20: slice_sizes has {len(sizes)} entries, expected the operand's rank {len(operand)}",
-    )
+    if len(sizes) != len(operand):
+        reject(f"{op}_c20: slice_sizes has {len(sizes)} entries, expected the operand's rank {len(operand)}")
     for number, what, group in ((9, "collapsed", dims.collapsed), (12, "batching", dims.batching)):
-        check(
-            all(sizes[dim] in (DYNAMIC, 0, 1) for dim in group),
-            lambda number=number, what=what: f"{op}_c{number}: slice_sizes {sizes} of {what} dimensions are above 1",
-        )
-    check(
-        all(map(_fits, sizes, operand)),
-        lambda: f"{op}_c21: slice_sizes {sizes} do not fit into the operand's shape {shape_text(operand)}",
-    )
+        if not all(sizes[dim] in (DYNAMIC, 0, 1) for dim in group):
+            reject(f"{op}_c{number}: slice_sizes {sizes} of {what} dimensions are above 1")
+    if not all(map(_fits, sizes, operand)):
+        reject(f"{op}_c21: slice_sizes {sizes} do not fit into the operand's shape {shape_text(operand)}")
 
 
 def _result_shape(op: HloOp, dims: IndexDimensions, sizes: Shape | None) -> Shape:
@@ -78,10 +72,8 @@ def _result_shape(op: HloOp, dims: IndexDimensions, sizes: Shape | None) -> Shap
     """
     name = op.name.partition(".")[2]
     operand, indices = op.operands[:2]
-    check(
-        is_integer(element_of(indices)),
-        lambda: f"{name}_i2: start_indices has element type {element_of(indices)}, expected integer",
-    )
+    if not is_integer(element_of(indices)):
+        reject(f"{name}_i2: start_indices has element type {element_of(indices)}, expected integer")
     shape, indices_shape = shape_of(operand), shape_of(indices)
     batch = dims.batch_shape(indices_shape)
     verify_dimensions(_constraints(name), dims, shape, indices_shape, len(batch) + len(dims.window))
@@ -93,7 +85,8 @@ def _result_shape(op: HloOp, dims: IndexDimensions, sizes: Shape | None) -> Shap
 def _verify_element_type(op: HloOp) -> None:
     name = op.name.partition(".")[2]
     source, result = element_of(op.operands[0]), element_of(op.results[0])
-    check(source == result, lambda: f"{name}_c23: result has element type {result}, operand {source}")
+    if source != result:
+        reject(f"{name}_c23: result has element type {result}, operand {source}")
 
 
 def index_components(indices: Array, dims: IndexDimensions) -> list[Array]:
@@ -167,9 +160,8 @@ class GatherOp(HloOp):
         return ints(self.slice_sizes)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        check(
-            all(size >= 0 for size in self.sizes), lambda: f"gather_c21: slice_sizes {self.sizes} has a negative entry"
-        )
+        if not all(size >= 0 for size in self.sizes):
+            reject(f"gather_c21: slice_sizes {self.sizes} has a negative entry")
         return (make_tensor(_result_shape(self, self.dims, self.sizes), element_of(self.operands[0])),)
 
     def verify_(self) -> None:
@@ -213,17 +205,11 @@ class DynamicGatherOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         sizes = self.operands[2]
-        check(
-            len(shape_of(sizes)) == 1 and is_integer(element_of(sizes)),
-            lambda: f"dynamic_gather_i3: slice_sizes has type {sizes.type}, expected integers of one dimension",
-        )
+        if not (len(shape_of(sizes)) == 1 and is_integer(element_of(sizes))):
+            reject(f"dynamic_gather_i3: slice_sizes has type {sizes.type}, expected integers of one dimension")
         rank = len(shape_of(self.operands[0]))
-        check(
-            dims_agree(shape_of(sizes)[0], rank),
-            lambda: (
-                f"dynamic_gather_c20: slice_sizes has type {sizes.type}, expected the operand's rank {rank} entries"
-            ),
-        )
+        if not dims_agree(shape_of(sizes)[0], rank):
+            reject(f"dynamic_gather_c20: slice_sizes has type {sizes.type}, expected the operand's rank {rank} entries")
         shape = _result_shape(self, self.dims, self.known_sizes)
         return (make_tensor(shape, element_of(self.operands[0])),)
 
@@ -275,28 +261,20 @@ class TorchIndexSelectOp(HloOp):
         operand, index = self.operands
         shape, indices = shape_of(operand), shape_of(index)
         dim, batch = self.numbers
-        check(
-            is_integer(element_of(index)),
-            lambda: f"torch_index_select_index: index has element type {element_of(index)}, expected integer",
-        )
-        check(
-            0 <= dim < len(shape),
-            lambda: f"torch_index_select_dim: dim {dim} is not in [0, {len(shape)}), the rank of operand",
-        )
-        check(
-            0 <= batch <= min(dim, len(indices)),
-            lambda: (
+        if not is_integer(element_of(index)):
+            reject(f"torch_index_select_index: index has element type {element_of(index)}, expected integer")
+        if not (0 <= dim < len(shape)):
+            reject(f"torch_index_select_dim: dim {dim} is not in [0, {len(shape)}), the rank of operand")
+        if not (0 <= batch <= min(dim, len(indices))):
+            reject(
                 f"torch_index_select_batch_dims: batch_dims {batch} is not in [0, {min(dim, len(indices))}], up to dim "
                 "and the rank of index"
-            ),
-        )
-        check(
-            all(map(dims_agree, shape[:batch], indices[:batch])),
-            lambda: (
+            )
+        if not all(map(dims_agree, shape[:batch], indices[:batch])):
+            reject(
                 f"torch_index_select_batch_dims: operand of shape {shape_text(shape)} and index of shape "
                 f"{shape_text(indices)} differ in the first {batch} dimensions"
-            ),
-        )
+            )
         common = tuple(map(merge_dim, shape[:batch], indices[:batch]))
         found = (*common, *shape[batch:dim], *indices[batch:], *shape[dim + 1 :])
         return (make_tensor(found, element_of(operand)),)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -19,7 +19,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list
-from ..op import check
+from ..op import reject
 from ..shapes import DYNAMIC, Shape, dims_agree, repeated, shape_text
 
 
@@ -200,8 +200,8 @@ class Constraints:
     map_unique: int
     map_range: int
 
-    def check(self, number: int, condition: bool, message: str) -> None:
-        check(condition, lambda: f"{self.op}_c{number}: {message}")
+    def reject(self, number: int, message: str) -> NoReturn:
+        reject(f"{self.op}_c{number}: {message}")
 
 
 def verify_dimensions(
@@ -228,81 +228,66 @@ def _is_sorted(values: Sequence[int]) -> bool:
 def _verify_windows(rules: Constraints, dims: IndexDimensions, rank: int, windows_rank: int) -> None:
     window, collapsed, batching, _, _ = rules.fields
     total = len(dims.window) + len(dims.collapsed) + len(dims.batching)
-    rules.check(
-        rules.ranks,
-        rank == total,
-        f"{rules.operand} has rank {rank}, but {window}, {collapsed} and {batching} have {total} entries",
-    )
-    rules.check(
-        rules.window_order,
-        _is_sorted(dims.window) and not repeated(dims.window),
-        f"{window} {dims.window} is not sorted and unique",
-    )
-    rules.check(
-        rules.window_range,
-        _in_range(dims.window, windows_rank),
-        f"{window} {dims.window} is not in [0, {windows_rank}), the rank of {rules.windows}",
-    )
-    rules.check(
-        rules.unique,
-        not repeated((*dims.collapsed, *dims.batching)),
-        f"{collapsed} {dims.collapsed} and {batching} {dims.batching} are not unique",
-    )
-    rules.check(rules.collapsed_order, _is_sorted(dims.collapsed), f"{collapsed} {dims.collapsed} is not sorted")
-    rules.check(
-        rules.collapsed_range, _in_range(dims.collapsed, rank), f"{collapsed} {dims.collapsed} is not in [0, {rank})"
-    )
-    rules.check(rules.batching_order, _is_sorted(dims.batching), f"{batching} {dims.batching} is not sorted")
-    rules.check(
-        rules.batching_range, _in_range(dims.batching, rank), f"{batching} {dims.batching} is not in [0, {rank})"
-    )
+    if rank != total:
+        rules.reject(
+            rules.ranks,
+            f"{rules.operand} has rank {rank}, but {window}, {collapsed} and {batching} have {total} entries",
+        )
+    if not (_is_sorted(dims.window) and not repeated(dims.window)):
+        rules.reject(rules.window_order, f"{window} {dims.window} is not sorted and unique")
+    if not _in_range(dims.window, windows_rank):
+        rules.reject(
+            rules.window_range, f"{window} {dims.window} is not in [0, {windows_rank}), the rank of {rules.windows}"
+        )
+    if repeated((*dims.collapsed, *dims.batching)):
+        rules.reject(rules.unique, f"{collapsed} {dims.collapsed} and {batching} {dims.batching} are not unique")
+    if not _is_sorted(dims.collapsed):
+        rules.reject(rules.collapsed_order, f"{collapsed} {dims.collapsed} is not sorted")
+    if not _in_range(dims.collapsed, rank):
+        rules.reject(rules.collapsed_range, f"{collapsed} {dims.collapsed} is not in [0, {rank})")
+    if not _is_sorted(dims.batching):
+        rules.reject(rules.batching_order, f"{batching} {dims.batching} is not sorted")
+    if not _in_range(dims.batching, rank):
+        rules.reject(rules.batching_range, f"{batching} {dims.batching} is not in [0, {rank})")
 
 
 def _verify_batching(rules: Constraints, dims: IndexDimensions, operand: Shape, indices: Shape) -> None:
     _, _, batching, index_batching, _ = rules.fields
     own, theirs = dims.batching, dims.index_batching
-    rules.check(rules.index_batching_unique, not repeated(theirs), f"{index_batching} {theirs} is not unique")
-    rules.check(
-        rules.index_batching_range,
-        _in_range(theirs, len(indices)),
-        f"{index_batching} {theirs} is not in [0, {len(indices)}), the rank of {rules.indices}",
-    )
-    rules.check(
-        rules.not_vector,
-        dims.vector_dim not in theirs,
-        f"{index_batching} {theirs} contains index_vector_dim {dims.vector_dim}",
-    )
-    rules.check(
-        rules.batching_sizes,
-        len(own) == len(theirs),
-        f"{batching} has {len(own)} entries, {index_batching} {len(theirs)}",
-    )
+    if repeated(theirs):
+        rules.reject(rules.index_batching_unique, f"{index_batching} {theirs} is not unique")
+    if not _in_range(theirs, len(indices)):
+        rules.reject(
+            rules.index_batching_range,
+            f"{index_batching} {theirs} is not in [0, {len(indices)}), the rank of {rules.indices}",
+        )
+    if dims.vector_dim in theirs:
+        rules.reject(rules.not_vector, f"{index_batching} {theirs} contains index_vector_dim {dims.vector_dim}")
+    if len(own) != len(theirs):
+        rules.reject(rules.batching_sizes, f"{batching} has {len(own)} entries, {index_batching} {len(theirs)}")
     first = tuple(operand[dim] for dim in own)
     second = tuple(indices[dim] for dim in theirs)
-    rules.check(
-        rules.batching_shapes,
-        all(map(dims_agree, first, second)),
-        f"batching dimensions of {rules.operand} have sizes {shape_text(first)}, those of {rules.indices} "
-        f"{shape_text(second)}",
-    )
+    if not all(map(dims_agree, first, second)):
+        rules.reject(
+            rules.batching_shapes,
+            f"batching dimensions of {rules.operand} have sizes {shape_text(first)}, those of {rules.indices} "
+            f"{shape_text(second)}",
+        )
 
 
 def _verify_index_map(rules: Constraints, dims: IndexDimensions, rank: int, indices: Shape) -> None:
     _, _, batching, _, index_map = rules.fields
-    rules.check(
-        rules.vector_dim,
-        0 <= dims.vector_dim <= len(indices),
-        f"index_vector_dim {dims.vector_dim} is not in [0, {len(indices)}], the rank of {rules.indices}",
-    )
+    if not (0 <= dims.vector_dim <= len(indices)):
+        rules.reject(
+            rules.vector_dim,
+            f"index_vector_dim {dims.vector_dim} is not in [0, {len(indices)}], the rank of {rules.indices}",
+        )
     size = indices[dims.vector_dim] if dims.vector_dim < len(indices) else 1
-    rules.check(
-        rules.map_size,
-        size in (DYNAMIC, len(dims.index_map)),
-        f"{index_map} has {len(dims.index_map)} entries for index vectors of {size} components",
-    )
-    rules.check(
-        rules.map_unique,
-        not repeated((*dims.index_map, *dims.batching)),
-        f"{index_map} {dims.index_map} and {batching} {dims.batching} are not unique",
-    )
-    rules.check(rules.map_range, _in_range(dims.index_map, rank), f"{index_map} {dims.index_map} is not in [0, {rank})")
+    if size not in (DYNAMIC, len(dims.index_map)):
+        rules.reject(
+            rules.map_size, f"{index_map} has {len(dims.index_map)} entries for index vectors of {size} components"
+        )
+    if repeated((*dims.index_map, *dims.batching)):
+        rules.reject(rules.map_unique, f"{index_map} {dims.index_map} and {batching} {dims.batching} are not unique")
+    if not _in_range(dims.index_map, rank):
+        rules.reject(rules.map_range, f"{index_map} {dims.index_map} is not in [0, {rank})")

@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..syntax.structural import finish_same_type, print_attributes
 from ..types import Array, HloTensor, element_of, is_complex, is_float, make_tensor, shape_of
@@ -46,10 +46,8 @@ class TransposeAttr(EnumAttribute[Transpose], SpacedOpaqueSyntaxAttribute):
 
 def _check_numbers(name: str, type_: HloTensor, what: str) -> None:
     element = type_.element_type
-    check(
-        is_float(element) or is_complex(element),
-        lambda: f"{name}: {what} has element type {element}, expected float or complex",
-    )
+    if not (is_float(element) or is_complex(element)):
+        reject(f"{name}: {what} has element type {element}, expected float or complex")
 
 
 def _working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -100,9 +98,11 @@ class CholeskyOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         shape = shape_of(self.a)
-        check(len(shape) >= 2, lambda: f"cholesky_c2: a has rank {len(shape)}, expected at least 2")
+        if len(shape) < 2:
+            reject(f"cholesky_c2: a has rank {len(shape)}, expected at least 2")
         rows, columns = shape[-2:]
-        check(dims_agree(rows, columns), lambda: f"cholesky_c3: the matrices {shape_text(shape)} are not square")
+        if not dims_agree(rows, columns):
+            reject(f"cholesky_c3: the matrices {shape_text(shape)} are not square")
         size = merge_dim(rows, columns)
         return (make_tensor((*shape[:-2], size, size), element_of(self.a)),)
 
@@ -193,35 +193,24 @@ class TriangularSolveOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         a, b = shape_of(self.a), shape_of(self.b)
-        check(
-            len(a) == len(b) >= 2,
-            lambda: f"triangular_solve_c2: a has rank {len(a)} and b rank {len(b)}, expected one of at least 2",
-        )
-        check(
-            shapes_agree(a[:-2], b[:-2]),
-            lambda: f"triangular_solve_c3: the batches of a {shape_text(a)} and b {shape_text(b)} differ",
-        )
-        check(
-            dims_agree(a[-2], a[-1]), lambda: f"triangular_solve_c3: the matrices {shape_text(a)} of a are not square"
-        )
+        if not (len(a) == len(b) >= 2):
+            reject(f"triangular_solve_c2: a has rank {len(a)} and b rank {len(b)}, expected one of at least 2")
+        if not shapes_agree(a[:-2], b[:-2]):
+            reject(f"triangular_solve_c3: the batches of a {shape_text(a)} and b {shape_text(b)} differ")
+        if not dims_agree(a[-2], a[-1]):
+            reject(f"triangular_solve_c3: the matrices {shape_text(a)} of a are not square")
         side = b[-2] if self.is_left else b[-1]
-        check(
-            dims_agree(merge_dim(a[-2], a[-1]), side),
-            lambda: f"triangular_solve_c3: the matrices {shape_text(a)} of a do not fit those {shape_text(b)} of b",
-        )
+        if not dims_agree(merge_dim(a[-2], a[-1]), side):
+            reject(f"triangular_solve_c3: the matrices {shape_text(a)} of a do not fit those {shape_text(b)} of b")
         return (self.b.type,)
 
     def verify_(self) -> None:
         _check_numbers("triangular_solve_i1", cast(HloTensor, self.a.type), "a")
         _check_numbers("triangular_solve_i2", cast(HloTensor, self.b.type), "b")
-        check(
-            element_of(self.a) == element_of(self.b),
-            lambda: f"triangular_solve_c1: a has elements of type {element_of(self.a)}, b of {element_of(self.b)}",
-        )
-        check(
-            self.transpose is not Transpose.TRANSPOSE_INVALID,
-            "triangular_solve_i6: transpose_a is not one of NO_TRANSPOSE, TRANSPOSE, ADJOINT",
-        )
+        if element_of(self.a) != element_of(self.b):
+            reject(f"triangular_solve_c1: a has elements of type {element_of(self.a)}, b of {element_of(self.b)}")
+        if self.transpose is Transpose.TRANSPOSE_INVALID:
+            reject("triangular_solve_i6: transpose_a is not one of NO_TRANSPOSE, TRANSPOSE, ADJOINT")
         verify_results_agree(self, "triangular_solve_c4")
 
     def reference(self, *operands: Array) -> Array:

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, prop_def, region_def, result_def, trai
 from xdsl.traits import RecursiveMemoryEffect
 
 from ..attributes import IntArray, ints
-from ..op import RegionOp, RegionRunner, check
+from ..op import RegionOp, RegionRunner, reject
 from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, make_tensor, numpy_dtype, shape_of
 from .control_flow import region_block, returned_types, types_text
@@ -34,41 +34,32 @@ class MapOp(RegionOp):
     traits = traits_def(RecursiveMemoryEffect())
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        check(len(self.operands) > 0, "map_c2: there are no inputs")
+        if len(self.operands) <= 0:
+            reject("map_c2: there are no inputs")
         shape = shape_of(self.operands[0])
         for value in self.operands[1:]:
             other = shape_of(value)
-            check(
-                shapes_agree(shape, other),
-                lambda shape=shape, other=other: (
-                    f"map_c1: inputs have different shapes {shape_text(shape)} and {shape_text(other)}"
-                ),
-            )
+            if not shapes_agree(shape, other):
+                reject(f"map_c1: inputs have different shapes {shape_text(shape)} and {shape_text(other)}")
             shape = tuple(map(merge_dim, shape, other))
         dimensions = ints(self.dimensions)
-        check(
-            dimensions == tuple(range(len(shape))),
-            lambda: f"map_c3: dimensions {dimensions} are not those of the inputs, {tuple(range(len(shape)))}",
-        )
+        if dimensions != tuple(range(len(shape))):
+            reject(f"map_c3: dimensions {dimensions} are not those of the inputs, {tuple(range(len(shape)))}")
         block = region_block(self.regions[0], "map_c4", "computation")
         given, returned = [argument.type for argument in block.args], returned_types(block)
         wanted = [make_tensor((), element_of(value)) for value in self.operands]
-        check(
-            given == wanted and len(returned) == 1 and shape_of(returned[0]) == (),
-            lambda: (
+        if given != wanted or len(returned) != 1 or shape_of(returned[0]) != ():
+            reject(
                 f"map_c4: computation takes {types_text(given)} and returns {types_text(returned)}, expected "
                 f"{types_text(wanted)} and one scalar"
-            ),
-        )
+            )
         return (make_tensor(shape, element_of(returned[0])),)
 
     def verify_(self) -> None:
         (inferred,) = self.infer_types()
         result = self.results[0]
-        check(
-            element_of(result) == element_of(inferred),
-            lambda: f"map_c4: result has element type {element_of(result)}, computation returns {element_of(inferred)}",
-        )
+        if element_of(result) != element_of(inferred):
+            reject(f"map_c4: result has element type {element_of(result)}, computation returns {element_of(inferred)}")
         verify_results_agree(self, "map_c1")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> Array:

@@ -17,25 +17,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, check
-from ..shapes import dims_agree, element_count, repeated, verify_results_agree
+from ..op import HloOp, reject
+from ..shapes import dims_agree, element_count, verify_results_agree
 from ..syntax.structural import finish_functional, finish_same_type, parse_named, print_attributes, print_functional
 from ..types import Array, element_of, make_tensor, shape_of
-
-
-def check_size(constraint: str, name: str, values: Sequence[int], rank: int) -> None:
-    check(
-        len(values) == rank,
-        lambda: f"{constraint}: {name} has {len(values)} entries, expected the operand's rank {rank}",
-    )
-
-
-def check_element_types(op: HloOp, constraint: str) -> None:
-    operand, result = element_of(op.operands[0]), element_of(op.results[0])
-    check(
-        operand == result,
-        lambda: f"{constraint}: operand and result have different element types {operand} and {result}",
-    )
+from .constraints import check_element_types, check_range, check_size, check_unique
 
 
 def _parse_dims(parser: Parser) -> tuple[UnresolvedOperand, IntArray]:
@@ -90,19 +76,14 @@ class BroadcastInDimOp(HloOp):
         dims = self.dims
         check_element_types(self, "broadcast_in_dim_c1")
         check_size("broadcast_in_dim_c2", "broadcast_dimensions", dims, len(operand))
-        check(
-            all(0 <= dim < len(result) for dim in dims),
-            lambda: f"broadcast_in_dim_c3: broadcast_dimensions {dims} are not all in [0, {len(result)})",
-        )
-        check(not repeated(dims), lambda: f"broadcast_in_dim_c4: broadcast_dimensions {dims} are not unique")
+        check_range("broadcast_in_dim_c3", "broadcast_dimensions", dims, len(result))
+        check_unique("broadcast_in_dim_c4", "broadcast_dimensions", dims)
         for index, dim in enumerate(dims):
-            check(
-                operand[index] == 1 or dims_agree(operand[index], result[dim]),
-                lambda index=index, dim=dim: (
+            if not (operand[index] == 1 or dims_agree(operand[index], result[dim])):
+                reject(
                     f"broadcast_in_dim_c5: operand dimension {index} has size "
                     f"{operand[index]}, which is neither 1 nor the size {result[dim]} of result dimension {dim}"
-                ),
-            )
+                )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         if self.operands[0].type == self.results[0].type and self.dims == tuple(range(len(self.dims))):
@@ -152,10 +133,8 @@ class ReshapeOp(HloOp):
     def verify_(self) -> None:
         check_element_types(self, "reshape_c1")
         before, after = element_count(shape_of(self.operands[0])), element_count(shape_of(self.results[0]))
-        check(
-            dims_agree(before, after),
-            lambda: f"reshape_c2: operand has {before} elements and result {after}",
-        )
+        if not dims_agree(before, after):
+            reject(f"reshape_c2: operand has {before} elements and result {after}")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         operand = self.operands[0]
@@ -202,10 +181,8 @@ class TransposeOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         shape = shape_of(self.operands[0])
-        check(
-            sorted(self.dims) == list(range(len(shape))),
-            lambda: f"transpose_c2: permutation {self.dims} is not a permutation of the {len(shape)} dimensions",
-        )
+        if sorted(self.dims) != list(range(len(shape))):
+            reject(f"transpose_c2: permutation {self.dims} is not a permutation of the {len(shape)} dimensions")
         return (make_tensor(tuple(shape[dim] for dim in self.dims), element_of(self.operands[0])),)
 
     def verify_(self) -> None:
@@ -265,12 +242,8 @@ class ReverseOp(HloOp):
 
     def verify_(self) -> None:
         verify_results_agree(self, "reverse_c1")
-        rank = len(shape_of(self.operands[0]))
-        check(not repeated(self.dims), lambda: f"reverse_c2: dimensions {self.dims} are not unique")
-        check(
-            all(0 <= dim < rank for dim in self.dims),
-            lambda: f"reverse_c3: dimensions {self.dims} are not all in [0, {rank})",
-        )
+        check_unique("reverse_c2", "dimensions", self.dims)
+        check_range("reverse_c3", "dimensions", self.dims, len(shape_of(self.operands[0])))
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         shape = shape_of(self.operands[0])

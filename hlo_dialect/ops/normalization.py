@@ -17,7 +17,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, is_float, make_tensor, shape_of
 
@@ -43,48 +43,34 @@ class BatchNormOp(HloOp):
         """Constraints 1 and 2 of the operands, and that all are of floats: the operand of any rank, others vectors."""
         operand = self.operands[0]
         element, rank = element_of(operand), len(shape_of(operand))
-        check(
-            is_float(element),
-            lambda: f"{self.label}_i1: operand has element type {element}, expected float",
-        )
-        check(
-            0 <= self.feature < rank,
-            lambda: f"{self.label}_c1: feature_index {self.feature} is not in [0, {rank})",
-        )
-        check(
-            isinstance(self.epsilon.type, Float32Type),
-            lambda: f"{self.label}_i{len(self.operands) + 1}: epsilon has type {self.epsilon.type}, expected f32",
-        )
+        if not is_float(element):
+            reject(f"{self.label}_i1: operand has element type {element}, expected float")
+        if not (0 <= self.feature < rank):
+            reject(f"{self.label}_c1: feature_index {self.feature} is not in [0, {rank})")
+        if not isinstance(self.epsilon.type, Float32Type):
+            reject(f"{self.label}_i{len(self.operands) + 1}: epsilon has type {self.epsilon.type}, expected f32")
         for number, value in enumerate(self.operands[1:5], 2):
             if number == 5 and self.label == "batch_norm_grad":
                 continue  # grad_output is shaped as the operand
             shape = shape_of(value)
-            check(
-                len(shape) == 1,
-                lambda number=number, shape=shape: (
-                    f"{self.label}_i{number}: operand of shape {shape_text(shape)} is not 1-dimensional"
-                ),
-            )
+            if len(shape) != 1:
+                reject(f"{self.label}_i{number}: operand of shape {shape_text(shape)} is not 1-dimensional")
         self.check_elements(self.operands)
 
     def check_elements(self, values: Sequence[Any]) -> None:
         """Constraint 2: one element type."""
         element = element_of(self.operands[0])
         for value in values:
-            check(
-                element_of(value) == element,
-                lambda value=value: (
+            if element_of(value) != element:
+                reject(
                     f"{self.label}_c2: a value of type {value.type} stands beside an operand of elements of {element}"
-                ),
-            )
+                )
 
     def check_size(self, number: int, name: str, value: Any) -> None:
         """That a vector has an element for each feature."""
         size, wanted = shape_of(value)[0] if shape_of(value) else -2, shape_of(self.operands[0])[self.feature]
-        check(
-            len(shape_of(value)) == 1 and dims_agree(size, wanted),
-            lambda: f"{self.label}_c{number}: {name} has type {value.type}, the operand has {wanted} features",
-        )
+        if not (len(shape_of(value)) == 1 and dims_agree(size, wanted)):
+            reject(f"{self.label}_c{number}: {name} has type {value.type}, the operand has {wanted} features")
 
     def features_type(self) -> Attribute:
         """A vector with an element for each feature, its size from whichever operand has it."""
@@ -218,13 +204,11 @@ class BatchNormGradOp(BatchNormOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         self.check_operands()
         operand, scale, mean, variance, grad_output = self.operands
-        check(
-            shapes_agree(shape_of(operand), shape_of(grad_output)),
-            lambda: (
+        if not shapes_agree(shape_of(operand), shape_of(grad_output)):
+            reject(
                 f"batch_norm_grad_c3: operand has shape {shape_text(shape_of(operand))}, "
                 f"grad_output {shape_text(shape_of(grad_output))}"
-            ),
-        )
+            )
         self._check_vectors((scale, mean, variance))
         self.check_size(5, "scale", scale)
         features = self.features_type()
@@ -233,13 +217,11 @@ class BatchNormGradOp(BatchNormOp):
     def _check_vectors(self, values: Sequence[Any]) -> None:
         scale = shape_of(self.operands[1])
         for value in values:
-            check(
-                shapes_agree(shape_of(value), scale),
-                lambda value=value: (
+            if not shapes_agree(shape_of(value), scale):
+                reject(
                     f"batch_norm_grad_c4: scale has shape {shape_text(scale)}, another vector "
                     f"{shape_text(shape_of(value))}"
-                ),
-            )
+                )
 
     def verify_(self) -> None:
         self.infer_types()

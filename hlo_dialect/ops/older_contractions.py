@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import PrecisionAttr
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import dims_agree, merge_dim, verify_results_agree
 from ..syntax.structural import (
     Attributes,
@@ -76,22 +76,16 @@ class DotOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = shape_of(self.operands[0]), shape_of(self.operands[1])
-        check(
-            len(lhs) in (1, 2) and len(rhs) in (1, 2),
-            lambda: f"dot_ranks: operands have ranks {len(lhs)} and {len(rhs)}, expected 1 or 2",
-        )
-        check(
-            dims_agree(lhs[-1], rhs[0]),
-            lambda: f"dot_sizes: the last dimension of lhs has size {lhs[-1]}, the first of rhs {rhs[0]}",
-        )
+        if len(lhs) not in (1, 2) or len(rhs) not in (1, 2):
+            reject(f"dot_ranks: operands have ranks {len(lhs)} and {len(rhs)}, expected 1 or 2")
+        if not dims_agree(lhs[-1], rhs[0]):
+            reject(f"dot_sizes: the last dimension of lhs has size {lhs[-1]}, the first of rhs {rhs[0]}")
         return (make_tensor((*lhs[:-1], *rhs[1:]), element_of(self.results[0] if self.results else self.operands[0])),)
 
     def verify_(self) -> None:
         config = self.precision_config
-        check(
-            config is None or len(config.data) in (0, 2),
-            lambda: f"dot_precision: precision_config has {len(config.data) if config else 0} entries, expected 2",
-        )
+        if config is not None and len(config.data) not in (0, 2):
+            reject(f"dot_precision: precision_config has {len(config.data) if config else 0} entries, expected 2")
         _check_element_types(self, "dot_types")
         verify_results_agree(self, "dot_result")
 
@@ -101,10 +95,8 @@ class DotOp(HloOp):
 
 def _check_element_types(op: HloOp, constraint: str) -> None:
     elements = [element_of(operand) for operand in op.operands]
-    check(
-        summable(*elements),
-        lambda: f"{constraint}: operands have element types {' and '.join(map(str, elements))}",
-    )
+    if not summable(*elements):
+        reject(f"{constraint}: operands have element types {' and '.join(map(str, elements))}")
 
 
 def _summed(op: HloOp, operands: Sequence[Array], compute: Callable[..., Any]) -> Array:
@@ -164,28 +156,22 @@ def parse_equation(config: str, ranks: Sequence[int]) -> Equation:
     for word, rank in zip(words, ranks, strict=True):
         before, dots, after = _split_ellipsis(word, config)
         count = rank - len(before) - len(after)
-        check(
-            count == 0 or (count > 0 and dots),
-            lambda word=word, rank=rank: f"einsum_config: '{word}' names the dimensions of an operand of rank {rank}",
-        )
+        if not (count == 0 or (count > 0 and dots)):
+            reject(f"einsum_config: '{word}' names the dimensions of an operand of rank {rank}")
         hidden = max(hidden, count)
         inputs.append((*before, *(f".{count - 1 - i}" for i in range(count)), *after))
     before, dots, after = _split_ellipsis(target, config)
     output = (*before, *(f".{hidden - 1 - i}" for i in range(hidden if dots else 0)), *after)
     known = {label for labels in inputs for label in labels}
-    check(
-        len(set(output)) == len(output) and all(label in known for label in output),
-        lambda: f"einsum_config: the labels of the result of '{config}' are not labels of operands, each once",
-    )
+    if not (len(set(output)) == len(output) and all(label in known for label in output)):
+        reject(f"einsum_config: the labels of the result of '{config}' are not labels of operands, each once")
     return Equation(tuple(inputs), output)
 
 
 def _split_ellipsis(word: str, config: str) -> tuple[str, bool, str]:
     before, dots, after = word.partition("...")
-    check(
-        all(letter in string.ascii_letters for letter in before + after),
-        lambda: f"einsum_config: '{config}' has labels that are not letters",
-    )
+    if not all(letter in string.ascii_letters for letter in before + after):
+        reject(f"einsum_config: '{config}' has labels that are not letters")
     return before, bool(dots), after
 
 
@@ -207,12 +193,8 @@ class EinsumBase(HloOp):
         for labels, operand in zip(equation.inputs, self.operands, strict=True):
             for label, size in zip(labels, shape_of(operand), strict=True):
                 known = sizes.get(label, size)
-                check(
-                    dims_agree(known, size),
-                    lambda label=label, known=known, size=size: (
-                        f"einsum_sizes: dimensions with the label '{label}' have sizes {known} and {size}"
-                    ),
-                )
+                if not dims_agree(known, size):
+                    reject(f"einsum_sizes: dimensions with the label '{label}' have sizes {known} and {size}")
                 sizes[label] = merge_dim(known, size)
         element = element_of(self.results[0] if self.results else self.operands[0])
         return (make_tensor(tuple(sizes[label] for label in equation.output), element),)

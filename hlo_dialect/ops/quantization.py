@@ -26,7 +26,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import shapes_agree
 from ..syntax.elementwise import parse_same_type_op, print_same_type_op
 from ..types import Array, element_of, is_float, make_tensor, numpy_dtype, shape_of
@@ -94,10 +94,8 @@ def verify_quantized(op: HloOp) -> None:
         first = op.operands[1 if mnemonic == "select" else 0]
         source, result = element_of(first), element_of(op.results[0])
         one_scale = all(isinstance(t, UniformQuantizedType) and t.axis.data < 0 for t in (source, result))
-        check(
-            source == result or not one_scale,
-            lambda: f"{mnemonic}_c1: operand and result have different element types {source} and {result}",
-        )
+        if source != result and one_scale:
+            reject(f"{mnemonic}_c1: operand and result have different element types {source} and {result}")
     for type_ in (*op.operand_types, *op.result_types):
         _check_axis(op, type_)
     on_expressed_types(op).verify_()
@@ -108,12 +106,10 @@ def _check_axis(op: HloOp, type_: Attribute) -> None:
     if element is None or element.axis.data < 0:
         return
     shape, axis, count = shape_of(type_), element.axis.data, len(element.scales)
-    check(
-        axis < len(shape) and shapes_agree((shape[axis],), (count,)),
-        lambda: (
+    if not (axis < len(shape) and shapes_agree((shape[axis],), (count,))):
+        reject(
             f"{op.name} has a tensor of type {type_}, without an index in dimension {axis} for each of {count} scales"
-        ),
-    )
+        )
 
 
 @cache
@@ -184,10 +180,8 @@ class _QuantizationOp(HloOp):
 
     def check_shapes(self, constraint: str) -> None:
         operand, result = self.operands[0].type, self.results[0].type
-        check(
-            shapes_agree(shape_of(operand), shape_of(result)),
-            lambda: f"{constraint}: operand and result have different shapes: {operand} and {result}",
-        )
+        if not shapes_agree(shape_of(operand), shape_of(result)):
+            reject(f"{constraint}: operand and result have different shapes: {operand} and {result}")
         _check_axis(self, operand)
         _check_axis(self, result)
 
@@ -209,18 +203,15 @@ class UniformQuantizeOp(_QuantizationOp):
 
     def verify_(self) -> None:
         source, target = element_of(self.operands[0]), element_of(self.results[0])
-        check(
-            is_float(source) or isinstance(source, UniformQuantizedType),
-            lambda: f"uniform_quantize_i1: operand has element type {source}, expected float or a quantized type",
-        )
-        check(
-            isinstance(target, UniformQuantizedType),
-            lambda: f"uniform_quantize_o1: result has element type {target}, expected a quantized type",
-        )
+        if not (is_float(source) or isinstance(source, UniformQuantizedType)):
+            reject(f"uniform_quantize_i1: operand has element type {source}, expected float or a quantized type")
+        if not isinstance(target, UniformQuantizedType):
+            reject(f"uniform_quantize_o1: result has element type {target}, expected a quantized type")
         self.check_shapes("uniform_quantize_c1")
         real = source.expressed if isinstance(source, UniformQuantizedType) else source
-        wanted = cast(UniformQuantizedType, target).expressed
-        check(real == wanted, lambda: f"uniform_quantize_c2: operand stands for {real}, the result for {wanted}")
+        wanted = target.expressed
+        if real != wanted:
+            reject(f"uniform_quantize_c2: operand stands for {real}, the result for {wanted}")
 
     def reference(self, *operands: Array) -> Array:
         source, target = element_of(self.operands[0]), cast(UniformQuantizedType, element_of(self.results[0]))
@@ -245,16 +236,12 @@ class UniformDequantizeOp(_QuantizationOp):
 
     def verify_(self) -> None:
         source, target = element_of(self.operands[0]), element_of(self.results[0])
-        check(
-            isinstance(source, UniformQuantizedType),
-            lambda: f"uniform_dequantize_i1: operand has element type {source}, expected a quantized type",
-        )
+        if not isinstance(source, UniformQuantizedType):
+            reject(f"uniform_dequantize_i1: operand has element type {source}, expected a quantized type")
         self.check_shapes("uniform_dequantize_c1")
-        wanted = cast(UniformQuantizedType, source).expressed
-        check(
-            target == wanted,
-            lambda: f"uniform_dequantize_c2: result has element type {target}, expected {wanted}",
-        )
+        wanted = source.expressed
+        if target != wanted:
+            reject(f"uniform_dequantize_c2: result has element type {target}, expected {wanted}")
 
     def reference(self, *operands: Array) -> Array:
         return dequantize(operands[0], cast(UniformQuantizedType, element_of(self.operands[0])))

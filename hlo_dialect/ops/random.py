@@ -25,7 +25,7 @@ from xdsl.utils.str_enum import StrEnum
 from ..attributes import int_attr
 from ..numbers.number_semantics import round_to
 from ..numbers.random_bits import philox_bits, threefry_bits
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import dims_agree, shape_text, shapes_agree, types_agree
 from ..syntax.structural import (
     finish_functional,
@@ -120,27 +120,19 @@ class RngBitGeneratorOp(HloOp):
 
     def verify_(self) -> None:
         state, shape = self.operands[0].type, shape_of(self.operands[0])
-        check(
-            len(shape) == 1 and numpy_dtype(element_of(state)) == np.uint64,
-            lambda: f"rng_bit_generator_i2: initial_state has type {state}, expected elements ui64 in one dimension",
-        )
-        check(
-            types_agree(state, self.results[0].type),
-            lambda: f"rng_bit_generator_c1: output_state has type {self.results[0].type}, initial_state {state}",
-        )
+        if len(shape) != 1 or numpy_dtype(element_of(state)) != np.uint64:
+            reject(f"rng_bit_generator_i2: initial_state has type {state}, expected elements ui64 in one dimension")
+        if not types_agree(state, self.results[0].type):
+            reject(f"rng_bit_generator_c1: output_state has type {self.results[0].type}, initial_state {state}")
         allowed = (2,) if self.is_threefry else (2, 3)
-        check(
-            any(dims_agree(shape[0], size) for size in allowed),
-            lambda: (
+        if not any(dims_agree(shape[0], size) for size in allowed):
+            reject(
                 f"rng_bit_generator_c2: initial_state has {shape[0]} elements, "
                 f"{self.rng_algorithm.data.value} takes {' or '.join(map(str, allowed))}"
-            ),
-        )
+            )
         element = element_of(self.results[1])
-        check(
-            is_integer(element) or is_float(element),
-            lambda: f"rng_bit_generator_o2: output has element type {element}, expected integer or float",
-        )
+        if not (is_integer(element) or is_float(element)):
+            reject(f"rng_bit_generator_o2: output has element type {element}, expected integer or float")
 
     def reference(self, *operands: Array) -> tuple[Array, Array]:
         shape, element = shape_of(self.results[1]), element_of(self.results[1])
@@ -221,43 +213,27 @@ class RngOp(HloOp):
     def verify_(self) -> None:
         element = element_of(self.results[0])
         for number, (name, value) in enumerate((("a", self.operands[0]), ("b", self.operands[1])), 1):
-            check(
-                shape_of(value) == (),
-                lambda number=number, name=name, value=value: (
-                    f"rng_i{number}: {name} of type {value.type} is no scalar"
-                ),
-            )
-            check(
-                element_of(value) == element,
-                lambda name=name, value=value: (
-                    f"rng_c1: {name} has element type {element_of(value)}, the result {element}"
-                ),
-            )
-        check(
-            is_integer(element) or is_boolean(element) or is_float(element),
-            lambda: f"rng_i1: elements of type {element}, expected integer, boolean or float",
-        )
-        check(
-            not self.is_normal or is_float(element),
-            lambda: f"rng_c2: a normal distribution of {element}, expected float",
-        )
+            if shape_of(value) != ():
+                reject(f"rng_i{number}: {name} of type {value.type} is no scalar")
+            if element_of(value) != element:
+                reject(f"rng_c1: {name} has element type {element_of(value)}, the result {element}")
+        if not (is_integer(element) or is_boolean(element) or is_float(element)):
+            reject(f"rng_i1: elements of type {element}, expected integer, boolean or float")
+        if not (not self.is_normal or is_float(element)):
+            reject(f"rng_c2: a normal distribution of {element}, expected float")
         self._verify_shape()
 
     def _verify_shape(self) -> None:
         given, shape = self.operands[2], shape_of(self.results[0])
-        check(
-            len(shape_of(given)) == 1 and is_integer(element_of(given)),
-            lambda: f"rng_i3: shape has type {given.type}, expected a vector of integers",
-        )
+        if not (len(shape_of(given)) == 1 and is_integer(element_of(given))):
+            reject(f"rng_i3: shape has type {given.type}, expected a vector of integers")
         known = constant_of(given)
         sizes = None if known is None else tuple(int(size) for size in known)
-        check(
-            dims_agree(shape_of(given)[0], len(shape)) and (sizes is None or shapes_agree(sizes, shape)),
-            lambda: (
+        if not (dims_agree(shape_of(given)[0], len(shape)) and (sizes is None or shapes_agree(sizes, shape))):
+            reject(
                 f"rng_c3: the result has shape {shape_text(shape)}, shape "
                 f"{'has ' + shape_text(shape_of(given)) + ' elements' if sizes is None else 'is ' + shape_text(sizes)}"
-            ),
-        )
+            )
 
     def reference(self, *operands: Array) -> Array:
         a, b, shape = operands

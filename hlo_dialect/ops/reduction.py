@@ -29,23 +29,19 @@ from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, RegionOp, RegionRunner, check
-from ..shapes import repeated, shape_text, shapes_agree, verify_results_agree
+from ..op import HloOp, RegionOp, RegionRunner, reject
+from ..shapes import shape_text, shapes_agree
 from ..syntax.structural import new_line, parse_attributes, parse_functional, print_attributes, print_functional
 from ..types import (
     Array,
-    bit_width,
     element_of,
-    is_boolean,
-    is_complex,
-    is_float,
-    is_integer,
     make_tensor,
     numpy_dtype,
     shape_of,
     tensor_type,
 )
-from .control_flow import ReturnOp, all_agree, region_block, returned_types, types_text
+from .constraints import check_accumulated, check_init_values, check_range, check_reducer, check_unique
+from .control_flow import ReturnOp, region_block, returned_types
 
 _COMPACT = frozenset(f"hlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 """Commutative combiners of two values of one type, which the `applies` form names."""
@@ -185,86 +181,30 @@ class ReduceOp(RegionOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         count = self.input_count
-        check(
-            count > 0 and len(self.operands) == 2 * count,
-            lambda: f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values",
-        )
+        if count <= 0 or len(self.operands) != 2 * count:
+            reject(f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values")
         shape = shape_of(self.operands[0])
         for value in self.operands[1:count]:
-            check(
-                shapes_agree(shape_of(value), shape),
-                lambda value=value: (
-                    f"reduce_c1: inputs have different shapes {shape_text(shape)} and {shape_text(shape_of(value))}"
-                ),
-            )
+            if not shapes_agree(shape_of(value), shape):
+                reject(f"reduce_c1: inputs have different shapes {shape_text(shape)} and {shape_text(shape_of(value))}")
         dims = self.dims
-        check(
-            all(0 <= dim < len(shape) for dim in dims),
-            lambda: f"reduce_c4: dimensions {dims} are not all in [0, {len(shape)})",
-        )
-        check(not repeated(dims), lambda: f"reduce_c5: dimensions {dims} are not unique")
+        check_range("reduce_c4", "dimensions", dims, len(shape))
+        check_unique("reduce_c5", "dimensions", dims)
         kept = tuple(size for dim, size in enumerate(shape) if dim not in dims)
         block = region_block(self.regions[0], "reduce_c6", "body")
         return tuple(make_tensor(kept, element_of(type_)) for type_ in returned_types(block))
 
     def verify_(self) -> None:
         self._verify_init_values()
-        self._verify_body()
-        inferred = self.infer_types()
-        check(
-            len(self.results) == self.input_count,
-            lambda: f"reduce_c3: there are {len(self.results)} results for {self.input_count} inputs",
-        )
-        for index, (result, wanted) in enumerate(zip(self.result_types, inferred, strict=True)):
-            check(
-                element_of(result) == element_of(wanted),
-                lambda index=index, result=result, wanted=wanted: (
-                    f"reduce_c8: result {index} has element type "
-                    f"{element_of(result)}, body returns {element_of(wanted)}"
-                ),
-            )
-        verify_results_agree(self, "reduce_c7")
+        block = region_block(self.regions[0], "reduce_c6", "body")
+        check_reducer("reduce_c6", "body", block, self.operands[: self.input_count])
+        check_accumulated(self, "reduce_c3", "reduce_c8", "reduce_c7", self.input_count, "body")
 
     def _verify_init_values(self) -> None:
         count = self.input_count
-        check(
-            count > 0 and len(self.operands) == 2 * count,
-            lambda: f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values",
-        )
-        for index in range(count):
-            value, init = self.operands[index], self.operands[count + index]
-            check(
-                shape_of(init) == (),
-                lambda index=index, init=init: f"reduce_i2: init_value {index} of type {init.type} is no scalar",
-            )
-            check(
-                element_of(value) == element_of(init),
-                lambda index=index, value=value, init=init: (
-                    f"reduce_c2: input {index} has element type {element_of(value)}, its init_value {element_of(init)}"
-                ),
-            )
-
-    def _verify_body(self) -> None:
-        count = self.input_count
-        block = region_block(self.regions[0], "reduce_c6", "body")
-        given = tuple(argument.type for argument in block.args)
-        returned = returned_types(block)
-        check(
-            len(given) == 2 * count and all_agree(given, (*returned, *returned)),
-            lambda: (
-                f"reduce_c6: body takes {types_text(given)} and returns {types_text(returned)}, expected two "
-                f"arguments and one result of each of the {count} accumulator types"
-            ),
-        )
-        for index, type_ in enumerate(returned):
-            source = element_of(self.operands[index])
-            check(
-                shape_of(type_) == () and is_promotable(source, element_of(type_)),
-                lambda index=index, type_=type_, source=source: (
-                    f"reduce_c6: body returns {type_} for input "
-                    f"{index}, which is no scalar type that {source} promotes to"
-                ),
-            )
+        if count <= 0 or len(self.operands) != 2 * count:
+            reject(f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values")
+        check_init_values("reduce_i2", "reduce_c2", self.operands[:count], self.operands[count:])
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count = self.input_count
@@ -285,20 +225,6 @@ def fold_last(run: RegionRunner, body: Region, values: Sequence[Array], inits: S
     if is_elementwise_region(body):
         return _tree_reduce(run, body, values, inits)
     return _scalar_reduce(run, body, values, inits)
-
-
-def is_promotable(source: Attribute, target: Attribute) -> bool:
-    """
-    Whether values of `source` may be accumulated in `target`: the same kind, and no narrower.
-
-    Spec: https://openxla.org/stablehlo/spec, is_promotable.
-    """
-    if source == target:
-        return True
-    kinds = (is_boolean, is_integer, is_float, is_complex)
-    same_kind = any(kind(source) and kind(target) for kind in kinds)
-    known = numpy_dtype(source) is not None and numpy_dtype(target) is not None
-    return same_kind and known and bit_width(source) <= bit_width(target)
 
 
 def _parse_combiner(parser: Parser) -> type[Operation]:

@@ -21,13 +21,14 @@ from xdsl.irdl import (
 )
 from xdsl.traits import RecursiveMemoryEffect
 
-from ..op import RegionOp, RegionRunner, check
-from ..shapes import DYNAMIC, shape_text, shapes_agree, verify_results_agree
+from ..op import RegionOp, RegionRunner, reject
+from ..shapes import DYNAMIC, shape_text, shapes_agree
 from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
-from .control_flow import ReturnOp, all_agree, region_block, returned_types, types_text
+from .constraints import check_accumulated, check_reducer
+from .control_flow import ReturnOp, region_block, returned_types
 from .gather import along, index_components, spread_batch
 from .index_dimensions import Constraints, IndexDimensions, ScatterDimensionNumbersAttr, verify_dimensions
-from .reduction import is_elementwise_region, is_promotable, single_combiner
+from .reduction import is_elementwise_region, single_combiner
 
 _CONSTRAINTS = Constraints(
     op="scatter",
@@ -116,10 +117,8 @@ class ScatterOp(RegionOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         count = self.input_count
-        check(
-            count > 0 and len(self.operands) == 2 * count + 1,
-            lambda: f"scatter_c5: there are {len(self.operands)} operands, expected as many inputs as updates",
-        )
+        if count <= 0 or len(self.operands) != 2 * count + 1:
+            reject(f"scatter_c5: there are {len(self.operands)} operands, expected as many inputs as updates")
         shape = shape_of(self.operands[0])
         self._verify_same(self.operands[:count], "c1", "inputs")
         self._verify_same(self.operands[count + 1 :], "c3", "updates")
@@ -131,85 +130,42 @@ class ScatterOp(RegionOp):
     def _verify_same(values: Sequence[Any], number: str, what: str) -> None:
         first = shape_of(values[0])
         for value in values[1:]:
-            check(
-                shapes_agree(first, shape_of(value)),
-                lambda value=value: (
+            if not shapes_agree(first, shape_of(value)):
+                reject(
                     f"scatter_{number}: {what} have different shapes {shape_text(first)} and "
                     f"{shape_text(shape_of(value))}"
-                ),
-            )
+                )
 
     def _verify_dimensions(self) -> None:
         count, dims = self.input_count, self.dims
         shape, indices = shape_of(self.operands[0]), self.operands[count]
         updates = shape_of(self.operands[count + 1])
-        check(
-            is_integer(element_of(indices)),
-            lambda: f"scatter_i2: scatter_indices has element type {element_of(indices)}, expected integer",
-        )
+        if not is_integer(element_of(indices)):
+            reject(f"scatter_i2: scatter_indices has element type {element_of(indices)}, expected integer")
         verify_dimensions(_CONSTRAINTS, dims, shape, shape_of(indices), len(updates))
         batch = tuple(updates[dim] for dim in dims.batch_dims(len(updates)))
         wanted = dims.batch_shape(shape_of(indices))
-        check(
-            shapes_agree(batch, wanted),
-            lambda: (
+        if not shapes_agree(batch, wanted):
+            reject(
                 f"scatter_c4: updates have batch dimensions {shape_text(batch)}, scatter_indices {shape_text(wanted)}"
-            ),
-        )
+            )
         windows = tuple(updates[dim] for dim in dims.window)
         limits = tuple(shape[dim] for dim in dims.offset_dims(len(shape)))
-        check(
-            all(DYNAMIC in pair or pair[0] <= pair[1] for pair in zip(windows, limits, strict=True)),
-            lambda: f"scatter_c4: windows of shape {shape_text(windows)} exceed the inputs' {shape_text(limits)}",
-        )
+        if not all(DYNAMIC in pair or pair[0] <= pair[1] for pair in zip(windows, limits, strict=True)):
+            reject(f"scatter_c4: windows of shape {shape_text(windows)} exceed the inputs' {shape_text(limits)}")
 
     def verify_(self) -> None:
         count = self.input_count
-        inferred = self.infer_types()
+        self.infer_types()  # Rejects operands that do not fit each other.
         for index in range(count):
             value, update = self.operands[index], self.operands[count + 1 + index]
-            check(
-                element_of(value) == element_of(update),
-                lambda index=index, value=value, update=update: (
+            if element_of(value) != element_of(update):
+                reject(
                     f"scatter_c6: input {index} has element type {element_of(value)}, its updates {element_of(update)}"
-                ),
-            )
-        self._verify_computation()
-        check(
-            len(self.results) == count,
-            lambda: f"scatter_c24: there are {len(self.results)} results for {count} inputs",
-        )
-        for index, (result, wanted) in enumerate(zip(self.result_types, inferred, strict=True)):
-            check(
-                element_of(result) == element_of(wanted),
-                lambda index=index, result=result, wanted=wanted: (
-                    f"scatter_c25: result {index} has element type {element_of(result)}, update_computation returns "
-                    f"{element_of(wanted)}"
-                ),
-            )
-        verify_results_agree(self, "scatter_c24")
-
-    def _verify_computation(self) -> None:
-        count = self.input_count
+                )
         block = region_block(self.regions[0], "scatter_c23", "update_computation")
-        given = tuple(argument.type for argument in block.args)
-        returned = returned_types(block)
-        check(
-            len(returned) == count and all_agree(given, (*returned, *returned)),
-            lambda: (
-                f"scatter_c23: update_computation takes {types_text(given)} and returns {types_text(returned)}, "
-                f"expected two arguments and one result for each of the {count} inputs"
-            ),
-        )
-        for index, type_ in enumerate(returned):
-            source = element_of(self.operands[index])
-            check(
-                shape_of(type_) == () and is_promotable(source, element_of(type_)),
-                lambda index=index, type_=type_, source=source: (
-                    f"scatter_c23: update_computation returns {type_} for input {index}, which is no scalar type that "
-                    f"{source} promotes to"
-                ),
-            )
+        check_reducer("scatter_c23", "update_computation", block, self.operands[:count])
+        check_accumulated(self, "scatter_c24", "scatter_c25", "scatter_c24", count, "update_computation")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count = self.input_count

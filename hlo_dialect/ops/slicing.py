@@ -17,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, dims_agree, merge_dim, shape_text, verify_results_agree
 from ..syntax.structural import (
     finish_functional,
@@ -28,7 +28,7 @@ from ..syntax.structural import (
     print_values,
 )
 from ..types import Array, element_of, make_tensor, shape_of
-from .movement import check_element_types, check_size
+from .constraints import check_element_types, check_size
 
 
 @irdl_op_definition
@@ -104,17 +104,13 @@ class SliceOp(HloOp):
             check_size("slice_c2", name, values, len(shape))
         sizes: list[int] = []
         for dim, (size, start, limit, step) in enumerate(zip(shape, self.starts, self.limits, self.steps, strict=True)):
-            check(
-                0 <= start <= limit and (size == DYNAMIC or limit <= size),
-                lambda dim=dim, start=start, limit=limit, size=size: (
+            if not (0 <= start <= limit and (size == DYNAMIC or limit <= size)):
+                reject(
                     f"slice_c3: range [{start}:{limit}] of "
                     f"dimension {dim} does not lie in [0:{'?' if size == DYNAMIC else size}]"
-                ),
-            )
-            check(
-                step > 0,
-                lambda dim=dim, step=step: f"slice_c4: stride {step} of dimension {dim} is not positive",
-            )
+                )
+            if step <= 0:
+                reject(f"slice_c4: stride {step} of dimension {dim} is not positive")
             sizes.append(-(-(limit - start) // step))
         return (make_tensor(tuple(sizes), element_of(self.operands[0])),)
 
@@ -165,24 +161,22 @@ class ConcatenateOp(HloOp):
         print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        check(len(self.operands) > 0, "concatenate_c3: there are no inputs")
+        if len(self.operands) <= 0:
+            reject("concatenate_c3: there are no inputs")
         elements = [element_of(value) for value in self.operands]
-        check(
-            all(element == elements[0] for element in elements),
-            lambda: f"concatenate_c1: inputs have different element types {', '.join(map(str, elements))}",
-        )
+        if not all(element == elements[0] for element in elements):
+            reject(f"concatenate_c1: inputs have different element types {', '.join(map(str, elements))}")
         shapes = [shape_of(value) for value in self.operands]
         rank, dim = len(shapes[0]), self.dim
-        check(0 <= dim < rank, lambda: f"concatenate_c4: dimension {dim} is not in [0, {rank})")
+        if not (0 <= dim < rank):
+            reject(f"concatenate_c4: dimension {dim} is not in [0, {rank})")
         result = list(shapes[0])
         for index, shape in enumerate(shapes[1:], 1):
-            check(
-                len(shape) == rank and all(d == dim or dims_agree(result[d], shape[d]) for d in range(rank)),
-                lambda index=index, shape=shape: (
+            if not (len(shape) == rank and all(d == dim or dims_agree(result[d], shape[d]) for d in range(rank))):
+                reject(
                     f"concatenate_c2: input {index} of shape {shape_text(shape)} does "
                     f"not fit input 0 of shape {shape_text(shapes[0])} outside dimension {dim}"
-                ),
-            )
+                )
             result = [merge_dim(first, second) for first, second in zip(result, shape, strict=True)]
         sizes = [shape[dim] for shape in shapes]
         result[dim] = DYNAMIC if DYNAMIC in sizes else sum(sizes)
@@ -190,13 +184,11 @@ class ConcatenateOp(HloOp):
 
     def verify_(self) -> None:
         (inferred,) = self.infer_types()
-        check(
-            element_of(inferred) == element_of(self.results[0]),
-            lambda: (
+        if element_of(inferred) != element_of(self.results[0]):
+            reject(
                 f"concatenate_c5: result has element type {element_of(self.results[0])}, inputs have "
                 f"{element_of(inferred)}"
-            ),
-        )
+            )
         verify_results_agree(self, "concatenate_c6")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
@@ -268,31 +260,24 @@ class PadOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, value = self.operands
-        check(
-            element_of(operand) == element_of(value),
-            lambda: (
+        if element_of(operand) != element_of(value):
+            reject(
                 "pad_c1: operand and padding_value have different element types "
                 f"{element_of(operand)} and {element_of(value)}"
-            ),
-        )
-        check(
-            shape_of(value) == (), lambda: f"pad_i2: padding_value of shape {shape_text(shape_of(value))} is no scalar"
-        )
+            )
+        if shape_of(value) != ():
+            reject(f"pad_i2: padding_value of shape {shape_text(shape_of(value))} is no scalar")
         shape = shape_of(operand)
         check_size("pad_c2", "edge_padding_low", self.low, len(shape))
         check_size("pad_c2", "edge_padding_high", self.high, len(shape))
         check_size("pad_c2", "interior_padding", self.interior, len(shape))
-        check(
-            all(pad >= 0 for pad in self.interior),
-            lambda: f"pad_c3: interior_padding {self.interior} has a negative entry",
-        )
+        if not all(pad >= 0 for pad in self.interior):
+            reject(f"pad_c3: interior_padding {self.interior} has a negative entry")
         sizes: list[int] = []
         for dim, size in enumerate(shape):
             padded = size + max(size - 1, 0) * self.interior[dim] + self.low[dim] + self.high[dim]
-            check(
-                size == DYNAMIC or padded >= 0,
-                lambda dim=dim, padded=padded: f"pad_c4: result dimension {dim} would have {padded} elements",
-            )
+            if size != DYNAMIC and padded < 0:
+                reject(f"pad_c4: result dimension {dim} would have {padded} elements")
             sizes.append(DYNAMIC if size == DYNAMIC else padded)
         return (make_tensor(tuple(sizes), element_of(operand)),)
 

@@ -19,7 +19,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, region_def, traits_def, 
 from xdsl.traits import RecursiveMemoryEffect
 
 from ..numbers.number_semantics import total_order_key
-from ..op import HloOp, RegionOp, RegionRunner, check
+from ..op import HloOp, RegionOp, RegionRunner, reject
 from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, i1, is_float, is_float_dtype, make_tensor, shape_of
 from .comparison import CompareOp
@@ -130,19 +130,17 @@ class SortOp(RegionOp):
         return stated + len(shape_of(self.operands[0])) if stated < 0 else stated
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        check(len(self.operands) > 0, "sort_c1: there are no inputs")
+        if len(self.operands) <= 0:
+            reject("sort_c1: there are no inputs")
         shape = shape_of(self.operands[0])
         for value in self.operands[1:]:
             other = shape_of(value)
-            check(
-                shapes_agree(shape, other),
-                lambda shape=shape, other=other: (
-                    f"sort_c3: inputs have different shapes {shape_text(shape)} and {shape_text(other)}"
-                ),
-            )
+            if not shapes_agree(shape, other):
+                reject(f"sort_c3: inputs have different shapes {shape_text(shape)} and {shape_text(other)}")
             shape = tuple(map(merge_dim, shape, other))
         rank, dim = len(shape), self.stated_dim
-        check(-rank <= dim < rank, lambda: f"sort_c4: dimension {dim} is not in [-{rank}, {rank})")
+        if not (-rank <= dim < rank):
+            reject(f"sort_c4: dimension {dim} is not in [-{rank}, {rank})")
         return tuple(make_tensor(shape_of(value), element_of(value)) for value in self.operands)
 
     def verify_(self) -> None:
@@ -151,13 +149,11 @@ class SortOp(RegionOp):
         block = region_block(self.regions[0], "sort_c5", "comparator")
         wanted = [make_tensor((), element_of(value)) for value in self.operands for _ in range(2)]
         given, returned = [argument.type for argument in block.args], returned_types(block)
-        check(
-            given == wanted and returned == (make_tensor((), i1),),
-            lambda: (
+        if given != wanted or returned != (make_tensor((), i1),):
+            reject(
                 f"sort_c5: comparator takes {types_text(given)} and returns {types_text(returned)}, expected "
                 f"{types_text(wanted)} and (tensor<i1>)"
-            ),
-        )
+            )
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         moved = [np.moveaxis(value, self.dim, -1) for value in operands]

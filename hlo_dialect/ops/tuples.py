@@ -15,7 +15,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import int_attr
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import types_agree, verify_results_agree
 from ..syntax.structural import finish_functional, print_attributes, print_functional, print_values, split_attributes
 from ..types import Array, i32
@@ -77,13 +77,11 @@ class TupleOp(HloOp):
     def verify_(self) -> None:
         elements = _elements(self.results[0].type)
         agree = len(elements) == len(self.operands) and all(map(types_agree, self.operand_types, elements))
-        check(
-            agree,
-            lambda: (
+        if not agree:
+            reject(
                 f"tuple_c1: result has type {self.results[0].type}, the values have types "
                 f"({', '.join(map(str, self.operand_types))})"
-            ),
-        )
+            )
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         # One result, which is the tuple.
@@ -126,10 +124,8 @@ class GetTupleElementOp(HloOp):
 
     def infer_types(self) -> tuple[Attribute, ...]:
         elements = _elements(self.operands[0].type)
-        check(
-            0 <= self.position < len(elements),
-            lambda: f"get_tuple_element_c1: index {self.position} is not in [0, {len(elements)})",
-        )
+        if not (0 <= self.position < len(elements)):
+            reject(f"get_tuple_element_c1: index {self.position} is not in [0, {len(elements)})")
         return (elements[self.position],)
 
     def verify_(self) -> None:

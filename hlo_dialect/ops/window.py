@@ -30,12 +30,13 @@ from xdsl.irdl import (
 from xdsl.traits import RecursiveMemoryEffect
 
 from ..attributes import IntArray
-from ..op import RegionOp, RegionRunner, check
-from ..shapes import shape_text, shapes_agree, types_agree, verify_results_agree
+from ..op import RegionOp, RegionRunner, reject
+from ..shapes import shape_text, shapes_agree, types_agree
 from ..types import Array, element_of, i1, is_float_dtype, make_tensor, numpy_dtype, shape_of
+from .constraints import check_accumulated, check_init_values, check_reducer, is_promotable
 from .control_flow import all_agree, region_block, returned_types, types_text
 from .creation import splat_of
-from .reduction import fold_last, is_elementwise_region, is_promotable, single_combiner
+from .reduction import fold_last, is_elementwise_region, single_combiner
 from .slicing import padded
 from .window_geometry import Window, per_dimension, verified_padding
 
@@ -147,73 +148,22 @@ class ReduceWindowOp(RegionOp):
 
     def _verify_operands(self) -> None:
         count = self.input_count
-        check(
-            count > 0 and len(self.operands) == 2 * count,
-            lambda: (
-                f"reduce_window_c1: there are {len(self.operands)} operands, expected as many inputs as init_values"
-            ),
-        )
+        if count <= 0 or len(self.operands) != 2 * count:
+            reject(f"reduce_window_c1: there are {len(self.operands)} operands, expected as many inputs as init_values")
         shape = shape_of(self.operands[0])
-        for index in range(count):
-            value, init = self.operands[index], self.operands[count + index]
-            check(
-                shapes_agree(shape_of(value), shape),
-                lambda value=value: (
+        for value in self.operands[1:count]:
+            if not shapes_agree(shape_of(value), shape):
+                reject(
                     "reduce_window_c2: inputs have different shapes "
                     f"{shape_text(shape)} and {shape_text(shape_of(value))}"
-                ),
-            )
-            check(
-                shape_of(init) == (),
-                lambda index=index, init=init: f"reduce_window_i2: init_value {index} of type {init.type} is no scalar",
-            )
-            check(
-                element_of(value) == element_of(init),
-                lambda index=index, value=value, init=init: (
-                    f"reduce_window_c3: input {index} has element type {element_of(value)}, "
-                    f"its init_value {element_of(init)}"
-                ),
-            )
+                )
+        check_init_values("reduce_window_i2", "reduce_window_c3", self.operands[:count], self.operands[count:])
 
     def verify_(self) -> None:
         self._verify_operands()
-        self._verify_body()
-        inferred = self.infer_types()
-        check(
-            len(self.results) == self.input_count,
-            lambda: f"reduce_window_c1: there are {len(self.results)} results for {self.input_count} inputs",
-        )
-        for index, (result, wanted) in enumerate(zip(self.result_types, inferred, strict=True)):
-            check(
-                element_of(result) == element_of(wanted),
-                lambda index=index, result=result, wanted=wanted: (
-                    f"reduce_window_c16: result {index} has element type "
-                    f"{element_of(result)}, body returns {element_of(wanted)}"
-                ),
-            )
-        verify_results_agree(self, "reduce_window_c15")
-
-    def _verify_body(self) -> None:
-        count = self.input_count
         block = region_block(self.regions[0], "reduce_window_c13", "body")
-        given = tuple(argument.type for argument in block.args)
-        returned = returned_types(block)
-        check(
-            len(returned) == count and all_agree(given, (*returned, *returned)),
-            lambda: (
-                f"reduce_window_c13: body takes {types_text(given)} and returns {types_text(returned)}, expected two "
-                f"arguments and one result of each of the {count} accumulator types"
-            ),
-        )
-        for index, type_ in enumerate(returned):
-            source = element_of(self.operands[index])
-            check(
-                shape_of(type_) == () and is_promotable(source, element_of(type_)),
-                lambda index=index, type_=type_, source=source: (
-                    f"reduce_window_c13: body returns {type_} for input "
-                    f"{index}, which is no scalar type that {source} promotes to"
-                ),
-            )
+        check_reducer("reduce_window_c13", "body", block, self.operands[: self.input_count])
+        check_accumulated(self, "reduce_window_c1", "reduce_window_c16", "reduce_window_c15", self.input_count, "body")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count, window = self.input_count, self.window
@@ -329,77 +279,57 @@ class SelectAndScatterOp(RegionOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         block = region_block(self.regions[1], "select_and_scatter_c10", "scatter")
         returned = returned_types(block)
-        check(
-            len(returned) == 1,
-            lambda: f"select_and_scatter_c10: scatter returns {types_text(returned)}, expected one scalar",
-        )
+        if len(returned) != 1:
+            reject(f"select_and_scatter_c10: scatter returns {types_text(returned)}, expected one scalar")
         return (make_tensor(shape_of(self.operands[0]), element_of(returned[0])),)
 
     def verify_(self) -> None:
         operand, source, init = self.operands
         element = element_of(operand)
-        check(
-            element == element_of(source),
-            lambda: f"select_and_scatter_c1: operand has element type {element}, source {element_of(source)}",
-        )
+        if element != element_of(source):
+            reject(f"select_and_scatter_c1: operand has element type {element}, source {element_of(source)}")
         counts = self.window.counts(shape_of(operand))
-        check(
-            shapes_agree(shape_of(source), counts),
-            lambda: (
+        if not shapes_agree(shape_of(source), counts):
+            reject(
                 f"select_and_scatter_c2: source has shape {shape_text(shape_of(source))}, "
                 f"there are {shape_text(counts)} windows"
-            ),
-        )
-        check(
-            shape_of(init) == (),
-            lambda: f"select_and_scatter_i3: init_value of type {init.type} is no scalar",
-        )
-        check(
-            element_of(init) == element,
-            lambda: f"select_and_scatter_c3: operand has element type {element}, init_value {element_of(init)}",
-        )
+            )
+        if shape_of(init) != ():
+            reject(f"select_and_scatter_i3: init_value of type {init.type} is no scalar")
+        if element_of(init) != element:
+            reject(f"select_and_scatter_c3: operand has element type {element}, init_value {element_of(init)}")
         self._verify_regions(element)
         result = self.result_types[0]
         wanted = self.infer_types()[0]
-        check(
-            shapes_agree(shape_of(result), shape_of(operand)),
-            lambda: (
+        if not shapes_agree(shape_of(result), shape_of(operand)):
+            reject(
                 f"select_and_scatter_c11: result has shape {shape_text(shape_of(result))}, "
                 f"operand {shape_text(shape_of(operand))}"
-            ),
-        )
-        check(
-            types_agree(result, wanted),
-            lambda: (
+            )
+        if not types_agree(result, wanted):
+            reject(
                 f"select_and_scatter_c12: result has element type {element_of(result)}, "
                 f"scatter returns {element_of(wanted)}"
-            ),
-        )
+            )
 
     def _verify_regions(self, element: Attribute) -> None:
         scalar, boolean = make_tensor((), element), make_tensor((), i1)
         select = region_block(self.regions[0], "select_and_scatter_c9", "select")
         given, returned = tuple(argument.type for argument in select.args), returned_types(select)
-        check(
-            all_agree(given, (scalar, scalar)) and all_agree(returned, (boolean,)),
-            lambda: (
+        if not (all_agree(given, (scalar, scalar)) and all_agree(returned, (boolean,))):
+            reject(
                 f"select_and_scatter_c9: select takes {types_text(given)} and returns {types_text(returned)}, "
                 f"expected ({scalar}, {scalar}) and ({boolean})"
-            ),
-        )
+            )
         scatter = region_block(self.regions[1], "select_and_scatter_c10", "scatter")
         taken, made = tuple(argument.type for argument in scatter.args), returned_types(scatter)
-        check(
-            len(made) == 1 and shape_of(made[0]) == () and is_promotable(element, element_of(made[0])),
-            lambda: (
+        if not (len(made) == 1 and shape_of(made[0]) == () and is_promotable(element, element_of(made[0]))):
+            reject(
                 f"select_and_scatter_c10: scatter returns {types_text(made)}, expected one scalar of a type that "
                 f"{element} promotes to"
-            ),
-        )
-        check(
-            all_agree(taken, (made[0], made[0])),
-            lambda: f"select_and_scatter_c10: scatter takes {types_text(taken)}, expected two of {made[0]}",
-        )
+            )
+        if not all_agree(taken, (made[0], made[0])):
+            reject(f"select_and_scatter_c10: scatter takes {types_text(taken)}, expected two of {made[0]}")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> Array:
         operand, source, init = operands

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from ..attributes import IntArray, ints
-from ..op import HloOp, check
+from ..op import HloOp, reject
 from ..shapes import DYNAMIC, shape_text
 from ..types import Array, constant_array, shape_of
 
@@ -95,11 +95,10 @@ def padding_array(padding: Attribute | None, rank: int) -> Array:
 def per_dimension(op: HloOp, values: IntArray | None, name: str, rank: int, size: str, least: str) -> tuple[int, ...]:
     """A property of one positive integer per dimension; `size` and `least` name the constraints."""
     found = (1,) * rank if values is None else ints(values)
-    check(
-        len(found) == rank,
-        lambda: f"{size}: {name} has {len(found)} entries for {rank} dimensions of the input",
-    )
-    check(all(value > 0 for value in found), lambda: f"{least}: {name} {found} are not all positive")
+    if len(found) != rank:
+        reject(f"{size}: {name} has {len(found)} entries for {rank} dimensions of the input")
+    if not all(value > 0 for value in found):
+        reject(f"{least}: {name} {found} are not all positive")
     return found
 
 
@@ -107,5 +106,6 @@ def verified_padding(padding: Attribute | None, rank: int, constraint: str) -> A
     """The verified amounts of a `padding` property."""
     if padding is not None:
         shape = shape_of(cast("DenseIntOrFPElementsAttr[Any]", padding).type)
-        check(shape == (rank, 2), lambda: f"{constraint}: padding has shape {shape_text(shape)}, expected ({rank}, 2)")
+        if shape != (rank, 2):
+            reject(f"{constraint}: padding has shape {shape_text(shape)}, expected ({rank}, 2)")
     return padding_array(padding, rank)

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list
 from ..collectives.process_groups import AxisRefAttr, Mesh, MeshAxisAttr, find_mesh, mesh_axis, split_axes
-from ..op import check
+from ..op import reject
 
 
 @irdl_attr_definition
@@ -223,13 +223,12 @@ class ShardingAttr(ParametrizedAttribute):
         mesh.verify_mesh()
         rank = len(self.dimensions.data)
         maximal = not mesh.sizes() and mesh.numbers() is not None
-        check(
-            rank == len(shape) or (maximal and not rank),
-            lambda: f"{what} has {len(shape)} dimensions, its sharding {rank}",
-        )
+        if not (rank == len(shape) or (maximal and not rank)):
+            reject(f"{what} has {len(shape)} dimensions, its sharding {rank}")
         sizes = mesh.sizes()
         unknown = next((axis.axis_name.data for axis in self.axes() if axis.axis_name.data not in sizes), None)
-        check(unknown is None, lambda: f'the mesh has no axis "{unknown}", which the sharding of {what} names')
+        if unknown is not None:
+            reject(f'the mesh has no axis "{unknown}", which the sharding of {what} names')
         try:
             split_axes(sizes, self.axes())
         except VerifyException as error:

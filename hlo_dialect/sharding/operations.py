@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..attributes import int_attr
 from ..collectives.process_groups import find_mesh
 from ..diagnostics import fail
-from ..op import HloOp, RegionOp, RegionRunner, check, replace_op
+from ..op import HloOp, RegionOp, RegionRunner, reject, replace_op
 from ..ops.control_flow import ReturnOp
 from ..syntax.structural import (
     finish_same_type,
@@ -74,7 +74,8 @@ class MeshOp(IRDLOperation):
         try:
             self.mesh.verify_mesh()
         except VerifyException as error:
-            check(False, f"mesh: {error}")
+            if not False:
+                reject(f"mesh: {error}")
 
 
 class SameValueOp(HloOp):
@@ -88,10 +89,8 @@ class SameValueOp(HloOp):
 
     def verify_(self) -> None:
         mnemonic = self.name.partition(".")[2]
-        check(
-            self.result_types[0] == self.operand_types[0],
-            lambda: f"{mnemonic}_result: result has type {self.result_types[0]}, expected {self.operand_types[0]}",
-        )
+        if self.result_types[0] != self.operand_types[0]:
+            reject(f"{mnemonic}_result: result has type {self.result_types[0]}, expected {self.operand_types[0]}")
 
 
 class ConstraintOp(SameValueOp):
@@ -191,10 +190,8 @@ class PropagationBarrierOp(SameValueOp):
     def verify_(self) -> None:
         super().verify_()
         number = self.allowed_direction.value.data
-        check(
-            0 <= number < len(_DIRECTIONS),
-            lambda: f"propagation_barrier_direction: allowed_direction is {number}, expected 0 to 3",
-        )
+        if not (0 <= number < len(_DIRECTIONS)):
+            reject(f"propagation_barrier_direction: allowed_direction is {number}, expected 0 to 3")
 
 
 @irdl_op_definition
@@ -236,7 +233,8 @@ class ShardingGroupOp(HloOp):
 
     def verify_(self) -> None:
         number = self.group_id.value.data
-        check(number >= 0, lambda: f"sharding_group_id: group_id {number} is negative")
+        if number < 0:
+            reject(f"sharding_group_id: group_id {number} is negative")
 
 
 @irdl_op_definition
@@ -318,10 +316,8 @@ class ManualComputationOp(RegionOp):
 
     def verify_(self) -> None:
         block = self.regions[0].blocks.first
-        check(
-            block is not None and block.next_block is None and isinstance(block.last_op, ShardingReturnOp),
-            "manual_computation_body: body must be one block that ends with sdy.return",
-        )
+        if not (block is not None and block.next_block is None and isinstance(block.last_op, ShardingReturnOp)):
+            reject("manual_computation_body: body must be one block that ends with sdy.return")
         assert block is not None and block.last_op is not None
         inner = [argument.type for argument in block.args]
         self._verify_values("operand", self.in_shardings, self.operand_types, inner)
@@ -331,25 +327,19 @@ class ManualComputationOp(RegionOp):
         self, what: str, shardings: ShardingPerValueAttr, types: Sequence[Attribute], inner: Sequence[Attribute]
     ) -> None:
         each = shardings.shardings.data
-        check(
-            len(each) == len(types) == len(inner),
-            lambda: (
+        if not (len(each) == len(types) == len(inner)):
+            reject(
                 f"manual_computation_{what}s: there are {len(types)} {what}s, {len(each)} shardings for them and "
                 f"{len(inner)} values of the body"
-            ),
-        )
+            )
         for index, (sharding, type_, part) in enumerate(zip(each, types, inner, strict=True)):
             name = f"{what} {index}"
             try:
                 wanted = self._part_type(sharding, type_, name)
             except VerifyException as error:
                 raise VerifyException(f"manual_computation_sharding: {error}") from None
-            check(
-                part == wanted,
-                lambda name=name, part=part, wanted=wanted: (
-                    f"manual_computation_parts: the body's part of {name} has type {part}, expected {wanted}"
-                ),
-            )
+            if part != wanted:
+                reject(f"manual_computation_parts: the body's part of {name} has type {part}, expected {wanted}")
 
     def _part_type(self, sharding: ShardingAttr, type_: Attribute, name: str) -> Attribute:
         """The type of a device's part. Raises VerifyException."""
@@ -357,19 +347,19 @@ class ManualComputationOp(RegionOp):
         mesh, manual = sharding.verify_on(self, shape, name), set(self.manual_axes.names)
         sizes = mesh.sizes()
         missing = next((axis for axis in self.manual_axes.names if axis not in sizes), None)
-        check(missing is None, lambda: f'the mesh of {name} has no axis "{missing}", which is manual')
+        if missing is not None:
+            reject(f'the mesh of {name} has no axis "{missing}", which is manual')
         for dim, dimension in enumerate(sharding.dimensions.data):
             free = False
             for axis in dimension.axes.data:
                 if axis.axis_name.data not in manual:
                     free = True
                     continue
-                check(not free, lambda dim=dim: f"a manual axis follows one that is not in dimension {dim} of {name}")
+                if free:
+                    reject(f"a manual axis follows one that is not in dimension {dim} of {name}")
                 size = axis.part[1] if axis.part else sizes[axis.axis_name.data]
-                check(
-                    shape[dim] % size == 0,
-                    lambda dim=dim, size=size: f"dimension {dim} of {name} does not divide into {size} parts",
-                )
+                if shape[dim] % size != 0:
+                    reject(f"dimension {dim} of {name} does not divide into {size} parts")
                 shape[dim] //= size
         return make_tensor(tuple(shape), element_of(type_))
 

@@ -17,13 +17,14 @@ from xdsl.utils.exceptions import VerifyException
 from xhlo.hlo_dialect.attributes import DotDimensionNumbersAttr, Precision, PrecisionAttr, int_array, int_attr
 from xhlo.hlo_dialect.custom_calls.operations import CustomCallOp
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.ops.constraints import is_promotable
 from xhlo.hlo_dialect.ops.contraction import DotGeneralOp
 from xhlo.hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from xhlo.hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from xhlo.hlo_dialect.ops.elementwise_binary import AddOp, MaximumOp, SubtractOp
 from xhlo.hlo_dialect.ops.fusion import FusionOp
 from xhlo.hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from xhlo.hlo_dialect.ops.reduction import ReduceOp, is_promotable, single_combiner
+from xhlo.hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from xhlo.hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from xhlo.hlo_dialect.ops.tuples import GetTupleElementOp, TupleOp
 from xhlo.hlo_dialect.shapes import DYNAMIC

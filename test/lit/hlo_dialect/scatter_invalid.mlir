@@ -254,7 +254,7 @@ func.func @vector_dim(%x0: tensor<3x4x5xf32>, %x1: tensor<3x2x2xi32>, %x2: tenso
 // -----
 
 func.func @computation_arguments(%x0: tensor<3x4x5xf32>, %x1: tensor<3x2x2xi32>, %x2: tensor<3x2x4xf32>) {
-  // expected-error@+1 {{scatter_c23: update_computation takes (tensor<f32>, tensor<f32>, tensor<f32>) and returns (tensor<f32>), expected two arguments and one result for each of the 1 inputs}}
+  // expected-error@+1 {{scatter_c23: update_computation takes (tensor<f32>, tensor<f32>, tensor<f32>) and returns (tensor<f32>), expected two arguments and one result of each of the 1 accumulator types}}
   %0 = "hlo.scatter"(%x0, %x1, %x2) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [2], inserted_window_dims = [2], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [2, 1], index_vector_dim = 2>}> ({
   ^bb0(%a0: tensor<f32>, %a1: tensor<f32>, %a2: tensor<f32>):
     hlo.return %a0 : tensor<f32>
