@@ -1,7 +1,7 @@
 """
 Asynchronous operations: async_start begins an operation, async_done waits for its results.
 
-Their order says when a result must be there, not when it is computed: the reference computes at the start.
+Their order says when a result must be available, not when it is computed; the reference computes at the start.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAY_RUN = (CollectiveOp, SliceOp, DynamicSliceOp, DynamicUpdateSliceOp)
 
 @irdl_attr_definition
 class FutureType(ParametrizedAttribute, TypeAttribute):
-    """`!hlo.future<tensor<2xf32>>`: tensors that will be there after async_done."""
+    """`!hlo.future<tensor<2xf32>>`: tensors that are available after async_done."""
 
     name = "hlo.future"
     contents: ArrayAttr[Attribute]
@@ -103,7 +103,7 @@ class AsyncStartOp(RegionOp):
 @irdl_op_definition
 class AsyncDoneOp(HloOp):
     """
-    Wait for what async_start began, and hand it out.
+    Wait for the operation that async_start began and return its result.
 
     Shapes: operand is a future of one tensor type, which is the result's.
     Raises: VerifyException naming async_done_* (the spec numbers no constraint; these are StableHLO's).

@@ -1,9 +1,9 @@
 """
 The base of the collective operations: processes of a grid exchange arrays within groups.
 
-An operation states what a process of a group gets from what all processes of the group put in (`exchange`); the
-interpreter collects these for it. On a grid of one process every collective is local, which `decompose-hlo` makes use
-of. How the grid is grouped stands in process_groups.py.
+An operation computes the result of one process from the operands of all processes of its group (`exchange`); the
+interpreter collects them. On a grid of one process every collective is local, which `decompose-hlo` uses. Grouping is
+in process_groups.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALONE: ProcessId = (0, 0)
 
 @dataclass(frozen=True)
 class Membership:
-    """The group of processes in which a process runs a collective, and the process's place there."""
+    """The group in which a process runs a collective, and the process's index there."""
 
     group: tuple[ProcessId, ...]
     index: int
@@ -43,9 +43,9 @@ class Membership:
 
 class CollectiveOp(RegionOp):
     """
-    An operation for which the processes of a group wait for each other and exchange their operands.
+    An operation in which the processes of a group wait for each other and exchange their operands.
 
-    Subclasses verify themselves and compute, from the operands of all the group, what one of it gets (`exchange`).
+    Subclasses verify themselves and compute one member's results from the operands of the whole group (`exchange`).
     """
 
     GRID: ClassVar[str] = ""
@@ -61,17 +61,17 @@ class CollectiveOp(RegionOp):
         return "use_global_device_ids" in self.properties
 
     def grouping(self) -> Grouping:
-        """What the numbers of the groups mean."""
+        """The meaning of the numbers in the groups."""
         if self.channel_id <= 0:
             return Grouping.CROSS_REPLICA
         return Grouping.FLATTENED_IDS if self.global_ids else Grouping.CROSS_REPLICA_AND_PARTITION
 
     def groups(self) -> Groups:
-        """The rows of replica_groups. Raises VerifyException where they name a mesh that is not known."""
+        """The rows of replica_groups. Raises VerifyException if they name an unknown mesh."""
         return groups_of(self, self.properties["replica_groups"])
 
     def membership(self, process: ProcessId, replicas: int, partitions: int) -> Membership | None:
-        """The group of `process` in a grid; None where it stands in none."""
+        """The group of `process` in a grid; None if no group contains it."""
         groups = self.groups()
         if not groups and not self.covers():
             return None
@@ -81,7 +81,7 @@ class CollectiveOp(RegionOp):
         return None
 
     def group_size(self) -> int | None:
-        """The number of processes in a group, where the program alone fixes it."""
+        """The number of processes in a group, if the program alone determines it."""
         groups = self.groups()
         if not groups or self.grouping() is Grouping.CROSS_REPLICA_AND_PARTITION:
             return None
@@ -96,11 +96,11 @@ class CollectiveOp(RegionOp):
         raise NotImplementedError(f"{self.name} has no reference semantics")
 
     def absent(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The results of a process that stands in no group, where `covers` does not forbid it: zeros."""
+        """The results of a process in no group, where `covers` allows it: zeros."""
         return tuple(map(np.zeros_like, operands))
 
     def run_group(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
-        """`exchange`, with what depends on the size of the group checked. Raises DiagnosticError."""
+        """`exchange`, after checking the constraints that depend on the size of the group. Raises DiagnosticError."""
         self.check_group_size(len(inputs))
         results = self.exchange(run, inputs, index)
         for result, type_ in zip(results, self.result_types, strict=True):
@@ -110,7 +110,7 @@ class CollectiveOp(RegionOp):
         return results
 
     def check_group_size(self, size: int) -> None:
-        """Raise DiagnosticError where the operation does not fit groups of `size` processes."""
+        """Raise DiagnosticError if the operation does not fit groups of `size` processes."""
 
     def check_grid(self, replicas: int, partitions: int) -> None:
         """The constraint that depends on the size of the grid (`GRID`). Raises DiagnosticError."""
@@ -133,7 +133,7 @@ class CollectiveOp(RegionOp):
         return self.run_group(run, [operands], 0)
 
     def names_others(self) -> bool:
-        """Whether the operation names more processes than the first."""
+        """Whether the operation names processes other than the first."""
         return any(number != 0 for group in self.groups() for number in group)
 
     def verify_ids(self, constraint: str) -> None:

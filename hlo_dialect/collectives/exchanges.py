@@ -48,7 +48,7 @@ ui32 = IntegerType(32, Signedness.UNSIGNED)
 @irdl_op_definition
 class AllGatherOp(CollectiveOp):
     """
-    Concatenate what the processes of a group have along a dimension; all of them get the result.
+    Concatenate the operands of a group's processes along a dimension; each gets the result.
 
     Shapes: results have the operands' shapes, the gathered dimension times the size of a group.
     Raises: VerifyException naming all_gather_c1..c6. c3 (how many numbers there are) depends on the grid; it is
@@ -97,7 +97,7 @@ class AllGatherOp(CollectiveOp):
 class AllToAllOp(PartitionCollectiveOp):
     """
     Each process of a group splits its operands along `split_dimension` and sends part i to process i, which
-    concatenates what it gets along `concat_dimension`.
+    concatenates the parts it receives along `concat_dimension`.
 
     Shapes: the split dimension divided, the concatenated one multiplied by split_count.
     Raises: VerifyException naming all_to_all_c1..c9. c6 (how many numbers there are) depends on the grid; it is
@@ -165,7 +165,7 @@ class AllToAllOp(PartitionCollectiveOp):
 @irdl_op_definition
 class CollectiveBroadcastOp(PartitionCollectiveOp):
     """
-    The processes of a group get what its first one has; a process in no group gets zeros.
+    The processes of a group get the operand of its first process; a process in no group gets zeros.
 
     Shapes: result has the operand's type.
     Raises: VerifyException naming collective_broadcast_c1..c3. The upper bound of c2 depends on the grid; it is
@@ -199,7 +199,7 @@ class CollectiveBroadcastOp(PartitionCollectiveOp):
 @irdl_op_definition
 class CollectivePermuteOp(PartitionCollectiveOp):
     """
-    Each target process of a pair gets what its source process has; a process that is no target gets zeros.
+    Each target process of a pair gets its source process's operand; a process that is no target gets zeros.
 
     Shapes: result has the operand's type.
     Raises: VerifyException naming collective_permute_c1..c5. The upper bound of c4 depends on the grid; it is checked
@@ -241,7 +241,7 @@ class CollectivePermuteOp(PartitionCollectiveOp):
 
 
 class ProcessNumberOp(HloOp):
-    """partition_id and replica_id: where in the grid the process is; 0 in a program that runs on one process."""
+    """partition_id and replica_id: the process's coordinates in the grid; 0 in a program that runs on one process."""
 
     COORDINATE: ClassVar[int] = 0
 

@@ -35,7 +35,7 @@ from ..types import Array
 from .process_groups import ChannelHandleAttr, ChannelType, verify_pairs
 
 TOKEN = np.empty((0,), np.bool_)
-"""What stands for every token where programs are interpreted."""
+"""The value of every token in the interpreter."""
 
 
 @irdl_attr_definition
@@ -145,7 +145,7 @@ class HostOp(HloOp):
     """An operation that exchanges data with the host, or through a channel that the host sets up."""
 
     DOES: ClassVar[str] = "exchanges"
-    """What the host does with the data."""
+    """What the host does, for messages."""
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return tuple(self.result_types)
@@ -229,7 +229,7 @@ class ChannelOp(HostOp):
         return isinstance(flag, IntegerAttr) and flag.value.data != 0
 
     def verify_channel(self, name: str, host: ChannelType) -> None:
-        """c1..c4: the pairs, as of collective_permute; c5: what the type of the channel must be."""
+        """c1..c4: the pairs, as in collective_permute; c5: what the type of the channel must be."""
         pairs = self.properties.get("source_target_pairs")
         if isinstance(pairs, DenseIntOrFPElementsAttr):
             verify_pairs([f"{name}_c{number}" for number in range(1, 5)], cast("DenseIntOrFPElementsAttr[Any]", pairs))
@@ -248,7 +248,7 @@ class SendOp(ChannelOp):
     Put arrays into a channel that leads to the host or to another device.
 
     Types:  inputs (i1) are tensors, token (i2) and result (o1) tokens.
-    Raises: VerifyException naming send_c1..c5; c4 (which processes there are) needs the grid and is checked from below.
+    Raises: VerifyException naming send_c1..c5; the upper bound of c4 depends on the grid and is not checked.
     Spec:   https://openxla.org/stablehlo/spec#send
     """
 
@@ -275,7 +275,7 @@ class RecvOp(ChannelOp):
     Take arrays out of a channel that comes from the host or from another device.
 
     Types:  token (i1); results are tensors and a last token.
-    Raises: VerifyException naming recv_c1..c8; c4 (which processes there are) needs the grid and is checked from below.
+    Raises: VerifyException naming recv_c1..c8; the upper bound of c4 depends on the grid and is not checked.
     Spec:   https://openxla.org/stablehlo/spec#recv
     """
 

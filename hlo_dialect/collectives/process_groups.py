@@ -1,5 +1,5 @@
 """
-Who takes part in a collective operation: channel handles, replica groups as lists and by the axes of a mesh.
+The participants of a collective operation: channel handles, replica groups as lists and by the axes of a mesh.
 
 A program runs on a grid of processes, (replica, partition). A collective splits the grid into groups by one of the
 spec's strategies, which `use_global_device_ids` and the channel choose.
@@ -41,11 +41,11 @@ ProcessId = tuple[int, int]
 Groups = tuple[tuple[int, ...], ...]
 
 MAX_PROCESSES = 1 << 24
-"""Of a mesh, a list of groups or of pairs; a longer one (a splat can claim any length) is refused."""
+"""The limit for a mesh, a list of groups or of pairs; a longer one (a splat can claim any length) is refused."""
 
 
 class ChannelType(IntEnum):
-    """The numbers that `#hlo.channel_handle` has for kinds of channels."""
+    """The numbers of the kinds of channels in `#hlo.channel_handle`."""
 
     INVALID = 0
     DEVICE_TO_DEVICE = 1
@@ -54,7 +54,7 @@ class ChannelType(IntEnum):
 
 
 def _field(parser: AttrParser, name: str, first: bool = False) -> None:
-    """`name =`, behind a comma unless it is the first."""
+    """`name =`, after a comma unless it is the first."""
     if not first:
         parser.parse_punctuation(",")
     parser.parse_keyword(name)
@@ -126,12 +126,12 @@ class Mesh(ParametrizedAttribute):
         raise NotImplementedError
 
     def numbers(self) -> np.ndarray[Any, Any] | None:
-        """The numbers of the devices in row-major order, where they are not 0, 1, .."""
+        """The numbers of the devices in row-major order, if they are not 0, 1, .."""
         raise NotImplementedError
 
     def verify_mesh(self) -> None:
         """
-        Raise VerifyException for axes or devices that stand twice, sizes that are not positive, too large, or do not
+        Raise VerifyException for repeated axes or devices, and for sizes that are not positive, too large, or do not
         fit the list of devices.
         """
         sizes = self.sizes()
@@ -150,7 +150,7 @@ class Mesh(ParametrizedAttribute):
             raise VerifyException("device_ids names a device twice")
 
     def devices(self) -> np.ndarray[Any, Any]:
-        """The numbers of the devices, one dimension an axis. Raises VerifyException."""
+        """The numbers of the devices, one dimension per axis. Raises VerifyException."""
         self.verify_mesh()
         shape, numbers = tuple(self.sizes().values()), self.numbers()
         return (np.arange(math.prod(shape)) if numbers is None else numbers).reshape(shape)
@@ -175,7 +175,7 @@ class MeshAttr(Mesh):
 
     @property
     def numbered(self) -> bool:
-        """Whether the mesh says itself how its devices are numbered."""
+        """Whether the mesh states how its devices are numbered."""
         return isinstance(self.device_ids, DenseIntOrFPElementsAttr)
 
     @classmethod
@@ -225,7 +225,7 @@ def _parse_axis(parser: AttrParser) -> MeshAxisAttr:
 
 @irdl_attr_definition
 class AxisRefAttr(ParametrizedAttribute):
-    """`#hlo.axis_ref<name = "x", sub_axis_info = (1)2>`: an axis, or the part of `size` behind one of `pre_size`."""
+    """`#hlo.axis_ref<name = "x", sub_axis_info = (1)2>`: an axis, or the part of `size` after one of `pre_size`."""
 
     name = "hlo.axis_ref"
     axis_name: StringAttr
@@ -321,7 +321,7 @@ def split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[list
 
 
 def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
-    """The groups of devices that the axes stand for. Raises VerifyException where there is no mesh that they fit."""
+    """The groups of devices that the axes denote. Raises VerifyException if there is no mesh that they fit."""
     mesh = find_mesh(attr.mesh, user)
     mesh.verify_mesh()
     sizes = mesh.sizes()
@@ -341,7 +341,7 @@ def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
 
 
 def find_mesh(mesh: Attribute, user: Operation) -> Mesh:
-    """The mesh itself, or what the symbol names in a surrounding module."""
+    """The mesh itself, or the mesh that the symbol names in a surrounding module."""
     if isinstance(mesh, Mesh):
         return mesh
     if not isinstance(mesh, SymbolRefAttr):
@@ -363,9 +363,9 @@ def find_mesh(mesh: Attribute, user: Operation) -> Mesh:
 
 def groups_of(op: Operation, attr: Attribute) -> Groups:
     """
-    The rows of replica_groups without -1, which fills up shorter groups, and without empty rows.
+    The rows of replica_groups without the padding (-1) and without empty rows.
 
-    Raises VerifyException where a mesh is not known or its axes do not fit.
+    Raises VerifyException if a mesh is unknown or its axes do not fit.
     """
     if isinstance(attr, ReplicaGroupMeshAxesAttr):
         return mesh_groups(attr, op)
@@ -391,8 +391,8 @@ def verify_groups(
     name: str, op: Operation, attr: Attribute, unique: int, bounds: int, kind: int, padded: bool, dense: bool = True
 ) -> Groups:
     """
-    The groups, once they are checked: their form (input number `kind`), that no process stands twice (constraint
-    number `unique`), and the range of their numbers (`bounds`), which run from 0 without a gap if `dense`.
+    Check the groups and return them: their form (input number `kind`), that no process is repeated (constraint number
+    `unique`), and the range of their numbers (`bounds`), which run from 0 without a gap if `dense`.
 
     `padded` allows groups of different lengths, filled up with -1.
     """
@@ -419,7 +419,10 @@ def verify_groups(
 
 
 def verify_pairs(constraints: Sequence[str], pairs: DenseIntOrFPElementsAttr[Any]) -> None:
-    """source_target_pairs: of shape (n, 2), sources unique, targets unique, nothing negative, each by its name."""
+    """
+    source_target_pairs: of shape (n, 2), sources unique, targets unique, nothing negative; each by the name of its
+    constraint.
+    """
     shape = pairs.get_shape()
     if not (is_table(pairs) and shape[1] == 2 and not _too_long(pairs)):
         reject(f"{constraints[0]}: source_target_pairs of type {pairs.type} is no list of pairs of 64-bit integers")
@@ -432,7 +435,7 @@ def verify_pairs(constraints: Sequence[str], pairs: DenseIntOrFPElementsAttr[Any
 
 
 def grid_of(module: ModuleOp) -> tuple[int, int]:
-    """The replicas and partitions for which a module says that it is."""
+    """The numbers of replicas and partitions that a module states."""
     stated = (module.attributes.get(f"mhlo.num_{what}") for what in ("replicas", "partitions"))
     replicas, partitions = (value.value.data if isinstance(value, IntegerAttr) else 1 for value in stated)
     return replicas, partitions
@@ -450,7 +453,7 @@ class Grouping(StrEnum):
     FLATTENED_IDS = "flattened_ids"
 
     def whole(self, replicas: int, partitions: int) -> int:
-        """How many numbers there are."""
+        """The count of these numbers in a grid."""
         match self:
             case Grouping.CROSS_PARTITION:
                 return partitions
@@ -461,7 +464,7 @@ class Grouping(StrEnum):
 
 
 def process_groups(strategy: Grouping, groups: Groups, replicas: int, partitions: int) -> list[tuple[ProcessId, ...]]:
-    """The groups of processes of a grid; no groups stand for one of all numbers."""
+    """The groups of processes of a grid; an empty list denotes one group of all."""
     groups = groups or (tuple(range(strategy.whole(replicas, partitions))),)
     match strategy:
         case Grouping.CROSS_REPLICA:

@@ -39,7 +39,10 @@ from .process_groups import (
 
 
 def verify_computation(op: CollectiveOp, constraint: str) -> Attribute:
-    """`(tensor<E>, tensor<E>) -> tensor<E>`, to which the operands' elements can be promoted; E is returned."""
+    """
+    Check that the computation is `(tensor<E>, tensor<E>) -> tensor<E>`, where operands' elements promote to E. Returns
+    E.
+    """
     block = region_block(op.regions[0], constraint, "computation")
     given = tuple(argument.type for argument in block.args)
     returned = returned_types(block)
@@ -57,7 +60,7 @@ def verify_computation(op: CollectiveOp, constraint: str) -> Attribute:
 
 
 def _verify_reduced(op: CollectiveOp, element: Attribute, shapes: str, elements: str) -> None:
-    """Results: of the element type of the computation (constraint `elements`), then `infer_types` (`shapes`)."""
+    """Check results: the computation's element type (constraint `elements`), then `infer_types` (`shapes`)."""
     check_count(op, shapes)
     for result in op.result_types:
         if not (is_tensor(result) and element_of(result) == element):
@@ -88,7 +91,7 @@ def reduce_group(run: RegionRunner, body: Region, arrays: Sequence[Array], eleme
 @irdl_op_definition
 class AllReduceOp(CollectiveOp):
     """
-    Fold what the processes of a group have with `computation`, element by element; all of them get the result.
+    Reduce the operands of a group's processes with `computation`, element by element; each gets the result.
 
     Shapes: results have the operands' shapes and the computation's element type.
     Raises: VerifyException naming all_reduce_c1..c7. c2 (how many numbers there are) depends on the grid; it is
@@ -125,7 +128,7 @@ class AllReduceOp(CollectiveOp):
 @irdl_op_definition
 class CrossReplicaSumOp(CollectiveOp):
     """
-    The sum of what the processes of a group have: an older all_reduce, which StableHLO keeps outside its specification.
+    The sum of the operands of a group's processes: an older all_reduce that StableHLO's specification leaves out.
 
     Shapes: result has the operand's type.
     Raises: VerifyException naming cross_replica_sum_*.
@@ -155,7 +158,7 @@ class CrossReplicaSumOp(CollectiveOp):
 @irdl_op_definition
 class ReduceScatterOp(CollectiveOp):
     """
-    all_reduce, of which each process of a group keeps its part along `scatter_dimension`.
+    all_reduce, after which each process of a group keeps its part along `scatter_dimension`.
 
     Shapes: result has the operand's shape, the scattered dimension divided by the size of a group.
     Raises: VerifyException naming reduce_scatter_c1..c9. c4 (how many numbers there are) depends on the grid; it is

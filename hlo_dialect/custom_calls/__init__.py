@@ -1,6 +1,6 @@
 """
-What the targets of custom calls mean: a registry by name, and the targets that xhlo knows itself.
+The meaning of custom call targets: a registry by name, and the targets that xhlo defines itself.
 
-A family file ends with `TARGETS = (...)`; `registry.py` collects them at the first look-up. Nothing is ever looked up
-in the process or on disk by a target's name.
+A family file ends with `TARGETS = (...)`; `registry.py` collects them at the first look-up. A target's name is never
+looked up in the process or on disk.
 """

@@ -1,8 +1,8 @@
 """
 Calls of a routine of Fortran for each matrix of a batch.
 
-A call from Python costs more than a small factorization does. Where a compiler is at hand (`compile_loops_with`), the
-loop over a batch is machine code: pointers and strides go in, and it calls the routine as often as is asked for.
+A call from Python costs more than a small factorization does. With a compiler (`compile_loops_with`), the loop over a
+batch is machine code that takes pointers and strides and calls the routine once for each matrix.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Loader: TypeAlias = Callable[[str, str], int]
 
 @dataclass(frozen=True)
 class Each:
-    """An argument that differs from matrix to matrix: what lies along the last `rank` dimensions of a whole array."""
+    """An argument that differs from matrix to matrix: a slice along the last `rank` dimensions of a whole array."""
 
     array: Array
     rank: int
     skipped: int = 0
-    """Elements of each vector that come before the argument."""
+    """Elements of each vector before the argument."""
 
     @property
     def stride(self) -> int:
-        """In bytes, from one matrix to the next."""
+        """Bytes from one matrix to the next."""
         array = self.array
         return math.prod(array.shape[array.ndim - self.rank :]) * array.itemsize
 
@@ -46,7 +46,7 @@ _lock = threading.Lock()
 
 
 def compile_loops_with(loader: Loader) -> None:
-    """From now on loops over batches are compiled by `loader`."""
+    """Compile loops over batches with `loader` from now on."""
     global _loader
     _loader = loader
 
@@ -96,7 +96,7 @@ def _address(array: Array) -> int:
 
 
 def _loop(pointers: int, lengths: int) -> Any:
-    """The compiled loop for routines of so many arguments and lengths, as a function; None without a compiler."""
+    """The compiled loop for routines with these numbers of arguments and string lengths; None without a compiler."""
     found = _loops.get((pointers, lengths))
     if found is None and _loader is not None:
         with _lock:

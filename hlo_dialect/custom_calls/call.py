@@ -1,4 +1,4 @@
-"""One custom call as a function that implements its target sees it."""
+"""One custom call, as seen by the function that implements its target."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ..shapes import is_static
 from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, tensor_type
 
 CONFIGURATIONS = ("mhlo.attributes", "mhlo.backend_config", "backend_config")
-"""Where exporters put a call's attributes, as dictionaries; an entry of a later one replaces that of an earlier."""
+"""Dictionaries in which exporters put a call's attributes; entries of later ones replace those of earlier ones."""
 
 _COMPLEX = {"operand": "xhlo.complex_operands", "result": "xhlo.complex_results"}
-"""Marks of split-complex: which operands and results are pairs of real numbers now."""
+"""Attributes that split-complex sets: the operands and results that are now pairs of real numbers."""
 
 
 @dataclass(frozen=True)
 class CustomCall:
-    """What a target's function is told of the call: all but the arrays."""
+    """Everything that a target's function is told about the call, except for the arrays."""
 
     target: str
     attributes: Mapping[str, Any]
@@ -45,15 +45,15 @@ class CustomCall:
     """backend_config where it is a string."""
     operands: tuple[ArrayType, ...]
     results: tuple[ArrayType, ...]
-    """The shapes and dtypes that the function has to return."""
+    """The shapes and dtypes that the function must return."""
     operand_types: tuple[Attribute, ...] = ()
     result_types: tuple[Attribute, ...] = ()
-    """The same as types of hlo."""
+    """The same as hlo types."""
     location: LocationAttr | None = field(default=None, compare=False)
 
 
 def python_value(attribute: Attribute) -> Any:
-    """An attribute as a Python value; an attribute that stands for none is given as it is."""
+    """An attribute as a Python value; an attribute without a Python equivalent is returned as it is."""
     match attribute:
         case IntegerAttr():
             value = attribute.value.data
@@ -80,9 +80,9 @@ def python_value(attribute: Attribute) -> Any:
 
 def describe_call(op: Operation) -> CustomCall:
     """
-    The call that an `hlo.custom_call` makes, before or after split-complex. Tokens are not part of it.
+    The call that an `hlo.custom_call` makes, before or after split-complex. Tokens are left out.
 
-    Raises DiagnosticError for operands and results that are no arrays of a known shape.
+    Raises DiagnosticError for operands and results that are not arrays of static shape.
     """
     operands = [_seen(op, "operand", index) for index, type_ in enumerate(op.operand_types) if not is_token(type_)]
     results = [_seen(op, "result", index) for index, type_ in enumerate(op.result_types) if not is_token(type_)]
@@ -97,7 +97,7 @@ def call_of(
     results: Sequence[Attribute],
     location: LocationAttr,
 ) -> CustomCall:
-    """The call of a target with what the operation states, its properties and attributes."""
+    """The call of a target, with the operation's properties and attributes."""
     attributes: dict[str, Any] = {}
     for name in CONFIGURATIONS:
         entries = stated.get(name)
@@ -119,7 +119,7 @@ def call_of(
 
 
 def array_type(type_: Attribute) -> ArrayType:
-    """The array that a tensor of static shape is."""
+    """The array type of a tensor of static shape."""
     tensor = tensor_type(type_)
     dtype = numpy_dtype(tensor.element_type)
     assert dtype is not None, "callers look at the element type first"
@@ -127,7 +127,7 @@ def array_type(type_: Attribute) -> ArrayType:
 
 
 def _seen(op: Operation, what: str, index: int) -> Attribute:
-    """The type of an operand or result as the program gives it, pairs of real numbers as complex ones."""
+    """The type of an operand or result in the original program: complex where split-complex made it a pair."""
     type_ = (op.operand_types if what == "operand" else op.result_types)[index]
     if not isinstance(type_, TensorType):
         fail(op, f"has {what} {index} of type {type_}; only tensors can be passed to a target")

@@ -1,9 +1,9 @@
 """
-What collectives of several devices become: calls into the rendezvous of the threads that run the devices.
+Collectives of several devices as calls into the rendezvous of the threads that run the devices.
 
 Attributes: `number` tells the collectives of a program apart, `groups` names devices by their flattened numbers
 (rows filled up with -1), `dim`, `concat` and `pairs` are those of the operation, `combiner` the name of a reduction's
-operation. Written by decompose-hlo; what each device gets is what the reference's collectives say.
+operation. decompose-hlo writes them; the results are those of the reference's collectives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rendezvous import Arrays, Device, DeviceGrid, current_place
 COMBINERS: dict[str, type[ElementwiseBinaryOp]] = {
     combiner.name: combiner for combiner in (AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp)
 }
-"""Operations with which the runtime reduces; others are computed by compiled code from what was gathered."""
+"""Operations that the runtime reduces with; for others, compiled code reduces the gathered operands."""
 
 NEEDS_DEVICES = "the program is for several devices, each of which needs a thread of its own (hlo-run --num-replicas=N)"
 
@@ -36,7 +36,7 @@ def _place(call: CustomCall) -> tuple[DeviceGrid, Device]:
 
 
 def _group(call: CustomCall, device: Device) -> tuple[int, ...] | None:
-    """The group in which a device stands, if any."""
+    """The group that contains the device, if any."""
     for row in call.attributes["groups"].tolist():
         if device.number in row:
             return tuple(number for number in row if number >= 0)
@@ -48,7 +48,7 @@ Rule = Callable[[CustomCall, Sequence[Arrays], tuple[int, ...]], Sequence[Arrays
 
 
 def _meeting(rule: Rule) -> Callable[..., Arrays]:
-    """The function of a target: meets the device's group, and lets `rule` compute for all of it."""
+    """The function of a target: it meets the device's group and applies `rule` once for all members."""
 
     def function(call: CustomCall, *operands: Array) -> Arrays:
         grid, device = _place(call)

@@ -1,4 +1,4 @@
-"""JAX's QR on platforms that have no rule of their own: `Qr` and `ProductOfElementaryHouseholderReflectors`."""
+"""JAX's QR on platforms without a rule of their own: `Qr` and `ProductOfElementaryHouseholderReflectors`."""
 
 from __future__ import annotations
 

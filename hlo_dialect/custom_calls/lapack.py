@@ -2,7 +2,7 @@
 JAX's custom calls of LAPACK on CPUs, `lapack_<routine>_ffi`: factorizations and solvers of batches of matrices.
 
 Each function works on whole arrays: the last one or two dimensions are LAPACK's vectors and matrices, those before them
-the batch. Layouts that a call states are how a compiler would pass the matrices; the values do not depend on them.
+the batch. A call's layouts describe how a compiler would pass the matrices; the values do not depend on them.
 `info` is LAPACK's own for each matrix of the batch.
 """
 
@@ -24,11 +24,11 @@ from .registry import CustomCallTarget
 
 Results = tuple[Array, ...]
 NOT_FINITE = -4
-"""The info of a decomposition that is not tried, as a matrix has an infinity or NaN."""
+"""The info of a decomposition that is not attempted because its matrix holds an infinity or NaN."""
 
 
 def letter(call: CustomCall, name: str) -> str:
-    """An attribute that is a character's number: 76 is "L"."""
+    """An attribute that holds a character code: 76 is "L"."""
     return chr(call.attributes[name])
 
 
@@ -43,12 +43,12 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _all(call: CustomCall, rank: int = 2) -> range:
-    """The numbers of the batch's matrices."""
+    """The indices of the batch's matrices."""
     return range(math.prod(batch_of(call, rank)))
 
 
 def _finite(x: Array) -> Iterator[range]:
-    """The numbers of the matrices that have no infinity or NaN: a range for each run of them."""
+    """The indices of the matrices without infinities and NaNs: a range for each run of them."""
     finite: Array = np.isfinite(x).all(axis=(-2, -1)).reshape(-1)
     if finite.all():
         yield range(len(finite))
@@ -189,7 +189,7 @@ def syevd(call: CustomCall, x: Array) -> Results:
     n, mode, uplo = x.shape[-1], letter(call, "mode"), letter(call, "uplo")
     is_complex, real = x.dtype.kind == "c", real_dtype(x.dtype)
     name = f"{prefix_of(x.dtype)}{'he' if is_complex else 'sy'}evd"
-    # Sizes that LAPACK's documentation states for all modes: a query would have to be for each kind of workspace.
+    # Sizes that LAPACK documents for all modes; a query would be needed for each kind of workspace.
     work = np.empty(2 * n + n * n + 1 if is_complex else 1 + 6 * n + 2 * n * n, x.dtype)
     reals = np.empty(1 + 5 * n + 2 * n * n, real)
     integers = np.empty(3 + 5 * n, np.int32)
@@ -237,7 +237,7 @@ def _paired(vectors: Array, imaginary: Array) -> Array:
 
 
 def gees(call: CustomCall, x: Array) -> Results:
-    """Schur form: T, its vectors, the eigenvalues (two parts of a real matrix's), 0 selected ones; info."""
+    """Schur form: T, its vectors, the eigenvalues (two results for a real matrix), zero selected ones; info."""
     is_complex, name = x.dtype.kind == "c", f"{prefix_of(x.dtype)}gees"
     if letter(call, "sort") != "N":
         raise ValueError("sorted Schur forms are not supported: sort has to be 78, which is N")
@@ -306,7 +306,7 @@ def trsm(call: CustomCall, a: Array, b: Array) -> Results:
 
 
 def _expect(info: Array, name: str) -> None:
-    """For routines that fail only for wrong arguments, and whose calls have no result for it."""
+    """Check routines that fail only on wrong arguments, and whose calls return no info."""
     if info.any():
         raise ValueError(f"LAPACK's {name} refuses argument {-info[info != 0][0]}")
 
@@ -332,7 +332,7 @@ _ROUTINES: tuple[tuple[str, Callable[..., Results], int], ...] = (
 
 _COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd", "sytrd": "hetrd"}
 _ONE_PART = frozenset(("geev", "gees"))
-"""Routines that give a real matrix's eigenvalues in two results, a complex one's in one."""
+"""Routines that return a real matrix's eigenvalues in two results, a complex matrix's in one."""
 
 _DTYPES = {
     "s": np.dtype(np.float32),
@@ -343,7 +343,7 @@ _DTYPES = {
 
 
 def _checked(name: str, dtype: np.dtype[Any], results: int) -> Callable[[CustomCall], str | None]:
-    """What a call of a routine must look like: enough to keep LAPACK inside of its arrays."""
+    """Check a routine's operands and results, so that LAPACK stays inside its arrays."""
     return lambda call: problem_of(name, dtype, results, call)
 
 

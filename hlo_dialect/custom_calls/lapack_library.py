@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 class LapackMissing(RuntimeError):
-    """There is no LAPACK to call."""
+    """LAPACK is not available."""
 
 
 @lru_cache(maxsize=1)
@@ -48,12 +48,14 @@ def routine(name: str) -> Any:
 
 
 def prefix_of(dtype: np.dtype[Any]) -> str:
-    """The letter that LAPACK's names begin with for matrices of a dtype."""
+    """The first letter of LAPACK's names for matrices of a dtype."""
     return {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[dtype.str[1:]]
 
 
 def call(name: str, batch: range, *arguments: Argument) -> Array:
-    """Call a routine of LAPACK as `call_without_info`; the values of its last argument, `info`, which is added."""
+    """
+    Call a LAPACK routine as `call_without_info` does. Returns the values of `info`, its last argument, which is added.
+    """
     info: Array = np.zeros(batch.stop, np.int32)
     call_without_info(name, batch, *arguments, Each(info, 0))
     return info[batch.start :]
@@ -74,9 +76,9 @@ def call_with_workspace(
     real_work: Array | None = None,
 ) -> Array:
     """
-    Call a routine that takes a workspace `work, lwork` between its other arguments, of the size that it asks for.
+    Call a routine that takes a workspace `work, lwork` between its other arguments, of the size it asks for.
 
-    `real_work`: the real array that routines on complex matrices take behind them.
+    `real_work`: the real array that routines on complex matrices take after them.
     """
     if not batch:
         return np.zeros(0, np.int32)
@@ -97,7 +99,7 @@ def call_with_workspace(
 
 
 _sizes: dict[tuple[str | int | None, ...], int] = {}
-"""What routines have asked for, by their names, sizes and letters."""
+"""Workspace sizes that routines have asked for, by name, sizes and letters."""
 
 _SIZES_KEPT = 4096
 

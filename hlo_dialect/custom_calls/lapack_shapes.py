@@ -1,4 +1,4 @@
-"""What the calls of LAPACK must look like: shapes, dtypes and attributes, so that it never leaves its arrays."""
+"""The signatures of LAPACK calls: shapes, dtypes and attributes under which it stays inside its arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LETTERS = {
     "sytrd": {"uplo": "LU"},
     "trsm": {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"},
 }
-"""The characters that attributes may stand for."""
+"""The characters that attributes may encode."""
 
 _FLAGS = {"ormqr": ("left", "transpose")}
 _VECTORS = frozenset(("gtsv",))
@@ -31,7 +31,7 @@ _VECTORS = frozenset(("gtsv",))
 
 
 def problem_of(name: str, dtype: np.dtype[Any], results: int, call: CustomCall) -> str | None:
-    """What is wrong with a call of the routine on matrices of `dtype`; None where nothing is."""
+    """A description of what is wrong with a call of the routine on matrices of `dtype`; None for a valid call."""
     wrong = _attributes_problem(name, call)
     if wrong is not None:
         return wrong
@@ -71,7 +71,7 @@ Arrays = list[tuple[Shape, np.dtype[Any]]]
 
 
 def _signature(name: str, dtype: np.dtype[Any], core: Shape, call: CustomCall) -> tuple[Arrays, Arrays] | str:
-    """The operands and results that a routine takes and gives for the first operand's matrices; or what is wrong."""
+    """The operands and results of a routine for the first operand's matrices, or a description of what is wrong."""
     real = np.dtype(np.float32 if dtype.itemsize // (1 + (dtype.kind == "c")) == 4 else np.float64)
     info: tuple[Shape, np.dtype[Any]] = ((), _INTEGER)
     if name == "gtsv":
@@ -94,7 +94,7 @@ def _signature(name: str, dtype: np.dtype[Any], core: Shape, call: CustomCall) -
             return f"attributes low and high are {low} and {high}, expected 1 <= low <= high <= {n}"
     if name in ("gesdd", "gesvd"):
         mode = chr(call.attributes["mode"])
-        # Without vectors nothing is written to the arrays for them; JAX makes them of either size.
+        # Without vectors their arrays are not written; JAX makes them of either size.
         thin = mode == "S" or (mode == "N" and [r.shape[-2:] for r in call.results[2:4]] == [(m, least), (least, n)])
         u, vt = ((m, least), (least, n)) if thin else ((m, m), (n, n))
         return [matrix], [matrix, ((least,), real), (u, dtype), (vt, dtype), info]

@@ -28,14 +28,14 @@ IDENTITIES = (
 
 
 class ShapeAssertionError(ValueError):
-    """An assertion of a program on its shapes does not hold."""
+    """A program's assertion about its shapes does not hold."""
 
 
 def _shape_assertion(call: CustomCall, holds: Any, *values: Any) -> None:
     """
     `shape_assertion(condition, values ..)`: an error unless the condition holds.
 
-    Its text is the attribute error_message, in which `{0}` stands for the first value.
+    Its text is the attribute error_message, where `{0}` is replaced by the first value.
     """
     if not holds.all():
         text = str(call.attributes.get("error_message", "an assertion on shapes does not hold"))
@@ -51,7 +51,7 @@ def _check_assertion(call: CustomCall) -> str | None:
 
 
 def _sink(call: CustomCall, *values: Any) -> None:
-    """`dce_sink(values ..)`: what keeps values from being removed before; nothing when the program runs."""
+    """`dce_sink(values ..)`: keeps values alive until here; does nothing when the program runs."""
 
 
 def _check_sink(call: CustomCall) -> str | None:

@@ -1,7 +1,7 @@
 """
 Operations that StableHLO lacks and exporters write as custom calls of MHLO's names: `mhlo.erf`, `mhlo.asin`, ..
 
-Each but mhlo.topk is the chlo operation of that name, which is put in its place.
+Each except mhlo.topk is replaced by the chlo operation of that name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def sort_keys(values: Array) -> Array:
 
 
 def _top_k(call: CustomCall, x: Array) -> tuple[Array, Array]:
-    """The k largest (or smallest) of the last dimension in order, and where they were; of equal ones the first."""
+    """The k largest (or smallest) elements of the last dimension in order, and their indices; ties take the first."""
     keys = sort_keys(x)
     if call.attributes.get("largest", True):
         keys = ~keys

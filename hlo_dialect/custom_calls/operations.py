@@ -1,5 +1,5 @@
 """
-Calls: custom_call, of a target that is registered by its name, and composite, of the function that stands for it.
+Calls: custom_call, of a registered target, and composite, of the function that decomposes it.
 
 The targets are in custom_calls/; those called `check.*` in check_calls.py.
 """
@@ -56,7 +56,7 @@ _EFFECTS = frozenset((EffectInstance(MemoryEffectKind.READ), EffectInstance(Memo
 
 
 class CustomCallEffects(MemoryEffect):
-    """A custom call has side effects where it says so, and where it is a check."""
+    """A custom call has side effects if it says so, or if it is a check."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -66,7 +66,7 @@ class CustomCallEffects(MemoryEffect):
 
 
 class Schedule(StrEnum):
-    """When a custom call is to run among those that could."""
+    """When a custom call should run among those that are ready."""
 
     NONE = "NONE"
     LATEST = "LATEST"
@@ -83,12 +83,12 @@ class CustomCallScheduleAttr(EnumAttribute[Schedule], SpacedOpaqueSyntaxAttribut
 @irdl_op_definition
 class CustomCallOp(HloOp):
     """
-    Call what the environment knows as `call_target_name`.
+    Call the target registered as `call_target_name`.
 
     api_version 0 to 3 pass backend_config as a string, 4 (typed FFI) as a dictionary. Layouts, aliases and called
     computations are kept as they are.
 
-    Shapes: operands and results as the target wants them; layouts are permutations of their dimensions.
+    Shapes: operands and results as the target demands; layouts are permutations of their dimensions.
     Types: call_target_name (i2), has_side_effect (i3), backend_config (i4), api_version (i5), called_computations (i6).
     Raises: VerifyException naming custom_call_* (the spec numbers no constraint but types; the others are StableHLO's).
     Spec:   https://openxla.org/stablehlo/spec#custom_call
@@ -172,7 +172,7 @@ class CustomCallOp(HloOp):
                 _verify_layout(layout, type_, name)
 
     def _result_parts(self) -> tuple[Attribute, ...]:
-        """The result types; of one tuple its elements'."""
+        """The result types; those of the elements for a single tuple."""
         types = tuple(self.result_types)
         return types[0].types.data if len(types) == 1 and isinstance(types[0], TupleType) else types
 
@@ -192,7 +192,7 @@ class CustomCallOp(HloOp):
                 )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """A mark is its operands."""
+        """A call that only marks its operands folds to them."""
         if self.target in IDENTITIES and tuple(self.operand_types) == tuple(self.result_types):
             return tuple(self.operands)
         return None
@@ -212,7 +212,7 @@ class CustomCallOp(HloOp):
 
 
 def _verify_layout(layout: Attribute, type_: Attribute, name: str) -> None:
-    """The dimensions of a tensor, the minor ones first; none of what is no tensor."""
+    """The dimensions of a tensor, minor to major; empty for other types."""
     dense = cast("DenseIntOrFPElementsAttr[Any]", layout) if isinstance(layout, DenseIntOrFPElementsAttr) else None
     known = dense is not None and isinstance(dense.get_element_type(), IndexType) and len(dense.get_shape()) == 1
     if not known:
@@ -229,7 +229,7 @@ def _index_values(dense: DenseIntOrFPElementsAttr[Any]) -> list[int]:
 
 
 def _part(type_: Attribute, indices: Sequence[int], name: str) -> Attribute:
-    """The element of nested tuples that the indices lead to."""
+    """The element of nested tuples at these indices."""
     for index in indices:
         inside = isinstance(type_, TupleType) and 0 <= index < len(type_.types.data)
         if not inside:
@@ -244,11 +244,11 @@ _NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+")
 @irdl_op_definition
 class CompositeOp(HloOp):
     """
-    An operation made of others: the function `decomposition` stands for it.
+    An operation made of others, defined by the function `decomposition`.
 
     Shapes: operands and results are those of the decomposition (c3, c4).
-    Raises: VerifyException naming composite_c1, i3, i5; the verifier of the module names c2, c3 and c4, for which it
-            looks at the function.
+    Raises: VerifyException naming composite_c1, i3, i5; the module's verifier names c2, c3 and c4, which depend on the
+            function.
     Spec:   https://openxla.org/stablehlo/spec#composite
     """
 
@@ -263,12 +263,12 @@ class CompositeOp(HloOp):
 
     @property
     def arguments(self) -> Sequence[SSAValue]:
-        """The operands, by the name that calls of functions have for them."""
+        """The operands, under the name that func.call uses."""
         return self.operands
 
     @property
     def callee(self) -> SymbolRefAttr:
-        """The decomposition, by the name that calls of functions have for it."""
+        """The decomposition, under the name that func.call uses."""
         return cast(SymbolRefAttr, self.properties["decomposition"])
 
     @classmethod

@@ -1,8 +1,8 @@
 """
-Where the devices of one run meet: each runs in a thread of its own, and waits in a collective for its group.
+The meeting point of the devices of one run: each runs in its own thread and waits in a collective for its group.
 
-The last of a group to arrive computes what each of them gets, from the operands where they lie: the others wait as
-long, so that nothing is copied for them. A thread that fails, ends or waits for ever releases all others with an error.
+The last member of a group to arrive computes the results of all, from the operands in place: the others wait, so that
+nothing is copied. A thread that fails, ends or waits forever releases all others with an error.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Exchange = Callable[[Sequence[Arrays]], Sequence[Arrays]]
 
 
 class DeviceReleased(RuntimeError):
-    """The device waits for others, of which one has failed: not the cause, which the failed device's thread raises."""
+    """Another device, which this one waited for, has failed. The failed device's thread raises the cause."""
 
 
 class DevicesStuck(RuntimeError):
-    """All devices wait for others that never come."""
+    """All devices wait for others that never arrive."""
 
 
 @dataclass(eq=False)
 class Device:
-    """One device of a run, and where it stands: it runs, waits (`waits_in`, for `group`), or has ended."""
+    """One device of a run and its state: it runs, waits (`waits_in`, for `group`), or has ended."""
 
     number: int
     waits_in: str | None = None
-    """The collective, by a text that names it and is the same on all devices."""
+    """The name of the collective; the same on all devices."""
     group: tuple[int, ...] = ()
     given: Arrays = ()
     taken: Arrays = ()
@@ -59,9 +59,9 @@ class DeviceGrid:
 
     def meet(self, device: Device, what: str, group: tuple[int, ...], given: Arrays, exchange: Exchange) -> Arrays:
         """
-        Wait for the devices of `group` in `what`; what this one gets.
+        Wait for the devices of `group` in `what`. Returns the results of this device.
 
-        Raises what `exchange` raises, DeviceReleased when another device fails, DevicesStuck when all wait for ever.
+        Raises what `exchange` raises, DeviceReleased when another device fails, DevicesStuck when all wait forever.
         """
         with self._lock:
             if self._failed is not None:
@@ -80,7 +80,7 @@ class DeviceGrid:
         return taken
 
     def _exchange(self, members: Sequence[Device], exchange: Exchange) -> None:
-        """Complete a group whose members all wait, and let them go."""
+        """Complete a group whose members all wait, and release them."""
         error: BaseException | None = None
         results: Sequence[Arrays] = ()
         try:
@@ -101,7 +101,7 @@ class DeviceGrid:
         device.wake.release()
 
     def end(self, device: Device, error: BaseException | None) -> None:
-        """The device's thread is done, by `error` if it failed: those that wait for it are released."""
+        """The device's thread is done, with `error` if it failed. Release those that wait for it."""
         with self._lock:
             device.ended = True
             if error is not None:
@@ -124,7 +124,7 @@ class DeviceGrid:
                 self._release(device)
 
     def _completes(self, device: Device) -> bool:
-        """Whether all of the group of a waiting device have come: it is about to be released by the last."""
+        """Whether all members of a waiting device's group have arrived, so that the last is about to release it."""
         members = (self.devices[number] for number in device.group)
         return all(member.waits_in == device.waits_in and member.group == device.group for member in members)
 
@@ -155,7 +155,7 @@ _current = _Current()
 
 @contextmanager
 def running_on(grid: DeviceGrid, number: int) -> Generator[None]:
-    """Around what a thread does as device `number` of a grid."""
+    """The context in which a thread runs as device `number` of a grid."""
     _current.places.append((grid, grid.devices[number]))
     try:
         yield

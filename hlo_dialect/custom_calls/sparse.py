@@ -17,7 +17,7 @@ def csr_times_dense(call: CustomCall, data: Array, starts: Array, columns: Array
     """
     `result[i] = sum of data[k] * dense[columns[k]]` over the k from starts[i] up to, not including, starts[i + 1].
 
-    What lies outside of the arrays counts as zero: places behind the data, columns that `dense` has no row for.
+    Elements outside the arrays count as zero: positions past the data, columns that `dense` has no row for.
     """
     count = data.shape[0]
     bounds = np.clip(starts.astype(np.int64), 0, count)

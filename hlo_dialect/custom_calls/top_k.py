@@ -1,7 +1,7 @@
 """
-JAX's approx_max_k and approx_min_k, `ApproxTopK`: exact here, which is one of the results that it allows.
+JAX's approx_max_k and approx_min_k, `ApproxTopK`: exact here, which the operation allows.
 
-Operands are the values and what goes with them (their indices), then an initial value of each; the results are their
+Operands are the values and their companions (indices), then an initial value for each; the results are their
 first elements along `reduction_dim`, as the called computation orders them.
 """
 
@@ -30,7 +30,7 @@ NAME = "ApproxTopK"
 
 
 def _top_k(call: CustomCall, values: Array, indices: Array, initial: Array, _: Array) -> tuple[Array, Array]:
-    """For a comparator `>` or `<` of the values, which the value that comes last tells apart: -inf, or +inf."""
+    """For a comparator `>` or `<` of the values, which the initial value tells apart: -inf or +inf."""
     dimension = int(call.attributes["reduction_dim"])
     keys = sort_keys(values)
     order = np.argsort(~keys if initial < 0 else keys, axis=dimension, kind="stable")

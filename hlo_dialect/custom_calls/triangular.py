@@ -1,4 +1,4 @@
-"""What cholesky and triangular_solve become on the CPU: calls of LAPACK's potrf and of the BLAS's trsm."""
+"""cholesky and triangular_solve on the CPU: calls of LAPACK's potrf and of the BLAS's trsm."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .registry import CustomCallTarget
 CHOLESKY = "xhlo.cholesky"
 TRIANGULAR_SOLVE = "xhlo.triangular_solve"
 _LETTERS = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
-"""How the BLAS spells what is done to a matrix."""
+"""The BLAS's letters for operations on a matrix."""
 
 
 def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What LAPACK computes in: narrow floats in f32."""
+    """The dtype that LAPACK computes in: f32 for narrow floats."""
     return dtype if dtype.str[1:] in ("f4", "f8", "c8", "c16") else np.dtype(np.float32)
 
 
 def _cholesky(call: CustomCall, a: Array) -> Array:
     """hlo.cholesky: see `CholeskyOp`. Rows are LAPACK's columns, and so the other triangle its."""
     dtype = _working(a.dtype)
-    # The factor of the transposed matrix is conjugate to what is wanted, in the other triangle: no copy is transposed.
+    # The factor of the transposed matrix is the conjugate, in the other triangle, so that no copy is transposed.
     factor = np.array(a, dtype, order="C")
     n, name = a.shape[-1], f"{prefix_of(dtype)}potrf"
     uplo = "U" if call.attributes["lower"] else "L"

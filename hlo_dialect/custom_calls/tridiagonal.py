@@ -13,7 +13,7 @@ from .registry import CustomCallTarget
 
 def solve_perturbed(call: CustomCall, lower: Array, diagonal: Array, upper: Array, b: Array) -> Array:
     """
-    The solution of tridiagonal systems; a pivot that is almost 0 counts as one of the size of a rounding error.
+    The solution of tridiagonal systems; a pivot near 0 is replaced by one of the size of a rounding error.
 
     All diagonals have n elements: the lower's first and the upper's last are unused. The matrices are factored with
     partial pivoting, all of the batch at once; a pivot is never below eps times the largest element of U.

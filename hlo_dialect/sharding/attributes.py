@@ -30,7 +30,7 @@ class ShardingMeshAttr(Mesh):
     name = "sdy.mesh"
     axes: ArrayAttr[MeshAxisAttr]
     device_ids: IntArray
-    """Nothing where the devices are numbered in row-major order."""
+    """Empty if the devices are numbered in row-major order."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -68,7 +68,7 @@ class ShardingMeshAttr(Mesh):
 
 
 def _parse_axis(parser: AttrParser) -> AxisRefAttr:
-    """`"x"`, or `"x":(2)4`, the part of size 4 behind one of size 2."""
+    """`"x"`, or `"x":(2)4`, the part of size 4 after one of size 2."""
     name = parser.parse_str_literal()
     part: list[IntegerAttr[IntegerType]] = []
     if parser.parse_optional_punctuation(":") is not None:
@@ -105,7 +105,7 @@ class DimensionShardingAttr(ParametrizedAttribute):
     axes: ArrayAttr[AxisRefAttr]
     is_open: BoolAttr
     priority: ArrayAttr[IntegerAttr[IntegerType]]
-    """Nothing, or a number."""
+    """Empty, or one number."""
 
     @classmethod
     def of(
@@ -166,7 +166,7 @@ class ShardingAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_sharding(cls, parser: AttrParser) -> ShardingAttr:
-        """What stands between, and with, the angle brackets."""
+        """Parse the angle brackets and their contents."""
         empty: ArrayAttr[AxisRefAttr] = ArrayAttr([])
         axes = {"replicated": empty, "unreduced": empty}
         with parser.in_angle_brackets():
@@ -217,7 +217,7 @@ class ShardingAttr(ParametrizedAttribute):
         """
         Check that the sharding fits an array of `shape`: its rank, and axes of the mesh that do not overlap.
 
-        Raises VerifyException that names `what` is sharded.
+        Raises VerifyException, which calls the array `what`.
         """
         mesh = find_mesh(self.mesh, user)
         mesh.verify_mesh()
@@ -267,7 +267,7 @@ class ShardingPerValueAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ManualAxesAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
-    """`#sdy<manual_axes{"x", "y"}>`: the axes along which a computation sees its own part of arrays."""
+    """`#sdy<manual_axes{"x", "y"}>`: the axes along which a computation sees only its device's part of arrays."""
 
     name = "sdy.manual_axes"
     axes: ArrayAttr[StringAttr]

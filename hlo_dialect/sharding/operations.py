@@ -1,7 +1,7 @@
 """
-The operations of the sdy dialect, with which JAX says how the arrays of a program are split between devices.
+The operations of the sdy dialect, in which JAX states how a program's arrays are split between devices.
 
-`partition-spmd` (passes/partition_spmd/) makes of them the program of one device; for one device all are erased.
+`partition-spmd` (passes/partition_spmd/) derives the program of each device from them; for one device all are erased.
 Spec: https://openxla.org/shardy/sdy_dialect
 """
 
@@ -79,7 +79,7 @@ class MeshOp(IRDLOperation):
 
 
 class SameValueOp(HloOp):
-    """An operation whose result is its operand: it only says something of it."""
+    """An operation whose result is its operand; it only annotates it."""
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return tuple(self.operand_types)
@@ -94,11 +94,11 @@ class SameValueOp(HloOp):
 
 
 class ConstraintOp(SameValueOp):
-    """sharding_constraint and reshard: the array is to be split in a certain way from here on."""
+    """sharding_constraint and reshard: the array must be split in a certain way from here on."""
 
     @property
     def wanted(self) -> ShardingAttr:
-        """How the array is to be split."""
+        """The sharding that the array must have."""
         return cast(ShardingAttr, self.properties["sharding"])
 
     @classmethod
@@ -127,7 +127,7 @@ class ConstraintOp(SameValueOp):
 @irdl_op_definition
 class ShardingConstraintOp(ConstraintOp):
     """
-    `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`: %1 is %0, split so.
+    `%1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`: %1 is %0 with this sharding.
 
     Raises: VerifyException naming sharding_constraint_*.
     """
@@ -142,7 +142,7 @@ class ShardingConstraintOp(ConstraintOp):
 @irdl_op_definition
 class ReshardOp(ConstraintOp):
     """
-    `%1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`: %1 is %0, split in another way.
+    `%1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>`: %1 is %0 with another sharding.
 
     Raises: VerifyException naming reshard_*.
     """
@@ -197,7 +197,7 @@ class PropagationBarrierOp(SameValueOp):
 @irdl_op_definition
 class ShardingGroupOp(HloOp):
     """
-    `sdy.sharding_group %0 group_id=0 : tensor<8xf32>`: all values of a group are to be split alike.
+    `sdy.sharding_group %0 group_id=0 : tensor<8xf32>`: all values of a group must be split alike.
 
     Raises: VerifyException naming sharding_group_*.
     """
@@ -249,7 +249,7 @@ class ShardingReturnOp(ReturnOp):
 @irdl_op_definition
 class ManualComputationOp(RegionOp):
     """
-    Run the body on each device, on its own parts of the operands along `manual_axes`: what JAX's shard_map becomes.
+    Run the body on each device, on its own parts of the operands along `manual_axes`. JAX's shard_map lowers to it.
 
     Shapes: the body takes and returns the operands' and results' parts. Axes that are not manual do not split them.
     Raises: VerifyException naming manual_computation_*.
@@ -374,7 +374,7 @@ NEEDS_PARTITIONING = "it runs on several devices: hlo-opt --partition-spmd makes
 
 def erase_sharding(op: SameValueOp | ShardingGroupOp | ManualComputationOp) -> None:
     """
-    Remove an operation that on one device says nothing: its operands stand for its results, its body for itself.
+    Remove an operation that has no effect on one device: its operands replace its results, or its body replaces it.
 
     Raises DiagnosticError for a computation of several devices.
     """
@@ -389,7 +389,7 @@ def erase_sharding(op: SameValueOp | ShardingGroupOp | ManualComputationOp) -> N
 
 
 def inline_body(op: ManualComputationOp, arguments: Sequence[SSAValue]) -> None:
-    """Put the body of a computation, of these arguments, in the place of the computation."""
+    """Replace a computation by its body, applied to these arguments."""
     block = op.regions[0].block
     last = block.last_op
     assert last is not None

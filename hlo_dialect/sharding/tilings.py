@@ -1,9 +1,8 @@
 """
-Tilings: which part of an array each device of a program holds, whatever spelling a program states it in.
+Tilings: which part of an array each device holds, however the program states it.
 
 A tiling cuts each dimension into equal parts (the last ones shorter, or empty) and gives every part to one device, or
-to several as copies. It is what sdy's shardings come to, what the strings of `mhlo.sharding` say, and what JAX calls
-an OpSharding.
+to several as copies. sdy's shardings, the strings of `mhlo.sharding` and JAX's OpSharding all denote tilings.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ class Tiling:
     """Two tilings are equal where every device holds the same part."""
 
     counts: tuple[int, ...]
-    """Into how many parts each dimension is cut."""
+    """The number of parts along each dimension."""
     devices: tuple[int, ...]
-    """Numbers of devices, row-major by part and then by copy."""
+    """Device numbers, row-major by part and then by copy."""
 
     @classmethod
     def replicated(cls, rank: int, devices: int) -> Tiling:
-        """Everything on every device."""
+        """The tiling in which every device holds the whole array."""
         return cls((1,) * rank, tuple(range(devices)))
 
     @property
@@ -44,7 +43,7 @@ class Tiling:
 
     @property
     def copies(self) -> int:
-        """How many devices hold each part."""
+        """The number of devices that hold each part."""
         return len(self.devices) // self.parts
 
     @property
@@ -53,12 +52,12 @@ class Tiling:
 
     @property
     def table(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The devices, one dimension for each of the array and a last one for the copies."""
+        """The devices: a dimension for each of the array's, and a last one for copies."""
         return np.array(self.devices, np.int64).reshape((*self.counts, self.copies))
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """For each device the number of its part."""
+        """The part number of each device."""
         places = np.zeros(len(self.devices), np.int64)
         places[list(self.devices)] = np.repeat(np.arange(self.parts), self.copies)
         return tuple(places.tolist())
@@ -70,11 +69,11 @@ class Tiling:
         return hash((self.counts, self.places))
 
     def coordinates(self, dim: int) -> list[int]:
-        """For each device the number of its part along a dimension."""
+        """The part number of each device along a dimension."""
         return [int(place[dim]) for place in (np.unravel_index(number, self.counts) for number in self.places)]
 
     def part_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of a part; all are of the size of the first, the last ones filled up."""
+        """The shape of a part; all have the size of the first, the last ones padded."""
         return tuple(-(-size // count) for size, count in zip(shape, self.counts, strict=True))
 
     def fits(self, shape: Sequence[int]) -> bool:
@@ -82,7 +81,7 @@ class Tiling:
         return all(size % count == 0 for size, count in zip(shape, self.counts, strict=True))
 
     def split(self, array: Array) -> list[Array]:
-        """The part of each device; one that is not full ends with zeros."""
+        """The part of each device, padded with zeros at the end if it is not full."""
         shape = self.part_shape(array.shape)
         padding = [(0, count * size - full) for count, size, full in zip(self.counts, shape, array.shape, strict=True)]
         if any(high for _, high in padding):
@@ -90,7 +89,7 @@ class Tiling:
         return [np.array(array[box], order="C") for box in self._boxes(shape)]
 
     def joined(self, parts: Sequence[Array], shape: Sequence[int]) -> Array:
-        """The array of `shape` of which the devices have these parts; of copies one is taken."""
+        """The array of `shape` assembled from the devices' parts; of equal copies, one is used."""
         size = self.part_shape(shape)
         array = np.empty([count * length for count, length in zip(self.counts, size, strict=True)], parts[0].dtype)
         for box, part in zip(self._boxes(size), parts, strict=True):
@@ -98,7 +97,7 @@ class Tiling:
         return array[tuple(map(slice, shape))]
 
     def _boxes(self, shape: Sequence[int]) -> list[tuple[slice, ...]]:
-        """Where the part of each device lies."""
+        """The slices of each device's part."""
         places = [self.coordinates(dim) for dim in range(len(shape))]
         return [
             tuple(slice(at[device] * size, (at[device] + 1) * size) for at, size in zip(places, shape, strict=True))
@@ -129,7 +128,7 @@ class Tiling:
 
     @property
     def text(self) -> str:
-        """As HLO writes it: `{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}`, `{replicated}`."""
+        """In HLO's spelling: `{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}`, `{replicated}`."""
         if self.is_replicated:
             return "{replicated}"
         counts = self.counts if self.copies == 1 else (*self.counts, self.copies)
@@ -167,9 +166,9 @@ def tiling_of(
     sharding: ShardingAttr, user: Operation, shape: Sequence[int], devices: int, axes: Collection[str] | None = None
 ) -> Tiling:
     """
-    The tiling that a sharding of an array of `shape` states; of the axes `axes` alone, where they are given.
+    The tiling that a sharding of an array of `shape` states; restricted to the axes `axes` if they are given.
 
-    Raises VerifyException where it does not fit the array or the `devices` of the program.
+    Raises VerifyException if it does not fit the array or the `devices` of the program.
     """
     mesh = sharding.verify_on(user, shape, "the array")
     sizes = mesh.sizes()
@@ -203,9 +202,10 @@ _TILED = re.compile(
 
 def parse_tiling(text: str, rank: int, devices: int) -> Tiling | None:
     """
-    The tiling that HLO writes so (`mhlo.sharding`): `{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}`.
+    The tiling in HLO's spelling (`mhlo.sharding`): `{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}`.
 
-    None for `{manual}`. Raises VerifyException for what it does not know, or what does not fit the array and devices.
+    None for `{manual}`. Raises VerifyException for unknown syntax, and for a tiling that does not fit the array and
+    devices.
     """
     text = re.sub(r"\s*metadata=\{[^{}]*\}", "", text.strip())
     if text in ("{replicated}", ""):
