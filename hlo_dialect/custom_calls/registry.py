@@ -5,8 +5,8 @@ Targets of custom calls by name: those of this folder, those of installed packag
     def scaled_sum(call, x, y):
         return call.attributes["scale"] * (x + y)
 
-The function is the target's meaning to the reference interpreter, and what compiled code calls back, unless the target
-has a decomposition into other operations. A target that is not registered is refused by its name.
+The function gives the target its meaning in the reference interpreter, and compiled code calls it back unless the
+target has a decomposition into other operations. A target that is not registered is refused by name.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Function = Callable[..., Any]
 """(CustomCall, NumPy arrays of the operands ..) to an array, a tuple of them, or None where there are no results."""
 FunctionT = TypeVar("FunctionT", bound=Function)
 Check = Callable[[CustomCall], str | None]
-"""What is wrong with a call's types and attributes; None where nothing is."""
+"""Describes what is wrong with a call's types and attributes; None for a valid call."""
 Decomposition = Callable[[Any], Sequence[Operation] | None]
-"""Replaces a custom call where it stands; the new operations, None where it stays (see decompose_hlo.py)."""
+"""Replaces a custom call in place. Returns the new operations, or None if it stays (see passes/decompose_hlo/)."""
 
 ENTRY_POINT_GROUP = "xhlo.custom_calls"
 """Entry points of other packages; each loads as a sequence of `CustomCallTarget`."""
@@ -43,18 +43,18 @@ _COLLECTED = re.compile(r"^TARGETS\b[^=\n]*=", re.MULTILINE)
 
 @dataclass(frozen=True)
 class CustomCallTarget:
-    """What a target means."""
+    """The meaning of a target."""
 
     name: str
     function: Function | None = None
-    """None for a target that only marks its operands, and whose results are these."""
+    """None for a target that only marks its operands; its results are its operands."""
     check: Check | None = None
     decomposition: Decomposition | None = None
-    """Other operations for it; they are compiled instead of a call of `function`."""
+    """Replaces the call by other operations, which are compiled instead of a call of `function`."""
     library: str = ""
-    """The library that the function calls: a call of compiled code, not of Python code of the user's."""
+    """The library that the function calls; empty if it runs the user's Python code."""
     borrows: bool = False
-    """Whether the function leaves no reference to its arrays behind, so that it may see the program's own memory."""
+    """Whether the function keeps no reference to its arrays, so that it may see the program's own memory."""
 
     @property
     def is_identity(self) -> bool:
@@ -62,7 +62,7 @@ class CustomCallTarget:
 
 
 class CustomCallError(DiagnosticError):
-    """What went wrong in a target's function; `__cause__` is the exception where it raised one."""
+    """An error in a target's function; `__cause__` is the exception, if it raised one."""
 
 
 class Registry:
@@ -73,7 +73,7 @@ class Registry:
         self._loaded = False
         self._lock = threading.RLock()
         self.version = 0
-        """Grows with each registration: programs compiled before may mean something else now."""
+        """Grows with each registration, because programs compiled before may now have another meaning."""
 
     def find(self, name: str) -> CustomCallTarget | None:
         """The target of that name, or None."""
@@ -102,7 +102,7 @@ class Registry:
             self.version += 1
 
     def _load(self) -> None:
-        """The targets of this folder and of installed packages, once."""
+        """Load the targets of this folder and of installed packages, once."""
         if self._loaded:
             return
         with self._lock:
@@ -139,10 +139,9 @@ def register_custom_call(
     Make `function` the meaning of the custom call target `name`.
 
     `function(call, *operands)` gets a `CustomCall` and NumPy arrays, and returns the results: exactly the shapes and
-    dtypes of `call.results`. `check(call)` returns what is wrong with a call's types and attributes, or None; it is
-    asked before anything runs. `decomposition(op)` puts other operations in the place of the call: then nothing is
-    called back.
-    Raises ValueError where the name is taken, unless `replace`.
+    dtypes of `call.results`. `check(call)` returns a description of what is wrong with a call's types and attributes,
+    or None; it is called before anything runs. `decomposition(op)` replaces the call by other operations, so that
+    nothing is called back. Raises ValueError where the name is taken, unless `replace`.
     """
     REGISTRY.add(CustomCallTarget(name, function, check, decomposition), replace)
 
@@ -164,7 +163,9 @@ def custom_call(
 
 
 def target_of(op: Operation) -> CustomCallTarget:
-    """The target that a custom call names, the call checked. Raises DiagnosticError for unknown and misused ones."""
+    """
+    The target that a custom call names, after checking the call. Raises DiagnosticError for unknown and misused ones.
+    """
     name = cast(Any, op.properties["call_target_name"]).data
     target = REGISTRY.find(name)
     if target is None:
@@ -182,9 +183,9 @@ def target_of(op: Operation) -> CustomCallTarget:
 
 def run_target(target: CustomCallTarget, call: CustomCall, operands: Sequence[Array]) -> tuple[Array, ...]:
     """
-    The results of a call, exactly of the types that it states.
+    Run a call. Returns results of exactly the types that it states.
 
-    Raises CustomCallError, at the call's place, for what the function raises and for results that do not fit.
+    Raises CustomCallError, at the call's location, for exceptions of the function and for results that do not fit.
     """
     assert target.function is not None
     try:
@@ -208,7 +209,7 @@ def _fitting(call: CustomCall, index: int, value: Any, wanted: ArrayType) -> Arr
 
 
 def failure(call: CustomCall, message: str) -> CustomCallError:
-    """The error about a call, at its place."""
+    """An error about a call, at its location."""
     if call.location is None:
         return CustomCallError(Diagnostic("error", message))
     return CustomCallError(Diagnostic("error", message, call.location))
