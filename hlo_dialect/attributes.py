@@ -51,7 +51,7 @@ def int_list_text(values: Sequence[int]) -> str:
 
 
 class Precision(StrEnum):
-    """How exact a dot or convolution has to be; each step may be slower."""
+    """The precision that a dot or convolution must have; each step may be slower."""
 
     DEFAULT = "DEFAULT"
     HIGH = "HIGH"

@@ -56,7 +56,9 @@ _FOLDER = Path(__file__).resolve().parent
 
 
 class HloConstantMaterialization(ConstantMaterializationInterface):
-    """Makes `hlo.constant` from a folder's value: xDSL's canonicalization asks the dialect of the folded op."""
+    """
+    Makes `hlo.constant` from a folder's value, for xDSL's canonicalization, which asks the dialect of the folded op.
+    """
 
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
         from .ops.creation import ConstantOp
@@ -111,7 +113,7 @@ def hlo_operations() -> tuple[type[Operation], ...]:
 
 
 def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: tuple[str, ...]) -> Dialect:
-    """xDSL's dialect of that name, if any, with the operations of our modules added, or in the place of its own."""
+    """xDSL's dialect of that name, if any, with the operations of our modules added, or replacing its own."""
     base = upstream() if upstream is not None else Dialect(name)
     if not modules:
         return base
@@ -148,7 +150,7 @@ def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
 
 
 class ProgramContext(HloContext):
-    """A context that reads StableHLO's names as hlo's and asks installed packages before it gives up on a name."""
+    """A context that reads StableHLO's names as hlo's and asks installed packages before it rejects a name."""
 
     def __init__(self, allow_unregistered: bool = False):
         super().__init__(allow_unregistered)

@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept out of the way while IR is built."""
+"""Python's garbage collector, switched off while IR is built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_gc() -> Generator[None]:
-    """No garbage collection inside: what is built is not garbage, and looking for it takes up to half the time."""
+    """No garbage collection inside: nothing that is built is garbage, and collection takes up to half the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -24,7 +24,7 @@ def stop_gc() -> None:
     """
     No garbage collection from here on, and none at exit: for processes that end with one command.
 
-    Of a small program's compilation it takes a third: the modules loaded make many objects that live to the end.
+    It takes a third of a small program's compilation, because the loaded modules create many long-lived objects.
     """
     gc.disable()
     atexit.register(gc.freeze)

@@ -45,9 +45,9 @@ class HloPass(ModulePass):
                 raise self.unsupported(op)
 
     def parts(self, module: ModuleOp) -> Sequence[Operation]:
-        """What of a module the pass works on, all that is checked for `illegal` operations."""
+        """The parts of a module that the pass works on; only these are checked for `illegal` operations."""
         return (module,)
 
     def unsupported(self, op: Operation) -> Exception:
-        """The error for an operation that the pass cannot take away."""
+        """The error for an operation that the pass cannot convert."""
         return op_error(op, f"is not supported by {self.name}: it has no lowering there")

@@ -21,7 +21,7 @@ from .types import Array
 
 
 class RegionRunner(Protocol):
-    """Runs a region in the reference interpreter: block arguments in, the terminator's operands out."""
+    """Runs a region in the reference interpreter: from block arguments to the terminator's operands."""
 
     def __call__(self, region: Region, *arguments: Array) -> tuple[Array, ...]: ...
 
@@ -32,10 +32,10 @@ class HloOp(IRDLOperation, HasFolderInterface):
 
     A subclass gives `name`, operands, properties, results, traits, its syntax (`parse`, `print`), and
 
-    * `infer_types`: the result types that the operands, properties and regions fix;
+    * `infer_types`: the result types that the operands, properties and regions determine;
     * `verify_`: the other constraints, each named in its message (`transpose_c2: ...`);
-    * `fold`: the operation's value where it is known (optional);
-    * `reference`: its meaning in NumPy.
+    * `fold`: the operation's value if it is known (optional);
+    * `reference`: its semantics in NumPy.
     """
 
     def infer_types(self) -> tuple[Attribute, ...]:
@@ -48,7 +48,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
         raise NotImplementedError(f"{self.name} does not infer its result types")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """A value or constant for each result, where known without new operations; else None."""
+        """A value or constant for each result, if they are known without new operations; else None."""
         return None
 
     def reference(self, *operands: Array) -> Array | tuple[Array, ...]:

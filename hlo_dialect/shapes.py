@@ -1,8 +1,8 @@
 """
 Arithmetic and comparison of shapes in which a dimension may be unknown (`?`, `DYNAMIC` here).
 
-Two shapes agree when they have one rank and each pair of dimensions is equal or holds an unknown one: what StableHLO's
-constraints demand of programs whose shapes are not all static.
+Two shapes agree if they have the same rank and each pair of dimensions is equal or contains an unknown one; StableHLO's
+constraints demand this of programs whose shapes are not all static.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 def verify_results_agree(op: HloOp, constraint: str) -> None:
-    """Check the results against `infer_types`, unknown dimensions matching anything."""
+    """Check the results against `infer_types`, where unknown dimensions match any size."""
     inferred = op.infer_types()
     if len(inferred) != len(op.results):
         raise VerifyException(f"{constraint}: there are {len(op.results)} results, expected {len(inferred)}")
@@ -77,10 +77,10 @@ def repeated(values: Sequence[int]) -> bool:
 
 def reshape_parts(source: Shape, target: Shape) -> list[tuple[int, ...]] | None:
     """
-    For each dimension of a reshape's operand, the result's dimensions that it is split into, those of size 1 left out.
+    For each dimension of a reshape's operand, the result's dimensions that it is split into, without those of size 1.
 
-    With them an index into `source` is a sum of multiples of indices into `target`. None where dimensions are merged,
-    which would need divisions, and for shapes without elements.
+    An index into `source` is then a sum of multiples of indices into `target`. None if dimensions are merged, which
+    would need divisions, and for shapes without elements.
     """
     if 0 in source:
         return None

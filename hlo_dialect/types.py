@@ -1,10 +1,10 @@
 """
 Element types and tensor types of the hlo dialect, and their NumPy counterparts.
 
-Constants are `DenseIntOrFPElementsAttr` in one canonical form: the data holds either every element in row-major
-order, or exactly one element when all are equal (a splat). Elements narrower than a byte take one each: an i1 is 0 or
-1, an i2 or i4 has its bits at the lower end and zeros above, whatever its sign, as ml_dtypes writes them.
-Build them with `dense_constant`, read them with `constant_array`; never through xDSL's `from_list`: it expands splats.
+Constants are `DenseIntOrFPElementsAttr` in one canonical form: the data holds either every element in row-major order,
+or exactly one element when all are equal (a splat). Elements narrower than a byte take one each: an i1 is 0 or 1, an i2
+or i4 has its bits at the low end and zeros above, whatever its sign, as in ml_dtypes. Build them with `dense_constant`
+and read them with `constant_array`, never with xDSL's `from_list`, which expands splats.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
 
 @cache
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
-    """The NumPy dtype of an hlo element type, or None where hlo does not support the type."""
+    """The NumPy dtype of an hlo element type, or None if hlo does not support the type."""
     if (integer := _as_integer(element_type)) is not None:
         found = _INT_DTYPES.get((integer.width.data, is_unsigned(element_type)))
     elif isinstance(element_type, ComplexType):
@@ -132,7 +132,7 @@ def element_type_of(dtype: np.dtype[Any]) -> Attribute | None:
 
 @lru_cache(maxsize=4096)
 def make_tensor(shape: tuple[int, ...], element_type: Attribute) -> HloTensor:
-    """A tensor type from a cache: attributes are not interned by xDSL and cost 8 us each."""
+    """A tensor type from a cache, because xDSL does not intern attributes and each costs 8 us."""
     return TensorType(element_type, shape)
 
 
@@ -172,23 +172,23 @@ def is_float(element_type: Attribute) -> bool:
 
 
 def is_narrow_float(element_type: Attribute) -> bool:
-    """Whether the type is a float of 8, 6 or 4 bits: one that no operation computes in, only values are kept in it."""
+    """Whether the type is a float of 8, 6 or 4 bits: a storage type that no operation computes in."""
     return isinstance(element_type, _NARROW_FLOATS)
 
 
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether the dtype is a real float of hlo's; the kinds of ml_dtypes' types say nothing."""
+    """Whether the dtype is a real float type of hlo; the `kind` of ml_dtypes' types does not tell."""
     return dtype in _FLOAT_DTYPE_SET
 
 
 def narrow_integer_width(dtype: np.dtype[Any]) -> int | None:
-    """2 or 4 of ml_dtypes' integers of so many bits, None of any other dtype."""
+    """2 or 4 for ml_dtypes' integers of that width, None for other dtypes."""
     return _NARROW_INTEGER_WIDTHS.get(dtype)
 
 
 def bit_width(element_type: Attribute) -> int:
     """
-    The spec's num_bits of an element type; 1 of a boolean, both parts of a complex number.
+    The spec's num_bits of an element type: 1 for a boolean, both parts of a complex number.
 
     Raises VerifyException for types that have none.
     """

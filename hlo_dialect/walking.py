@@ -1,4 +1,4 @@
-"""All operations inside of one, fast: xDSL's generators take several times as long where regions lie in each other."""
+"""All operations inside of one, fast: xDSL's generators take several times as long on nested regions."""
 
 from __future__ import annotations
 

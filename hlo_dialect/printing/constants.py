@@ -1,8 +1,8 @@
 """
-The text of constants: as MLIR writes them, and so that they read back bit for bit.
+The text of constants, as MLIR writes them; it reads back bit for bit.
 
-A splat is one element; short constants are lists, long ones hexadecimal strings. A finite float is `1.500000e+00`
-where six digits give it back exactly, else the shortest decimal that does; infinities and NaNs are bit patterns.
+A splat is one element; short constants are lists, long ones hexadecimal strings. A finite float is `1.500000e+00` if
+six digits represent it exactly, else the shortest decimal that does; infinities and NaNs are bit patterns.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..reading.literals import literal_dtype
 from ..types import Array, is_float_dtype
 
 LONGEST_LIST = 100
-"""Constants of more elements are written as hexadecimal strings."""
+"""The most elements of a constant that is written as a list; longer ones are hexadecimal strings."""
 
 
 def dense_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str:
-    """What stands between `dense<` and `>`."""
+    """The text between `dense<` and `>`."""
     element_type = cast(Attribute, attribute.get_element_type())
     shape = attribute.get_shape()
     data = attribute.data.data

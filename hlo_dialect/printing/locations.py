@@ -1,8 +1,8 @@
 """
-Locations as aliases: `loc(#loc7)` at each use and `#loc7 = loc("f.py":3:7)` once, behind the module.
+Locations as aliases: `loc(#loc7)` at each use and `#loc7 = loc("f.py":3:7)` once, after the module.
 
-Programs that were traced carry chains of call sites that share most of their links; written out at each operation
-they would be larger than the program.
+Traced programs carry chains of call sites that share most of their links. Written out at each operation, they would be
+larger than the program.
 """
 
 from __future__ import annotations

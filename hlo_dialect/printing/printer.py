@@ -2,7 +2,7 @@
 `print_module`: a module as MLIR text that reads back as the same module.
 
 Constants are written as MLIR writes them; results of one operation share a name (`%3:2`, `%3#1`); value names come
-from the name hints. The spelling "stablehlo" gives programs that StableHLO's tools read.
+from the name hints. The spelling "stablehlo" produces programs that StableHLO's tools read.
 """
 
 # The printer extends xDSL's, whose state is private by name.
@@ -34,7 +34,7 @@ Spelling = Literal["hlo", "stablehlo"]
 ELIDED = "dense_resource<__elided__>"
 
 _HLO_ONLY = frozenset(("hlo.fusion",))
-"""Operations that StableHLO has not: they keep their name in either spelling."""
+"""Operations that StableHLO lacks: they keep their name in either spelling."""
 
 
 def print_module(
@@ -49,8 +49,8 @@ def print_module(
     The text of a module, with a newline at its end.
 
     `generic` prints `"hlo.add"(%a, %b) : ..` for every operation, `locations` the `loc(#loc7)` of each with the
-    locations behind the module; constants of more than `elide_larger_than` elements become
-    `dense_resource<__elided__>`, which does not read back.
+    locations after the module; constants of more than `elide_larger_than` elements become `dense_resource<__elided__>`,
+    which does not read back.
     """
     return print_operation(
         module, generic=generic, locations=locations, elide_larger_than=elide_larger_than, spelling=spelling

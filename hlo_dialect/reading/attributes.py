@@ -1,5 +1,5 @@
 """
-The attribute and type part of the reader: what xDSL's parser reads wrongly, slowly or not at all.
+The attribute and type part of the reader: the parts that xDSL's parser reads wrongly, slowly or not at all.
 
 Dense constants, resources, locations and their aliases, tensor types from a cache, limits on nesting and sizes.
 """
@@ -47,10 +47,10 @@ from .literals import LiteralError, decode_literal, literal_dtype
 from .locations import DistinctAttr, SourcePositions, location_alias_positions, make_file_location
 
 MAX_NESTING = 64
-"""How deep attributes, types and locations may be nested in each other, and regions."""
+"""The greatest nesting depth of attributes, types and locations, and of regions."""
 
 MAX_LOCATION_DEPTH = 200
-"""How deep a location may be through aliases: a traced program has one level for each frame of Python's stack."""
+"""The greatest depth of a location through aliases: a traced program has a level for each frame of Python's stack."""
 
 MAX_INTEGER_WIDTH = 1 << 24
 MAX_DIMENSION = (1 << 63) - 1
@@ -62,11 +62,11 @@ _ALIGNMENT_BYTES = 4
 """A resource's data begins with its alignment as a 32-bit integer."""
 
 TENSORS: dict[str, Attribute] = {}
-"""Tensor types by their text: programs repeat a few types thousands of times."""
+"""Tensor types by their text, because programs repeat a few types thousands of times."""
 
 
 def tensor_of_text(text: str) -> Attribute | None:
-    """The tensor type of a text such as `tensor<2x3xf32>`; None for what is not that simple, or wrong."""
+    """The tensor type of a text such as `tensor<2x3xf32>`; None for a more complex type, or an error."""
     found = TENSORS.get(text)
     if found is None:
         match = _SIMPLE_TENSOR.fullmatch(text)
@@ -168,7 +168,7 @@ class HloAttributeParser(Parser):
     # Dense constants -------------------------------------------------------------------------------------------
 
     def parse_dense_int_or_fp_elements_attr(self, type: RankedStructure[Any] | None) -> DenseIntOrFPElementsAttr[Any]:
-        """`<literal> : type`, or `<literal>` for a type that is known."""
+        """`<literal> : type`, or `<literal>` for a known type."""
         if self._current_token.kind is not MLIRTokenKind.LESS:
             self.raise_error("expected '<' in dense attribute")
         text = self.lexer.input.content
@@ -201,9 +201,8 @@ class HloAttributeParser(Parser):
 
     def _parse_builtin_dense_resource_attr(self) -> Any:
         """
-        `<name> : type`: the constant that the file's resources give under that name.
-
-        Where the file has no such resource (it was elided) the reference itself.
+        `<name> : type`: the constant that the file's resources define under that name. If the file has no such resource
+        (it was elided), the reference itself.
         """
         self.parse_punctuation("<", " in dense_resource attribute")
         position = self.pos
@@ -226,7 +225,7 @@ class HloAttributeParser(Parser):
             self.raise_error(f"resource '{name}': {error.message}", position)
 
     def _resource(self, name: str) -> str | None:
-        """The hexadecimal text of a resource of the file, read once at the first request."""
+        """The hexadecimal text of one of the file's resources, read at the first request."""
         if self._resources is None:
             self._resources = {}
             begin = _METADATA.search(self.lexer.input.content)
@@ -273,7 +272,7 @@ class HloAttributeParser(Parser):
         return super()._parse_extended_type_or_attribute(attr_or_dialect_name, cast(Any, is_type))
 
     def _resolve_location_alias(self, name: str) -> None:
-        """Define the alias if the text does so further down, and on that occasion all location aliases."""
+        """Define the alias if the text does so further down, and all other location aliases with it."""
         if self._alias_positions is None:
             self._alias_positions = location_alias_positions(self.lexer.input.content)
             if name in self._alias_positions:
@@ -348,7 +347,7 @@ class HloAttributeParser(Parser):
                 self.raise_error("expected a location: a string, unknown, callsite, fused or an alias", position)
 
     def _file_location(self, filename: str) -> LocationAttr:
-        """`line:column`, behind the file's name; of a range (`to line:column`) the beginning."""
+        """`line:column`, after the file's name; for a range (`to line:column`), its beginning."""
         line = self.parse_integer(False, False)
         self.parse_punctuation(":")
         column = self.parse_integer(False, False)
@@ -366,7 +365,7 @@ class HloAttributeParser(Parser):
         return metadata
 
     def _metadata_attribute(self) -> Attribute:
-        """An attribute of a fused location; debug information of dialects that are not known is kept as text."""
+        """An attribute of a fused location; debug information of unknown dialects is kept as text."""
         token = self._current_token
         name = token.text[1:]
         if token.kind is MLIRTokenKind.HASH_IDENT and "." in name and self.ctx.get_optional_attr(name) is None:

@@ -1,11 +1,11 @@
 """
-The fast path: operations that stand on one line are read by what was learned from an earlier line of the same form.
+The fast path: an operation on one line is read with what was learned from an earlier line of the same form.
 
-A line is reduced to its *form*: the text with the value names taken out, and the sizes of the types behind the last
-colon too. The general parser reads the first line of a form; what it made (class, properties, attributes, how the
-types follow from the signature) is kept, and later lines of the form become `create` calls with the same attributes.
-So both readers build the same operations by construction; a line that fits no known form, or fits it badly, goes to
-the general parser, which also gives every error. Constants differ in each line and are read here directly.
+A line is reduced to its *form*: the text without value names, and without the sizes of the types after the last colon.
+The general parser reads the first line of a form; its result (class, properties, attributes, how the types follow from
+the signature) is kept, and later lines of the form become `create` calls with the same attributes. Both readers
+therefore build the same operations by construction. A line that fits no known form, or does not quite fit one, goes to
+the general parser, which also reports all errors. Constants differ in each line and are read here directly.
 
     %3 = stablehlo.add %1, %2 : tensor<4x8xf32>      form: "stablehlo.add %, %" over "tensor<?x?xf32>"
 """
@@ -48,7 +48,7 @@ Types = tuple[Attribute, ...]
 
 @dataclass(frozen=True)
 class Signature:
-    """The types behind a line's last colon: `(ins) -> outs`, or the one type of `: t`, and their form."""
+    """The types after a line's last colon: `(ins) -> outs`, or the one type of `: t`, and their form."""
 
     form: str
     functional: bool
@@ -72,7 +72,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Learned:
-    """What the lines of one form have in common; `inputs` and `outputs` are fixed, or follow from the signature."""
+    """The facts shared by all lines of one form; `inputs` and `outputs` are fixed, or follow from the signature."""
 
     op_type: type[Operation]
     properties: dict[str, Attribute]
@@ -82,7 +82,7 @@ class Learned:
 
 
 class FastReader:
-    """Reads as many lines of a block as it knows the form of."""
+    """Reads the lines of a block as long as it knows their form."""
 
     def __init__(self, parser: HloParser):
         self.parser = parser
@@ -184,7 +184,7 @@ class FastReader:
             return found
 
     def _context(self, op_name: str) -> str:
-        """A name without a dialect means what the surrounding dialect makes of it."""
+        """The meaning of a name without a dialect depends on the surrounding dialect."""
         return op_name if "." in op_name else f"{self.parser._parser_state.dialect_stack[-1]}:{op_name}"
 
     def _known(self, line: Line, location: LocationAttr) -> Operation | None:

@@ -1,8 +1,8 @@
 """
 A lexer of MLIR text that finds each token with one regular expression.
 
-xDSL's lexer takes 3 us a token; the parser reads most of its time from here. Tokens are the same; what this one does
-not match (an error, a character outside ASCII) goes to xDSL's, which says what is wrong.
+xDSL's lexer takes 3 us per token, and the parser spends most of its time in it. The tokens are the same; text that this
+lexer does not match (an error, a character outside ASCII) goes to xDSL's, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KINDS: tuple[MLIRTokenKind | None, ...] = (
 _PUNCTUATION = 3
 
 MAX_DIGITS = 1000
-"""Of an integer token; Python itself refuses a few thousand."""
+"""The longest integer token; Python itself refuses a few thousand digits."""
 
 
 class HloLexer(MLIRLexer):

@@ -31,7 +31,7 @@ _OPENING = re.compile(r"[\[\s]*")
 
 @dataclass
 class LiteralError(Exception):
-    """A literal that does not fit its type; `offset` is the place in the literal's text."""
+    """A literal that does not fit its type; `offset` is the position in the literal's text."""
 
     message: str
     offset: int
@@ -97,7 +97,7 @@ def _raw_bytes(quoted: str) -> bytes:
 
 
 def _from_bytes(data: bytes, shape: tuple[int, ...], element_type: Attribute, dtype: np.dtype[Any]) -> Array:
-    """Raw data; one element's bytes stand for all elements. An i1 takes a byte, or a bit as MLIR packs them."""
+    """Raw data; the bytes of one element denote a splat. An i1 takes a byte, or a bit as MLIR packs them."""
     count = math.prod(shape)
     if dtype == np.bool_:
         return _bools_from_bytes(data, count)
@@ -142,7 +142,7 @@ def _from_list(text: str, shape: tuple[int, ...], element_type: Attribute, dtype
 
 
 def _plain_list(text: str, element_type: Attribute, dtype: np.dtype[Any]) -> Array | None:
-    """A list of decimal numbers, read at C speed; None where it holds anything else, or an error to be located."""
+    """A list of decimal numbers, read at C speed; None if it holds anything else, or an error that must be located."""
     if not _PLAIN_LIST.fullmatch(text):
         return None
     try:
@@ -183,12 +183,12 @@ def _integer_range(element_type: Attribute) -> tuple[int, int]:
 
 
 def _array_of(values: list[Any], element_type: Attribute, dtype: np.dtype[Any]) -> Array:
-    """Elements as `_ListReader.element` gives them: their bytes."""
+    """The bytes of the elements that `_ListReader.element` returned."""
     return np.frombuffer(b"".join(values), dtype)
 
 
 class _ListReader:
-    """Reads a literal piece by piece and knows where each stands: for what the plain reader refuses."""
+    """Reads a literal token by token, with positions: for literals that the plain reader refuses."""
 
     def __init__(self, text: str, element_type: Attribute, dtype: np.dtype[Any]):
         self.text = text
@@ -205,7 +205,7 @@ class _ListReader:
         return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
 
     def peek(self) -> tuple[str, int]:
-        """The next piece and where it begins; an empty piece at the end."""
+        """The next token and its position; an empty token at the end."""
         match = _PIECE.match(self.text, self.position)
         assert match is not None
         group = match.lastindex

@@ -1,8 +1,8 @@
 """
 Locations: positions in the text for operations without one of their own, and MLIR's `loc(...)` in all its forms.
 
-Location aliases (`#loc3 = loc(...)`) usually stand behind their uses, at the end of the file. They are found by a
-scan over the text when the first one is asked for, and parsed in the order in which they stand.
+Location aliases (`#loc3 = loc(...)`) usually come after their uses, at the end of the file. A scan over the text finds
+them when the first one is needed, and they are parsed in the order of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEWLINE = re.compile("\n")
 
 @irdl_attr_definition
 class DistinctAttr(ParametrizedAttribute, BuiltinAttribute):
-    """`distinct[3]<attribute>`: an attribute that equals no other; debug information in `fused<..>` uses it."""
+    """`distinct[3]<attribute>`: an attribute that is equal to no other; debug information in `fused<..>` uses it."""
 
     name = "builtin.distinct"
     identity: IntAttr
@@ -40,7 +40,7 @@ def _int_attr(value: int) -> IntAttr:
 
 
 class SourcePositions:
-    """Line and column of any offset in a text, and the location attributes made of them."""
+    """Line and column of any offset in a text, and the location attributes for them."""
 
     def __init__(self, text: str, filename: str):
         self.filename = StringAttr(filename)
@@ -57,7 +57,7 @@ class SourcePositions:
 
 
 def make_file_location(filename: StringAttr, line: int, column: int) -> FileLineColLoc:
-    """`FileLineColLoc(..)` without the checks of its constructor, which take longer than the rest of an operation."""
+    """`FileLineColLoc(..)` without its constructor's checks, which take longer than the rest of an operation."""
     location = FileLineColLoc.__new__(FileLineColLoc)
     assign = object.__setattr__
     assign(location, "filename", filename)
@@ -67,7 +67,7 @@ def make_file_location(filename: StringAttr, line: int, column: int) -> FileLine
 
 
 def location_alias_positions(text: str) -> dict[str, int]:
-    """Where each location alias of the text (`#loc3`) has its value, in the order of the text."""
+    """The position of the value of each location alias (`#loc3`), in the order of the text."""
     positions: dict[str, int] = {}
     for match in _ALIAS.finditer(text):
         positions.setdefault(match[1], match.end())

@@ -1,4 +1,4 @@
-"""`parse_module`: text to a verified module, or a DiagnosticError with every error at its place."""
+"""`parse_module`: from text to a verified module, or a DiagnosticError with every error at its location."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def parse_module(
     verify: bool = True,
 ) -> ModuleOp:
     """
-    The module that `text` writes; operations outside any module get one.
+    The module that `text` denotes; operations outside any module get one.
 
     `fast=False` reads everything with the general parser; the result is the same. Operations without a `loc(..)` of
-    their own carry the place where they stand. Raises DiagnosticError.
+    their own get their position in the text. Raises DiagnosticError.
     """
     context = make_context() if ctx is None else ctx
     with paused_gc():

@@ -1,7 +1,7 @@
 """
 Older generic forms of StableHLO: `dense<[0, 1]> : tensor<2xi64>` where the dialect now has `array<i64: 0, 1>`.
 
-A property that its operation takes as it stands is left alone.
+A property that its operation accepts as it is stays unchanged.
 """
 
 from __future__ import annotations

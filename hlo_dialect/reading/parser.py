@@ -1,8 +1,8 @@
 """
 The reader of operations and regions: xDSL's parser with names scoped as MLIR scopes them, limits, and the fast path.
 
-Values that are used before their definition are replaced when it comes; the error for one that never comes points
-at its first use. Inside a region that is isolated from above the names outside are not seen.
+A value that is used before its definition is replaced when the definition is read; if there is none, the error points
+at the first use. Inside a region that is isolated from above the names outside are not seen.
 """
 
 # The reader extends xDSL's parser, whose building blocks are private by name.
@@ -56,7 +56,7 @@ class HloParser(HloAttributeParser):
     # Modules ---------------------------------------------------------------------------------------------------
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """Everything up to the end of the text; an empty text is an empty module."""
+        """Parse up to the end of the text; an empty text is an empty module."""
         operations: list[Operation] = []
         start = self.pos
         while self._current_token.kind is not MLIRTokenKind.EOF:
@@ -85,7 +85,10 @@ class HloParser(HloAttributeParser):
     def parse_comma_separated_list(
         self, delimiter: Parser.Delimiter, parse: Callable[[], _ItemT], context_msg: str = ""
     ) -> list[_ItemT]:
-        """The result types of linalg.generic too, which xDSL prints in parentheses, as MLIR, and reads without."""
+        """
+        Also take the result types of linalg.generic in parentheses, as MLIR and xDSL print them; xDSL reads them
+        without.
+        """
         is_plain = delimiter is self.Delimiter.NONE and parse == self.parse_attribute
         if is_plain and self._current_token.kind is MLIRTokenKind.L_PAREN:
             delimiter = self.Delimiter.PAREN
@@ -136,7 +139,9 @@ class HloParser(HloAttributeParser):
             first += size
 
     def _op_type(self, name: str, span: Span) -> type[Operation]:
-        """The class of an operation as written; without a dialect's name the surrounding dialects are tried."""
+        """
+        The class of an operation by its written name; without a dialect's name the surrounding dialects are tried.
+        """
         found = self._op_types.get(name)
         if found is None:
             found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
@@ -302,7 +307,7 @@ class HloParser(HloAttributeParser):
 
     @staticmethod
     def _named_block(name: str) -> Block:
-        """A block with its label as a hint; numbers (`^0`, `^bb1`) are given anew when printing."""
+        """A block with its label as a hint; numbers (`^0`, `^bb1`) are assigned anew when printing."""
         block = Block()
         if Block.is_valid_name(name) and not Block.is_default_block_name(name):
             block.name_hint = name

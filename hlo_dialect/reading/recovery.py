@@ -1,10 +1,10 @@
 """
-All syntax errors of a text: a parser that goes on behind a statement that it cannot read.
+All syntax errors of a text: a parser that continues after a statement that it cannot read.
 
-A text is read by `HloParser` first, which stops at the first error. Only then is it read again here, so that recovery
-costs nothing where it is not needed. A statement ends where a line ends outside all brackets; one whose brackets do not
-close takes the rest of its function with it. The results of a statement that was skipped are *poisoned*: uses of them
-are taken as they are. Errors of a statement that holds others are left out: most often they are consequences.
+`HloParser` reads a text first and stops at the first error. Only then is it read again here, so that recovery costs
+nothing when it is not needed. A statement ends where a line ends outside all brackets; one whose brackets do not close
+takes the rest of its function with it. The results of a skipped statement are *poisoned*: their uses are accepted.
+Errors of a statement that contains others are left out, because most of them are consequences.
 """
 
 # The reader extends xDSL's parser, whose building blocks are private by name.
@@ -27,7 +27,7 @@ from .parser import HloParser
 from .syntax_errors import diagnostic_of
 
 MAX_ERRORS = 100
-"""After so many errors the reader stops: the rest are most often their consequences."""
+"""The number of errors after which the reader stops, because the rest are mostly consequences."""
 
 _PIECE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|//[^\n]*+|[(\[{)\]}\n]')
 _VALUES = r"%[\w$.-]+(?::[0-9]+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::[0-9]+)?)*[ \t]*="
@@ -48,7 +48,7 @@ class _Abandoned(Exception):
 def syntax_errors(
     ctx: Context, text: str, positions: SourcePositions, first: Diagnostic, *, fast: bool
 ) -> list[Diagnostic]:
-    """The errors of a text, by their places; `first` is the one at which the reader stopped, and among them."""
+    """The errors of a text, by location, including `first`, the one at which the reader stopped."""
     try:
         parser = RecoveringParser(ctx, text, positions.filename.data, positions, fast=fast)
     except ParseError:
@@ -71,7 +71,7 @@ def _place(diagnostic: Diagnostic) -> tuple[int, int]:
 
 
 class RecoveringParser(HloParser):
-    """Collects errors in `errors`, and reads on behind the statements that have them."""
+    """Collects errors in `errors`, and continues after the statements that have them."""
 
     def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):
         super().__init__(ctx, text, filename, positions, fast=fast)
@@ -107,7 +107,7 @@ class RecoveringParser(HloParser):
             self._resume_behind(end)
 
     def _end(self, start: int, offset: int) -> int | None:
-        """Where the statement at `start` ends; behind an error in it at `offset`. None where it does not."""
+        """The end of the statement at `start`, past an error in it at `offset`. None if it has no end."""
         end = statement_end(self.text, start)
         while end is not None and end < offset and self.text[end:offset].strip():
             following = statement_end(self.text, end)
@@ -117,7 +117,7 @@ class RecoveringParser(HloParser):
         return end
 
     def _next_function(self, start: int) -> int:
-        """The function behind the one that begins at `start`. Raises _Abandoned where there is none."""
+        """The function after the one that begins at `start`. Raises _Abandoned if there is none."""
         if len(self.errors) < MAX_ERRORS and _FUNCTION.match(self.text, start):
             found = _FUNCTION_LINE.search(self.text, start + 1)
             if found is not None:
@@ -125,7 +125,7 @@ class RecoveringParser(HloParser):
         raise _Abandoned
 
     def _poison(self, start: int, end: int) -> None:
-        """The values that the skipped text defines are taken for what their uses want."""
+        """Accept any use of the values that the skipped text defines."""
         for definition in _DEFINITION.finditer(self.text, start, end):
             self._define_poisoned(definition[1])
         at_start = _AT_START.match(self.text, start, end)
@@ -138,7 +138,7 @@ class RecoveringParser(HloParser):
             self.forward_ssa_references.pop(name, None)
 
     def _resume_behind(self, end: int) -> None:
-        """Go on at `end`, or behind the lines there that have no first token."""
+        """Continue at `end`, or after the lines there that have no first token."""
         while True:
             try:
                 self._resume_from(end)
@@ -178,7 +178,7 @@ class RecoveringParser(HloParser):
 
 
 class _Snapshot:
-    """What a statement may leave in disorder when it is given up; calling it puts the parser back."""
+    """The state that an abandoned statement may leave inconsistent; calling the snapshot restores the parser."""
 
     def __init__(self, parser: RecoveringParser):
         self.parser = parser
@@ -193,7 +193,7 @@ class _Snapshot:
         parser = self.parser
         parser.ssa_values, parser.forward_ssa_references, parser._first_uses, parser._scope = self.scopes
         values, scope = self.sizes
-        while len(parser.ssa_values) > values:  # a dictionary keeps its order: what came last was defined in here
+        while len(parser.ssa_values) > values:  # dictionaries keep their order: the last entries were defined in this statement
             parser.ssa_values.popitem()
         del parser._scope[scope:]
         parser.blocks, parser.forward_block_references = self.blocks
@@ -205,8 +205,8 @@ class _Snapshot:
 
 def statement_end(text: str, start: int) -> int | None:
     """
-    Where the statement that begins at `start` ends: behind the line's end outside all brackets, or before a bracket
-    that closes what is around it. None where its brackets do not close before the next function or the text's end.
+    The end of the statement that begins at `start`: after a line that ends outside all brackets, or before a bracket
+    that closes an enclosing one. None if its brackets do not close before the next function or the end of the text.
     """
     opened: list[str] = []
     for piece in _PIECE.finditer(text, start):

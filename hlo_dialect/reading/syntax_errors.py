@@ -1,4 +1,4 @@
-"""What parsing raises, as diagnostics at their places."""
+"""Parsing errors as located diagnostics."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .locations import SourcePositions
 
 def diagnostic_of(error: Exception, offset: int, positions: SourcePositions) -> Diagnostic:
     """
-    The diagnostic for an error of the parser; `offset` is where the parser stood, for errors without a place.
+    The diagnostic for an error of the parser; `offset` is the parser's position, for errors without a location.
 
-    A VerifyException is that of an attribute or type which the text writes well, but whose own constraints it breaks.
+    A VerifyException comes from an attribute or type that is well-formed but breaks its own constraints.
     """
     match error:
         case ParseError():

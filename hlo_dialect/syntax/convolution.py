@@ -39,7 +39,9 @@ _MOST_PAIRS = 64
 
 @dataclass(frozen=True)
 class Dimensions:
-    """Which dimension of one tensor is what; of the kernel, `batch` is the input feature, `feature` the output one."""
+    """
+    The roles of one tensor's dimensions; in the kernel, `batch` is the input feature, `feature` the output feature.
+    """
 
     batch: int
     feature: int
@@ -47,7 +49,7 @@ class Dimensions:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """Batch, spatial dimensions, features: the order that everything is computed in."""
+        """Batch, spatial dimensions, features: the order in which everything is computed."""
         return (self.batch, *self.spatial, self.feature)
 
 
@@ -170,7 +172,7 @@ def _parse_dimensions(parser: AttrParser, letters: tuple[str, str]) -> Dimension
 
 
 def dimension_numbers_text(numbers: ConvDimensionNumbersAttr) -> str | None:
-    """`[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`; None where the numbers are not those of all dimensions, each once."""
+    """`[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`; None if the numbers are not all dimensions, each once."""
     parts: list[str] = []
     for dims, letters in ((numbers.lhs, "bf"), (numbers.kernel, "io"), (numbers.output, "bf")):
         labels = {dims.batch: letters[0], dims.feature: letters[1]}
@@ -188,7 +190,7 @@ def flags_array(values: Sequence[bool]) -> Attribute:
 
 
 def parse_window(parser: AttrParser) -> Attributes:
-    """`{stride = [1, 1], pad = [[0, 0], [1, 1]], ..}` as properties; what is not stated is left out."""
+    """`{stride = [1, 1], pad = [[0, 0], [1, 1]], ..}` as properties; those that are not stated are left out."""
     found: Attributes = {}
     parsers: dict[str, Callable[[AttrParser], Attribute]] = {
         "pad": _parse_padding,
@@ -219,7 +221,7 @@ def _parse_padding(parser: AttrParser) -> Attribute:
 
 
 def window_text(op: Operation) -> str:
-    """`{stride = [1, 1], pad = [[0, 0], [1, 1]]}` of the properties that are there."""
+    """`{stride = [1, 1], pad = [[0, 0], [1, 1]]}` of the properties that are present."""
     entries: list[str] = []
     for keyword, name in WINDOW_KEYWORDS.items():
         value = op.properties.get(name)
@@ -233,7 +235,7 @@ def _window_value_text(keyword: str, value: Any) -> str:
         padding = cast("DenseIntOrFPElementsAttr[Any]", value)
         shape = padding.get_shape()
         if len(shape) != 2 or shape[0] > _MOST_PAIRS:
-            return str(padding)  # of an operation that will not pass its verifier
+            return str(padding)  # the operation will not pass its verifier
         return f"[{', '.join(map(int_list_text, constant_array(padding).tolist()))}]"
     if keyword == "reverse":
         return f"[{', '.join('true' if flag else 'false' for flag in value.get_values())}]"

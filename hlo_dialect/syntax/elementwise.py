@@ -2,8 +2,8 @@
 Pieces of pretty syntax that the elementwise operations share.
 
 StableHLO prints an operation as `name operands attr-dict : types`. Where all types are equal it prints one of them,
-else a function type; the parsers here take both forms always. Properties that have no place of their own in the
-syntax stand in the attribute dictionary (`{result_accuracy = ..}`).
+else a function type; the parsers here take both forms always. Properties without a place of their own in the syntax are
+in the attribute dictionary (`{result_accuracy = ..}`).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def print_function_types(printer: Printer, op: IRDLOperation) -> None:
 
 
 def parse_complex_types(parser: Parser) -> Types:
-    """`: tensor<..xcomplex<f32>>`, the result's type, which fixes the parts'; or a function type."""
+    """`: tensor<..xcomplex<f32>>`, the result's type, which determines that of the parts; or a function type."""
     parser.parse_punctuation(":")
     types = parse_function_types(parser)
     if types is not None:
@@ -133,7 +133,7 @@ def parse_complex_types(parser: Parser) -> Types:
 
 
 def complex_part_type(type_: Attribute) -> HloTensor | None:
-    """The type of the real part of a tensor type of complex numbers; None of any other type."""
+    """The type of the real part of a complex tensor type; None for other types."""
     if not isinstance(type_, TensorType):
         return None
     tensor = tensor_type(cast(Attribute, type_))

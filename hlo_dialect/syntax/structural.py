@@ -53,7 +53,7 @@ def parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:
 
 
 def parse_operands_then(parser: Parser, keyword: str) -> list[UnresolvedOperand]:
-    """`%a, %b, keyword =`: operands up to the named attribute that follows them, behind its `=`."""
+    """`%a, %b, keyword =`: operands up to the named attribute that follows them, and its `=`."""
     operands: list[UnresolvedOperand] = []
     while parser.parse_optional_keyword(keyword) is None:
         operands.append(parser.parse_unresolved_operand())
