@@ -193,7 +193,7 @@ class _Snapshot:
         parser = self.parser
         parser.ssa_values, parser.forward_ssa_references, parser._first_uses, parser._scope = self.scopes
         values, scope = self.sizes
-        while len(parser.ssa_values) > values:  # dictionaries keep their order: the last entries were defined in this statement
+        while len(parser.ssa_values) > values:  # in order: the last ones were defined in this statement
             parser.ssa_values.popitem()
         del parser._scope[scope:]
         parser.blocks, parser.forward_block_references = self.blocks
