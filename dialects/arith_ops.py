@@ -1,4 +1,4 @@
-"""What xDSL's arith dialect lacks."""
+"""Operations that xDSL's arith dialect lacks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-The check dialect: assertions in test programs of StableHLO. What each means stands in hlo_dialect/ops/check_calls.py.
+The check dialect: assertions in StableHLO's test programs. Their semantics are in hlo_dialect/ops/check_calls.py.
 
 Two operands: `check.expect_close %actual, %expected, max_ulp_difference = 3, min_ulp_difference = 0 : t, t`.
 An operand and a constant: `check.expect_eq_const %actual, dense<[1, 2]> : tensor<2xi64>`.
@@ -51,7 +51,7 @@ def _verify_types(op: IRDLOperation, actual: Attribute, expected: Attribute) -> 
 
 
 class _Check(IRDLOperation):
-    """The syntax that all checks share; `BOUNDS` names the properties behind the operands."""
+    """The syntax that all checks share; `BOUNDS` names the properties after the operands."""
 
     BOUNDS: ClassVar[tuple[str, ...]] = ()
     traits = traits_def(MemoryWriteEffect())

@@ -1,4 +1,4 @@
-"""The cpu dialect: what a kernel asks of the CPU runtime."""
+"""The cpu dialect: requests of a kernel to the CPU runtime."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class HostCallOp(IRDLOperation):
     Call a function of the host program: `cpu.host_call @name(%a, %b : memref<4xf32>, memref<4xf32>) {..}`.
 
     Becomes a call of the external `void @name(void **buffers)`, which the executable binds: the addresses of the
-    operands in order, first what is read, then what is written. `target`, `call`, `operands_as` and `results_as` say
-    what the function is to do (see linalg_ext.host_call).
+    operands in order, first those that are read, then those that are written. `target`, `call`, `operands_as` and
+    `results_as` say what the function does (see linalg_ext.host_call).
     """
 
     name = "cpu.host_call"

@@ -1,4 +1,4 @@
-"""What all that builds memrefs shares: types and integer arrays from caches, the strides of the identity layout."""
+"""Types and integer arrays from caches, and the strides of the identity layout, for all code that builds memrefs."""
 
 from __future__ import annotations
 

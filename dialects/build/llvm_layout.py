@@ -1,4 +1,4 @@
-"""Types in memory and in the names of intrinsics, and how a memref lies in memory."""
+"""Types in memory and in the names of intrinsics, and the memory layout of memrefs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bit_width(type_: Attribute) -> int:
 
 
 def mangled(type_: Attribute) -> str:
-    """A type as it stands in the name of an overloaded intrinsic: f32, i64, v16f32, p0."""
+    """A type's spelling in the name of an overloaded intrinsic: f32, i64, v16f32, p0."""
     if isinstance(type_, IntegerType):
         return f"i{cast(Integer, type_).width.data}"
     if isinstance(type_, VectorType):
@@ -58,13 +58,13 @@ def byte_width(element: Attribute) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a memref lies in memory: the value is a pointer to element (0, .., 0)."""
+    """The layout of a memref in memory: the value is a pointer to element (0, .., 0)."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     """In elements."""
     element: Attribute
-    """The element type as it stands in memory: i8 for i1, i2 and i4, i64 for index."""
+    """The element type in memory: i8 for i1, i2 and i4, i64 for index."""
     itemsize: int
     """Bytes of an element."""
     narrow: int | None

@@ -51,7 +51,7 @@ def _float_attr(value: float, type_: Attribute) -> FloatAttr[Any]:
 
 @lru_cache(maxsize=1024)
 def _cached_float_attr(value: float, sign: float, type_: Attribute) -> FloatAttr[Any]:
-    # The sign is a key of its own: to Python 0.0 and -0.0 are equal.
+    # The sign is a separate key, because 0.0 and -0.0 are equal in Python.
     return FloatAttr(value, cast(Any, type_))
 
 

@@ -1,1 +1,1 @@
-"""What xDSL lacks of `gpu`, `nvgpu` and `nvvm`, and the calls of a GPU's libraries."""
+"""Operations of `gpu`, `nvgpu` and `nvvm` that xDSL lacks, and calls of a GPU's libraries."""

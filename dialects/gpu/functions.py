@@ -1,7 +1,9 @@
 """
-What xDSL's gpu dialect lacks: functions with workgroup memory, launches, shuffles, the address space of workgroups.
+Operations that xDSL's gpu dialect lacks: functions with workgroup memory, launches, shuffles; and the address space of
+workgroups.
 
-The operations are MLIR's (mlir/include/mlir/Dialect/GPU/IR/GPUOps.td); those that xDSL has in part stand here whole.
+The operations are MLIR's (mlir/include/mlir/Dialect/GPU/IR/GPUOps.td); those that xDSL has in part are defined here
+completely.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ WORKGROUP_ALIGNMENT = 16
 """Bytes, of each buffer of a block's memory: the widest access of one thread."""
 
 STATIC_WORKGROUP_BYTES = 48 * 1024
-"""Of a block's memory: as much comes with a function of the device. A launch that needs more asks for it."""
+"""Bytes of a block's shared memory that every device function may use; a launch that needs more requests it."""
 
 
 def workgroup_bytes(type_: MemRefType[Any]) -> int:
@@ -133,7 +135,7 @@ class GpuFuncOp(IRDLOperation):
 
     `gpu.func @k(%x: memref<8xf32>) workgroup(%s: memref<32xf32, #gpu.address_space<workgroup>>) kernel`: the last
     `workgroup_attributions` arguments of the entry block are memory of the block, not parameters. `known_block_size`
-    and `known_grid_size` (x, y, z) are what every launch of it uses.
+    and `known_grid_size` (x, y, z) are the sizes that every launch uses.
     Raises: VerifyException.
     """
 
@@ -171,7 +173,7 @@ class GpuFuncOp(IRDLOperation):
 
     @property
     def workgroup_offsets(self) -> tuple[int, ...]:
-        """Where each buffer of the block's memory begins, in bytes, and at the end how many all take."""
+        """The offset of each buffer in the block's memory, in bytes, and the total size at the end."""
         offsets = [0]
         for buffer in self.workgroup_buffers:
             size = workgroup_bytes(cast("MemRefType[Any]", buffer.type))
@@ -181,13 +183,13 @@ class GpuFuncOp(IRDLOperation):
     @property
     def dynamic_workgroup_bytes(self) -> int:
         """
-        The memory of the block that a launch must ask for: all of it, where it is more than comes without asking.
+        The block memory that a launch must request: all of it if it exceeds the static limit, else 0.
         """
         total = self.workgroup_offsets[-1]
         return total if total > STATIC_WORKGROUP_BYTES else 0
 
     def add_workgroup_buffer(self, type_: MemRefType[Any]) -> SSAValue:
-        """A new buffer that the threads of a block share; its type is to be in the workgroup address space."""
+        """A new buffer that the threads of a block share; its type must be in the workgroup address space."""
         block = self.body.block
         buffer = block.insert_arg(type_, len(block.args))
         self.properties["workgroup_attributions"] = IntegerAttr(self.workgroup_count + 1, I64)

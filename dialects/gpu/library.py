@@ -1,8 +1,8 @@
 """
-The gpu_library dialect: work of a GPU that the host hands to a library of the vendor's instead of launching a kernel.
+The gpu_library dialect: GPU work that the host passes to a vendor library instead of launching a kernel.
 
-A call stands where launches stand, among the host's operations of a kernel, and is done in their order. It says all
-that the library has to know; buffers are whole ones of identity layout, of which it sees matrices.
+A call takes the place of a launch among the host's operations of a kernel, and runs in their order. It states
+everything the library must know; buffers are whole, of identity layout, and it describes the matrices in them.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Matmul:
-    """What a gpu_library.matmul computes, as data: equal ones are the same problem for the library."""
+    """The problem of a gpu_library.matmul, as data: equal ones are the same problem for the library."""
 
     lhs: Matrix
     rhs: Matrix
     out: Matrix
     batch: int
     element: str
-    """Of the factors."""
+    """The element type of the factors."""
     result: str
     bias: bool = False
     activation: str = ""
@@ -168,7 +168,7 @@ class MatmulOp(IRDLOperation):
     Each matrix is row- or column-major, that of the result row-major. Products are exact and added in the type that
     `SUMS` names, in an order that the library chooses, the same one each time; with `tf32` the factors' mantissas may
     be cut to 10 bits. Bias (a vector along the rows of the result, of its type) and activation are applied to the sum,
-    which is then rounded once to the result's type. What relu makes of a NaN, and of -0, is up to the library.
+    which is then rounded once to the result's type. The results of relu for NaN and -0 are up to the library.
 
     Raises: VerifyException.
     """
@@ -193,7 +193,7 @@ class MatmulOp(IRDLOperation):
     )
 
     def __init__(self, problem: Matmul, lhs: SSAValue, rhs: SSAValue, bias: SSAValue | None, out: SSAValue):
-        """Types are those of the buffers; `bias` is given where the problem has one."""
+        """Types are those of the buffers; `bias` is given if the problem has one."""
         matrices = {"lhs_matrix": problem.lhs, "rhs_matrix": problem.rhs, "out_matrix": problem.out}
         properties: dict[str, Attribute] = {name: MatrixAttr.of(matrix) for name, matrix in matrices.items()}
         if problem.batch != 1:
@@ -270,7 +270,7 @@ def _check_matrix(name: str, matrix: Matrix, batch: int, elements: int) -> None:
 
 
 def _is_apart(matrix: Matrix, batch: int) -> bool:
-    """Whether a batch of row-major matrices has no element twice: rows of one may lie between those of another."""
+    """Whether the matrices of a row-major batch share no element; rows of one may interleave with those of another."""
     dims = sorted([(matrix.row_stride, matrix.rows), (matrix.batch_stride, batch)])
     inner = matrix.columns
     for stride, size in dims:
@@ -283,9 +283,9 @@ def _is_apart(matrix: Matrix, batch: int) -> bool:
 
 def major(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, int] | None:
     """
-    Strides that say the same of a matrix's (rows, columns) and make it row- or column-major; None where none do.
+    Equivalent strides of a matrix's (rows, columns) that make it row- or column-major; None if there are none.
 
-    Where there is one row or one column its stride may be any.
+    The stride of a single row or column is arbitrary.
     """
     (rows, columns), (down, along) = sizes, strides
     if rows == columns == 1:

@@ -191,7 +191,7 @@ class LdMatrixOp(IRDLOperation):
     `%f = nvgpu.ldmatrix %s[%i, %j] {numTiles = 4 : i32, transpose = false} : memref<..xf16, workgroup> ->
     vector<4x2xf16>`: fragments of `numTiles` (1, 2 or 4) tiles in shared memory, each 8 rows of 16 bytes.
 
-    The address that lane `8 * i + r` gives is where row r of tile i begins, a multiple of 16 bytes; those of lanes
+    Lane `8 * i + r` provides the address of row r of tile i, a multiple of 16 bytes; those of lanes
     beyond the tiles are not used. Row i of a lane's result holds 4 bytes (w elements) of tile i:
     `tile_i[lane / 4, w * (lane % 4) + j]`, or `tile_i[2 * (lane % 4) + j, lane / 4]` with `transpose`, which takes
     elements of 16 bits. All lanes of the warp take part.
@@ -248,7 +248,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
     begin to copy `dstElements` neighbouring elements from global to shared memory.
 
     With the operand `srcElements` only that many are read, and zeros fill the rest; with 0 the source is not read, but
-    its indices must lie in the memref. 4, 8 or 16 bytes are written; both addresses are multiples of that.
+    its indices must be inside the memref. 4, 8 or 16 bytes are written; both addresses are multiples of that.
     The copy is done when a `device_async_wait` of the thread that began it says so; other threads see it after the
     barrier that follows. `bypassL1`: by way of the second-level cache only, for copies of 16 bytes.
     Raises: VerifyException.
@@ -362,8 +362,8 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
     """
     `%g = nvgpu.device_async_create_group %t, %u`: all copies that this thread began since its last group are a group.
 
-    As in PTX, the operands only say what it is for: with none it takes in as many copies. A group may be empty. Without
-    operands `{}` is printed, else the next line's result would be read as one.
+    As in PTX, the operands only document its purpose: without any it contains the same copies. A group may be empty.
+    Without operands `{}` is printed, else the next line's result would be read as one.
     """
 
     name = "nvgpu.device_async_create_group"

@@ -1,5 +1,5 @@
 """
-The nvvm dialect: what NVIDIA's GPUs have and LLVM's core does not, as far as the compiler uses it.
+The nvvm dialect: features of NVIDIA's GPUs that LLVM's core lacks, as far as the compiler uses them.
 
 Names, operands and syntax are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A function that is launched carries
 `nvvm.kernel`, and `nvvm.reqntid = array<i32: x, y, z>` where every launch has blocks of that size.
@@ -41,7 +41,7 @@ DYNAMIC = "nvvm.dynamic_shared"
 """On a global in shared memory: how long it is, each launch says."""
 
 MIN_BLOCKS = "nvvm.minctasm"
-"""On a kernel: blocks that a multiprocessor is to have room for at a time, which bounds the registers of a thread."""
+"""On a kernel: resident blocks per multiprocessor that must fit, which bounds the registers of a thread."""
 
 GLOBAL_SPACE = 1
 """LLVM's number for the memory that all threads of the device see."""
@@ -76,9 +76,9 @@ _PREFIX = "nvvm.read.ptx.sreg."
 
 class SpecialRegisterOp(IRDLOperation):
     """
-    A number that the hardware gives to a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`.
+    A number that the hardware assigns to a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`.
 
-    `range` says that the number lies in [first, second); it is part of the promise that launches keep.
+    `range` states that the number is in [first, second), which every launch must guarantee.
     """
 
     range = opt_prop_def(DenseArrayBase.constr(i32))
@@ -149,7 +149,7 @@ LaneIdOp = _register("laneid", "LaneIdOp", "The thread's number in its warp")
 
 @irdl_op_definition
 class Barrier0Op(IRDLOperation):
-    """All threads of the block wait for each other; what each wrote before, all see after: `bar.sync 0`."""
+    """All threads of the block wait for each other; writes before it are visible to all after it: `bar.sync 0`."""
 
     name = "nvvm.barrier0"
     assembly_format = "attr-dict"

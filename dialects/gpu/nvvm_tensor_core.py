@@ -57,7 +57,7 @@ CACHES = ("ca", "cg")
 
 
 def register_of(kind: str) -> Attribute:
-    """What 32 bits of a factor are: `vector<2xf16>` of f16, else i32."""
+    """The type of 32 bits of a factor: `vector<2xf16>` for f16, else i32."""
     return VectorType(Float16Type(), (2,)) if kind == "f16" else i32
 
 
@@ -161,7 +161,7 @@ class LdMatrixOp(IRDLOperation):
 class CpAsyncOp(IRDLOperation):
     """
     `nvvm.cp.async.shared.global %dst, %src, %n {size = 16 : i32, modifier = "cg"} : !llvm.ptr<3>, !llvm.ptr<1>, i32`:
-    begin to copy `size` bytes, of which all from the %n-th on are zeros where %n is given.
+    begin to copy `size` bytes; with %n, bytes from the %n-th on are zeros.
     Raises: VerifyException.
     """
 
@@ -193,7 +193,7 @@ class CpAsyncOp(IRDLOperation):
 
 @irdl_op_definition
 class CpAsyncCommitGroupOp(IRDLOperation):
-    """`nvvm.cp.async.commit.group`: what this thread began to copy since the last one is a group."""
+    """`nvvm.cp.async.commit.group`: the copies that this thread began since the last one form a group."""
 
     name = "nvvm.cp.async.commit.group"
     assembly_format = "attr-dict"

@@ -1,7 +1,7 @@
 """
 The chlo dialect: functions that clients leave whole and that decompose into hlo (`convert-chlo-to-hlo`).
 
-They stand here and not among `dialects/` because they are operations like hlo's: one base class, types, references.
+They are here and not in `dialects/` because they are operations like hlo's: one base class, types, references.
 This file has the base classes and the operations that bits and signs define; chlo_elementary.py, chlo_special.py,
 chlo_broadcasts.py and chlo_structural.py have the rest. Constraints are named as hlo's; chlo has no specification that
 numbers them: i1, i2 are the operands' element types, c1 is the result's type, the rest is said in each class.
@@ -91,7 +91,7 @@ class SquareOp(ChloUnaryOp):
 
 @irdl_op_definition
 class ConjOp(ChloUnaryOp):
-    """The complex conjugate; a real number is its own. Types: float or complex (i1), result as the operand (c1)."""
+    """The complex conjugate; the identity on real numbers. Types: float or complex (i1), result as the operand (c1)."""
 
     name = "chlo.conj"
     KINDS: ClassVar[Kind] = Kind.FLOAT | Kind.COMPLEX

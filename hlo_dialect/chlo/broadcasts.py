@@ -2,7 +2,7 @@
 Operations of two or three operands of different shapes: chlo.broadcast_add and its like.
 
 Each is hlo's or chlo's operation of the same name on operands that were broadcast to one shape. The operand of lower
-rank lies along `broadcast_dimensions` of the other, or along its last dimensions where they are not given; then
+rank lies along `broadcast_dimensions` of the other, or along its last dimensions by default; then
 dimensions of size 1 are repeated.
 """
 
@@ -65,7 +65,7 @@ class ChloComparisonTypeAttr(EnumAttribute[ComparisonType], SpacedOpaqueSyntaxAt
 
 
 def broadcast_dim(first: int, second: int) -> int | None:
-    """The dimension that both broadcast to; None where there is none. An unknown one beside 1 stays unknown."""
+    """The dimension that both broadcast to; None if there is none. An unknown one and 1 broadcast to an unknown one."""
     if first == second or second == 1:
         return first
     if first == 1 or first == DYNAMIC:
@@ -81,7 +81,7 @@ class BroadcastingOp(HloOp):
         return self.name.partition(".")[2]
 
     def alignments(self) -> tuple[tuple[int, ...], ...]:
-        """For each operand the result's dimensions that its own lie along. Raises VerifyException."""
+        """For each operand, the result's dimensions along which its own lie. Raises VerifyException."""
         rank = max(len(shape_of(operand)) for operand in self.operands)
         return tuple(tuple(range(rank - len(shape_of(operand)), rank)) for operand in self.operands)
 

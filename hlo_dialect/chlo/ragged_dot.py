@@ -91,7 +91,7 @@ class RaggedDotDimensionNumbersAttr(ParametrizedAttribute):
 
 
 class RaggedMode(Enum):
-    """What the ragged dimension of lhs is in the product."""
+    """The role of lhs's ragged dimension in the product."""
 
     NON_CONTRACTING = "non-contracting"
     CONTRACTING = "contracting"
@@ -103,9 +103,9 @@ class RaggedDotOp(HloOp):
     """
     A dot_general in which the ragged dimension of lhs is divided into g consecutive groups of `group_sizes` indices.
 
-    Non-contracting: rhs has a group dimension of size g; each group of rows is multiplied by its own rhs; rows of no
-    group give 0. Contracting: each group is summed on its own; the result has the groups in front. Batch: the product
-    of the batch elements, which groups do not change.
+    Non-contracting: rhs has a group dimension of size g; each group of rows is multiplied by its own rhs; rows in no
+    group give 0. Contracting: each group is summed separately; the result's first dimension is the groups. Batch: the
+    product of the batch elements, which groups do not change.
 
     Shapes: group_sizes (g), or (.., g) with the dimensions of lhs before the ragged one, of its kind (batching and
     free ones before a free one, batching and contracting ones before a contracting one, batching ones before a
@@ -144,7 +144,7 @@ class RaggedDotOp(HloOp):
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """The dimensions of lhs that the dimensions of group_sizes before its last one stand for, if it has any."""
+        """The dimensions of lhs that match the dimensions of group_sizes before its last one, if it has any."""
         numbers = self.ragged_dot_dimension_numbers.dot
         taken = numbers.lhs_batching + numbers.lhs_contracting
         free = tuple(dim for dim in range(len(shape_of(self.operands[0]))) if dim not in taken)
@@ -169,7 +169,7 @@ class RaggedDotOp(HloOp):
 
     @property
     def group_place(self) -> int:
-        """Where rhs's group dimension lies in the result of `dot`."""
+        """The position of rhs's group dimension in the result of `dot`."""
         op = self.dot_of_operands()
         return len(op.dot_dimension_numbers.lhs_batching) + len(op.lhs_free) + op.rhs_free.index(self.group)
 

@@ -46,7 +46,7 @@ class ScanOp(RegionOp):
 
     Shapes: N inputs (.., n, ..), inits; outputs (.., n, ..) and the last carries, of the types of inits.
     Raises: VerifyException naming scan_c1 (`dimension` is one of every input and output), scan_c2 (their size along it
-    is one, and is `scan_dim_size`, which must be given where there are no inputs), scan_c3 (the body's arguments),
+    is one, and is `scan_dim_size`, which must be stated if there are no inputs), scan_c3 (the body's arguments),
     scan_c4 (what it returns), scan_c5 (the results' types).
     """
 

@@ -1,7 +1,7 @@
 # NumPy's stubs give Unknown for arrays of element types that only the program knows:
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 """
-The semantics of numbers at their edges, in NumPy: what XLA does where IEEE 754, C and NumPy leave room or differ.
+The edge cases of arithmetic, in NumPy: XLA's behaviour where IEEE 754, C and NumPy leave room or differ.
 
 Functions take and return arrays (or NumPy scalars of rank-0 arithmetic) of one dtype and keep it, unless they say
 otherwise. Callers silence NumPy's floating-point warnings (`np.errstate`); nothing here warns for integers.
@@ -17,7 +17,7 @@ import numpy as np
 from ..types import Array, is_float_dtype, narrow_integer_width
 
 Numbers: TypeAlias = Any
-"""An array, or the NumPy scalar that arithmetic of rank 0 gives; NumPy's stubs do not type these well."""
+"""An array, or the NumPy scalar that arithmetic on rank 0 returns; NumPy's stubs do not type these well."""
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _C64, _C128 = np.dtype(np.complex64), np.dtype(np.complex128)
@@ -110,9 +110,9 @@ def convert(array: Numbers, dtype: np.dtype[Any]) -> Array:
     Convert values to `dtype` as hlo.convert does.
 
     To boolean: whether not zero. Float to integer: truncated, saturated at the ends, NaN becomes 0. Integer to a
-    narrower integer: modulo. Complex to anything real: the real part. To float: one rounding, to nearest even; what
-    lies beyond the largest number is infinite, NaN in a format without infinities, the largest number in one without
-    NaN too, whose NaN is -0.
+    narrower integer: modulo. Complex to anything real: the real part. To float: one rounding, to nearest even; numbers
+    beyond the largest become infinite, NaN in a format without infinities, the largest number in one without NaN too,
+    whose NaN is -0.
     """
     if array.dtype == dtype:
         return array
@@ -293,7 +293,7 @@ def shift(lhs: Numbers, rhs: Numbers, direction: str) -> Numbers:
 
 
 def _of_bits(bits: Numbers, dtype: np.dtype[Any]) -> Numbers:
-    """Integers of `dtype` from the lower ends of these bits."""
+    """Integers of `dtype` from the low bits of these words."""
     width = narrow_integer_width(dtype)
     kept = bits if width is None else bits & np.uint8((1 << width) - 1)
     return np.ascontiguousarray(kept).reshape(np.shape(kept)).view(dtype)
@@ -377,7 +377,7 @@ _FLOAT_FORMATS = {2: (5, 10), 4: (8, 23), 8: (11, 52)}
 
 def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numbers:
     """
-    Floats rounded to a format with so many exponent and mantissa bits, kept in their own type.
+    Floats rounded to a format with these numbers of exponent and mantissa bits, kept in their own type.
 
     To nearest even; infinite beyond the format's range, a zero of the same sign below its normal range; NaN stays.
     Floats of 8 bits or less are taken as f16, which has them all but the powers of two (f8E8M0FNU), those as f32.

@@ -33,7 +33,7 @@ Binary = Callable[[Any, Any], Array]
 
 @lru_cache(maxsize=1024)
 def dtype_of(type_: Attribute) -> np.dtype[Any] | None:
-    """The dtype that holds a scalar of a type; None where there is none."""
+    """The dtype that holds a scalar of a type; None if there is none."""
     if isinstance(type_, IndexType):
         return INT64
     return numpy_dtype(type_) if narrow_width(type_) is None else np.dtype(np.int8)

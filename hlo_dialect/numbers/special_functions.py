@@ -4,7 +4,7 @@
 Special functions in NumPy, for references: real arrays in, extended precision inside where the machine has it.
 
 The inner precision (`np.longdouble`, 64 digits of mantissa on x86-64) makes results in f64 correct to about 0.51 ulp
-where the functions are not near zeros of theirs; near those the error is absolute, about 1e-19 of what cancels.
+away from the functions' zeros; near zeros the error is absolute, about 1e-19 of the terms that cancel.
 Callers silence NumPy's floating-point warnings.
 """
 
@@ -18,14 +18,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Numbers: TypeAlias = Any
-"""An array, or the NumPy scalar that arithmetic of rank 0 gives."""
+"""An array, or the NumPy scalar that arithmetic on rank 0 returns."""
 
 _Wide: Any = np.longdouble
 PI: Any = _Wide("3.14159265358979323846264338327950288419716939937510582097494459")
 _LOG_TAU: Any = np.log(2 * PI)
 _EULER: Any = _Wide("0.57721566490153286060651209008240243104215933593992359880576723")
 _LARGE = 16
-"""From here on the asymptotic series of the gamma functions are exact with the terms that `_bernoulli` gives them."""
+"""From this argument on, the asymptotic series of the gamma functions are exact with the terms in `_bernoulli`."""
 
 
 @cache
@@ -110,7 +110,7 @@ def zeta(x: Numbers, q: Numbers) -> Numbers:
     for k in range(1, 13):
         tail = tail + _wide(bernoulli(2 * k) / math.factorial(2 * k)) * factor
         factor = factor * (x + 2 * k - 1) * (x + 2 * k) / (end * end)
-    # Where x and q are large, power is 0 and so is what is left, though the factor beside it may be infinite.
+    # For large x and q, power is 0 and so is the remainder, although its factor may be infinite.
     result = np.where((power == 0) & (q > 0), total, total + tail)
     result = np.where(np.isinf(q) & (q > 0) & (x > 1), 0, result)
     result = np.where(np.isposinf(x), np.where(q > 1, 0, np.where(q == 1, 1, np.inf)), result)
@@ -180,7 +180,7 @@ def erf_inv(x: Numbers) -> Numbers:
         change = np.where(y < 2, inside - _erf(y), _erfc_tail(y) - (1 - inside)) * np.sqrt(PI) / 2 * np.exp(y * y)
         y = y + change / (1 - y * change)
     result = np.where(size < 1, y, np.where(size == 1, np.inf, np.nan))
-    # Below, erf is linear; the iteration would lose what is below the normal numbers.
+    # Below, erf is linear; the iteration would lose subnormal numbers.
     result = np.where(size < 1e-12, size * np.sqrt(PI) / 2, result)
     return np.copysign(result, x)
 

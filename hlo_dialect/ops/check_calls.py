@@ -1,13 +1,13 @@
 """
-What the checks in StableHLO's test programs mean: custom calls `check.*` and operations of the `check` dialect.
+The checks of StableHLO's test programs: custom calls `check.*` and operations of the `check` dialect.
 
 * eq, expect_eq: equal values; NaN equals nothing and zeros of both signs are equal (IEEE). The custom call `check.eq`
-  compares floats as expect_almost_eq with tolerance 1e-4, and gives its verdict as a tensor<i1> too.
+  compares floats as expect_almost_eq with tolerance 1e-4, and also returns its verdict as a tensor<i1>.
 * expect_close: at most `max_ulp_difference` units in the last place apart (3 unless stated), and at least
   `min_ulp_difference`. NaNs agree with each other, otherwise non-finite values agree with themselves only.
 * expect_almost_eq: at most `tolerance` apart (1e-3 unless stated) and of one sign.
 
-A complex number's parts are compared each on its own; `.._const` compares with an attribute instead of an operand.
+The parts of a complex number are compared separately; `.._const` compares with an attribute instead of an operand.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CheckFailure(DiagnosticError):
 
 
 def check_kind(name: str) -> str | None:
-    """The kind of check that a custom call's target or an operation's name stands for; None for anything else."""
+    """The kind of check that a custom call's target or an operation's name denotes; None for anything else."""
     return _KINDS.get(name)
 
 
@@ -66,7 +66,7 @@ def run_check(
     kind: str, actual: Array, expected: Array, attributes: Mapping[str, Attribute] | None = None
 ) -> str | None:
     """
-    None where the check holds, else what differs: indices, values, distances.
+    None if the check holds, else a description of the differences: indices, values, distances.
 
     `kind` is eq, expect_eq, expect_close or expect_almost_eq; `attributes` those of the operation.
     Raises ValueError for an unknown kind.
@@ -148,7 +148,7 @@ def _is_exact(value: Array) -> bool:
 
 
 def _parts(value: Array) -> tuple[Array, Array]:
-    """The real and the imaginary parts, each an array of its own."""
+    """The real and the imaginary parts, as two arrays."""
     return np.array(np.real(value)), np.array(np.imag(value))
 
 
@@ -190,7 +190,7 @@ def _almost(actual: Array, expected: Array, tolerance: float) -> Array:
 def _differing(
     wrong: Array, actual: Array, expected: Array, distance: Array | None = None, note: str = ""
 ) -> str | None:
-    """The message about the elements that are `wrong`; None where none is."""
+    """The message about the elements that are `wrong`; None if there are none."""
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return None

@@ -59,7 +59,7 @@ class ComparisonDirection(StrEnum):
 
 
 class ComparisonType(StrEnum):
-    """How elements are read; NOTYPE is what the element type says."""
+    """How elements are compared; NOTYPE leaves it to the element type."""
 
     NOTYPE = "NOTYPE"
     FLOAT = "FLOAT"
@@ -140,7 +140,7 @@ class CompareOp(ElementwiseOp):
 
     @property
     def type_name(self) -> str:
-        """`FLOAT`, `TOTALORDER`, `SIGNED` or `UNSIGNED`; the element type's where none is stated."""
+        """`FLOAT`, `TOTALORDER`, `SIGNED` or `UNSIGNED`; by the element type if none is stated."""
         stated = self.compare_type
         if stated is None or stated.data is ComparisonType.NOTYPE:
             return _LAWFUL_TYPES[kind_of(element_of(self.operands[0]))][0]
@@ -194,7 +194,7 @@ class CompareOp(ElementwiseOp):
             )
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """x == x and its like, but for floats, where x may be NaN."""
+        """x == x and the like, except for floats, where x may be NaN."""
         if self.operands[0] is not self.operands[1] or self.type_name == "FLOAT":
             return None
         return splat_like(self.results[0], self.direction in ("EQ", "GE", "LE"))

@@ -54,7 +54,7 @@ def precision_text(config: ArrayAttr[PrecisionAttr]) -> str:
 
 
 def summable(*elements: Attribute) -> bool:
-    """Whether elements of these types are multiplied with each other: those of one type, and floats of any."""
+    """Whether elements of these types can be multiplied: equal types, and any floats."""
     return all(map(is_float, elements)) or all(element == elements[0] for element in elements)
 
 

@@ -57,7 +57,7 @@ def region_block(region: Region, constraint: str, what: str) -> Block:
 
 
 def returned_types(block: Block) -> tuple[Attribute, ...]:
-    """The types that the block's terminator hands out."""
+    """The types of the terminator's operands."""
     assert block.last_op is not None
     return tuple(block.last_op.operand_types)
 
@@ -65,7 +65,7 @@ def returned_types(block: Block) -> tuple[Attribute, ...]:
 @irdl_op_definition
 class ReturnOp(HloOp):
     """
-    Ends a region of an hlo operation and hands out its results.
+    End a region of an hlo operation and return its results.
 
     Shapes: whatever the surrounding operation wants.
     Spec:   https://openxla.org/stablehlo/spec#functions
@@ -272,7 +272,7 @@ class CaseOp(RegionOp):
 @irdl_op_definition
 class OptimizationBarrierOp(HloOp):
     """
-    The operands, with no code moved across: what makes them runs before what uses the results.
+    The operands, with no code moved across: their producers run before the users of the results.
 
     Shapes: results have the operands' types.
     Raises: VerifyException naming optimization_barrier_c1.
@@ -326,7 +326,7 @@ def region_of(block: Block) -> Region:
 
 
 def yields(region: Region) -> Sequence[SSAValue]:
-    """What the region's terminator hands out."""
+    """The operands of the region's terminator."""
     last = region.block.last_op
     assert isinstance(last, ReturnOp)
     return tuple(last.operands)

@@ -309,7 +309,7 @@ class PartOp(ElementwiseUnaryOp):
 
 @irdl_op_definition
 class RealOp(PartOp):
-    """The real part of complex numbers; a float is its own. Types as in `PartOp`."""
+    """The real part of complex numbers; the identity on floats. Types as in `PartOp`."""
 
     name = "hlo.real"
 

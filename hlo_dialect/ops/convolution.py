@@ -57,7 +57,7 @@ _COUNT = IntegerAttr[IntegerType]
 
 class ConvolutionBase(HloOp):
     """
-    What convolution and dynamic_conv share: all but where the padding comes from.
+    The base of convolution and dynamic_conv, which differ only in where the padding comes from.
 
     Constraints have the same numbers in both; `label` begins their names.
     """
@@ -77,7 +77,7 @@ class ConvolutionBase(HloOp):
 
     @property
     def label(self) -> str:
-        """What the names of this operation's constraints begin with."""
+        """The prefix of the names of this operation's constraints."""
         return self.name.partition(".")[2]
 
     @property
@@ -363,7 +363,7 @@ def _grouped(op: ConvolutionBase, lhs: Array, rhs: Array) -> tuple[Array, Array]
 
 
 def _split(array: Array, dim: int, groups: int) -> Array:
-    """Dimension `dim` as two: groups, and what one holds."""
+    """Split dimension `dim` in two: groups, and the elements of one."""
     dim %= array.ndim
     shape = array.shape
     return array.reshape(*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :])

@@ -167,7 +167,7 @@ def is_splat_of(value: SSAValue, number: complex) -> bool:
 
 
 def splat_like(value: SSAValue, number: complex) -> Sequence[Attribute] | None:
-    """What `fold` returns for a result of the static type of `value` that is `number` everywhere."""
+    """The return value of `fold` for a result of the static type of `value` that is `number` everywhere."""
     dtype, type_ = numpy_dtype(element_of(value)), tensor_type(value)
     if dtype is None or not is_static(type_.get_shape()):
         return None

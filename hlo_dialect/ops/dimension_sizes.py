@@ -105,7 +105,7 @@ class GetDimensionSizeOp(HloOp):
 @irdl_op_definition
 class SetDimensionSizeOp(HloOp):
     """
-    The operand with one dimension cut to `size`, at most what its type states; deprecated.
+    The operand with one dimension cut to `size`, at most its static size; deprecated.
 
     Shapes: size (); the result has the operand's rank, the dimension unknown and bounded (`#hlo.bounds`) or static.
     Raises: VerifyException naming set_dimension_size_c1 (the dimension), c2 (the result's type) or i2.

@@ -1,7 +1,7 @@
 """
 Slices at positions that are known only when the program runs: dynamic_slice, dynamic_update_slice.
 
-Both clamp their start so that the slice lies inside the operand.
+Both clamp their start so that the slice is inside the operand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..types import Array, constant_array, element_of, is_integer, make_tensor, 
 
 
 def clamped_starts(starts: Sequence[Any], shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
-    """Start indices moved so that a slice of `sizes` lies inside `shape`."""
+    """Start indices clamped so that a slice of `sizes` is inside `shape`."""
     return tuple(
         min(max(int(start), 0), size - slice_size) for start, size, slice_size in zip(starts, shape, sizes, strict=True)
     )
@@ -182,7 +182,7 @@ class DynamicUpdateSliceOp(HloOp):
         if shape == update_shape:
             return (update,)
         source = update.owner
-        # Writing back what was read from the same place at the same start.
+        # Writing back the slice that was read from the same tensor at the same start.
         if isinstance(source, DynamicSliceOp) and source.operands[0] is operand:
             ours, theirs = starts, source.operands[1:]
             if all(a is b or (_is_zero(a) and _is_zero(b)) for a, b in zip(ours, theirs, strict=True)):

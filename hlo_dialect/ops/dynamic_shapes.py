@@ -2,7 +2,7 @@
 Operations whose result shape is an operand: dynamic_broadcast_in_dim, dynamic_iota, dynamic_reshape, dynamic_pad,
 real_dynamic_slice.
 
-A result type may be static all the same, where the shape is known; `resolve-dynamic-shapes` makes it so.
+A result type may still be static if the shape is known; `resolve-dynamic-shapes` makes it so.
 
 Spec: https://openxla.org/stablehlo/spec
 """
@@ -77,7 +77,7 @@ class ShapedByOperandOp(HloOp):
         print_functional(printer, self)
 
     def shape_from(self, shape: Sequence[int] | None) -> tuple[Attribute, ...]:
-        """The result's type with the shape that a constant operand gives; without one, the type as it is."""
+        """The result's type with the shape of a constant operand; without one, the type unchanged."""
         result = self.results[0].type
         known = shape is not None and shapes_agree(shape, shape_of(result)) and min(shape, default=0) >= 0
         return (make_tensor(tuple(shape or ()), element_of(result)) if known else result,)

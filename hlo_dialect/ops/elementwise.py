@@ -1,5 +1,5 @@
 """
-Base classes of the elementwise operations: what kinds of elements they take, how types follow, how references run.
+Base classes of the elementwise operations: the element kinds they take, type inference, and how references run.
 
 A trivial operation is a class with a name, a docstring, its `KINDS` and a one-line `compute`; everything else is here.
 """
@@ -105,7 +105,7 @@ class ElementwiseOp(HloOp):
     """
 
     KINDS: ClassVar[Kind] = Kind.ANY
-    """What the operands may be."""
+    """The kinds of operands that are allowed."""
     WIDE: ClassVar[bool] = False
 
     result = result_def(TensorType)

@@ -25,7 +25,7 @@ _BITS = Kind.BOOLEAN | Kind.INTEGER
 
 
 def _kept(op: ElementwiseBinaryOp, index: int) -> Folded:
-    """Operand `index` as the result, where it has the result's type."""
+    """Operand `index` as the result, if it has the result's type."""
     operand = op.operands[index]
     return (operand,) if operand.type == op.results[0].type else None
 
@@ -184,7 +184,7 @@ class OrOp(ElementwiseBinaryOp):
 @irdl_op_definition
 class PowerOp(ElementwiseBinaryOp):
     """
-    lhs ** rhs, C's pow for floats. Integers modulo 2 ** width; a negative exponent gives the truncated reciprocal.
+    lhs ** rhs, C's pow for floats. Integers modulo 2 ** width; the truncated reciprocal for a negative exponent.
 
     Types: integer, float or complex (i1).
     """

@@ -57,7 +57,7 @@ def part_type(element_type: Attribute) -> Attribute:
 @irdl_op_definition
 class AbsOp(ElementwiseUnaryOp):
     """
-    Absolute value; the smallest integer is its own. Complex: the modulus, a real tensor.
+    Absolute value; that of the smallest integer is itself. Complex: the modulus, a real tensor.
 
     Types: signed integer, float or complex (i1); result real (c2), of the operand's shape (c1).
     """

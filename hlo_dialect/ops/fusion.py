@@ -40,7 +40,7 @@ _ROOTS = {"dot": "hlo.dot_general", "update": "hlo.dynamic_update_slice", "conca
 @irdl_op_definition
 class FusionOp(RegionOp):
     """
-    One kernel: its operands are the region's arguments, its results what the region returns.
+    One kernel: its operands are the region's arguments, its results the values that the region returns.
 
     Kinds: `loop` (all results of one shape), `reduce` (reductions, results of the reduced shape), `row` (a chain that
     shares the first `row_dims` dimensions), `dot`, `update` (result 0 may take operand 0's buffer), `concatenate`,
@@ -168,7 +168,7 @@ class FusionOp(RegionOp):
             self._verify_rows()
 
     def _verify_rows(self) -> None:
-        """Every reduction reduces dimensions behind the row dimensions only."""
+        """Every reduction reduces only dimensions after the row dimensions."""
         count = self.row_count
         if count < 1:
             reject(f"fusion_c6: row_dims {count} is not positive")

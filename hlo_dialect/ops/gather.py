@@ -1,7 +1,7 @@
 """
-Windows of a tensor at places that another tensor gives: gather, dynamic_gather, and the older torch_index_select.
+Windows of a tensor at indices from another tensor: gather, dynamic_gather, and the older torch_index_select.
 
-Starts are clamped so that windows lie inside the operand.
+Starts are clamped so that windows are inside the operand.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def spread_batch(value: Array, dims: IndexDimensions, rank: int) -> Array:
 
 
 def gathered(operand: Array, indices: Array, dims: IndexDimensions, sizes: Shape) -> Array:
-    """What gather computes, in one step of NumPy's indexing."""
+    """The result of gather, in one step of NumPy indexing."""
     batch = dims.batch_shape(indices.shape)
     shape = dims.combine(batch, [sizes[dim] for dim in dims.offset_dims(operand.ndim)])
     if 0 in shape or 0 in operand.shape:  # collapsed slices may have no elements where the result has some
@@ -225,7 +225,7 @@ class DynamicGatherOp(HloOp):
 @irdl_op_definition
 class TorchIndexSelectOp(HloOp):
     """
-    Slices of `operand` along `dim` at the places that `index` gives; the first `batch_dims` dimensions go together.
+    Slices of `operand` along `dim` at the positions in `index`; the first `batch_dims` dimensions are shared.
 
     Shapes: operand (b.., m.., d, n..), index (b.., i..): result (b.., m.., i.., n..). Indices are clamped.
     Raises: VerifyException naming torch_index_select_<what>.

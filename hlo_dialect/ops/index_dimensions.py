@@ -26,7 +26,7 @@ from ..shapes import DYNAMIC, Shape, dims_agree, repeated, shape_text
 @dataclass(frozen=True)
 class IndexDimensions:
     """
-    What gather's and scatter's dimension numbers have in common.
+    The dimension numbers that gather and scatter have in common.
 
     window: dimensions of the windows' tensor that are offsets; the others are batch dimensions.
     collapsed: operand dimensions in which windows have no extent; batching: those that go with `index_batching` ones.
@@ -59,7 +59,7 @@ class IndexDimensions:
         return tuple(next(offset_sizes if dim in self.window else batch_sizes) for dim in range(rank))
 
     def places(self, operand_rank: int, windows_rank: int) -> tuple[Place, ...]:
-        """Where the index into each operand dimension comes from."""
+        """The sources of the index into each operand dimension."""
         batch, offsets = self.batch_dims(windows_rank), self.offset_dims(operand_rank)
         found: list[Place] = []
         for dim in range(operand_rank):
@@ -87,7 +87,7 @@ class Place:
 
 
 class _DimensionNumbers(ParametrizedAttribute):
-    """Five lists of dimensions and the dimension of the index vectors; what is empty or 0 is not printed."""
+    """Five lists of dimensions and the dimension of the index vectors; empty lists and 0 are not printed."""
 
     FIELDS: ClassVar[tuple[str, ...]]
 
@@ -175,7 +175,7 @@ class ScatterDimensionNumbersAttr(_DimensionNumbers):
 
 @dataclass(frozen=True)
 class Constraints:
-    """The numbers that the spec gives the constraints on dimension numbers, and the names of what they speak of."""
+    """The spec's numbers of the constraints on dimension numbers, and the names in their messages."""
 
     op: str
     operand: str

@@ -29,7 +29,7 @@ from ..types import Array, HloTensor, element_of, is_complex, is_float, make_ten
 
 
 class Transpose(StrEnum):
-    """What is done to a matrix before it is used."""
+    """The operation applied to a matrix before it is used."""
 
     TRANSPOSE_INVALID = "TRANSPOSE_INVALID"
     NO_TRANSPOSE = "NO_TRANSPOSE"
@@ -51,7 +51,7 @@ def _check_numbers(name: str, type_: HloTensor, what: str) -> None:
 
 
 def _working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What elements are computed in: narrow floats in f32."""
+    """The dtype to compute in: f32 for narrow floats."""
     return dtype if dtype.str[1:] in ("f4", "f8", "c8", "c16") else np.dtype(np.float32)
 
 

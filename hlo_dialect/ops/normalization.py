@@ -23,7 +23,7 @@ from ..types import Array, element_of, is_float, make_tensor, shape_of
 
 
 class BatchNormOp(HloOp):
-    """What the three operations share: the constants, and the checks of constraint 1 and of the operands' types."""
+    """The base of the three operations: the constants, and the checks of constraint 1 and of the operands' types."""
 
     epsilon = prop_def(FloatAttr)
     feature_index = prop_def(IntegerAttr[IntegerType])
@@ -36,7 +36,7 @@ class BatchNormOp(HloOp):
 
     @property
     def label(self) -> str:
-        """What the names of this operation's constraints begin with."""
+        """The prefix of the names of this operation's constraints."""
         return self.name.partition(".")[2]
 
     def check_operands(self) -> None:

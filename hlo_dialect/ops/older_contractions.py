@@ -1,7 +1,7 @@
 """
 Contractions that dot_general took over from: dot, einsum, unary_einsum. decompose-hlo replaces them.
 
-The specification names them without a section; what is said here is what StableHLO's own conversions do.
+The specification names them without a section; the semantics here are those of StableHLO's own conversions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DotOp(HloOp):
     """
     The product of two matrices, a matrix and a vector, or two vectors: the last dimension of lhs with the first of rhs.
 
-    Shapes: (m, k) and (k, n) to (m, n), where m and n may be missing.
+    Shapes: (m, k) and (k, n) to (m, n), where m and n are optional.
     Raises: VerifyException naming dot_ranks, dot_sizes, dot_precision, dot_types, dot_result.
     Spec:   https://openxla.org/stablehlo/spec (without a section of its own)
     """
@@ -111,7 +111,7 @@ def _summed(op: HloOp, operands: Sequence[Array], compute: Callable[..., Any]) -
 # -- einsum ----------------------------------------------------------------------------------------
 
 Labels = tuple[str, ...]
-"""A label for each dimension: a letter, or `.0`, `.1`, .. for those that an ellipsis stands for."""
+"""A label for each dimension: a letter, or `.0`, `.1`, .. for those of an ellipsis."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,8 @@ class Equation:
 
 def parse_equation(config: str, ranks: Sequence[int]) -> Equation:
     """
-    `ab,bc->ac` for operands of these ranks. An ellipsis stands for what other labels leave, aligned at the end.
+    `ab,bc->ac` for operands of these ranks. An ellipsis denotes the dimensions without other labels, aligned at the
+    end.
 
     Raises VerifyException.
     """
@@ -176,7 +177,7 @@ def _split_ellipsis(word: str, config: str) -> tuple[str, bool, str]:
 
 
 class EinsumBase(HloOp):
-    """What einsum and unary_einsum share."""
+    """The base of einsum and unary_einsum."""
 
     einsum_config = prop_def(StringAttr)
     result = result_def(TensorType)

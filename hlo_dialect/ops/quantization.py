@@ -1,7 +1,7 @@
 """
-Quantized element types, uniform_quantize and uniform_dequantize, and what other operations do with quantized tensors.
+Quantized element types, uniform_quantize and uniform_dequantize, and other operations on quantized tensors.
 
-A quantized number stands for `(stored - zero_point) * scale`, of the expressed type. In the reference interpreter a
+A quantized number denotes `(stored - zero_point) * scale`, in the expressed type. In the reference interpreter a
 quantized tensor is the array of its stored integers. Operations that only move elements move these; any other
 operation is that on the expressed type, its operands dequantized and its results quantized (`on_expressed_types`).
 
@@ -45,7 +45,7 @@ _AS_THEY_ARE = frozenset(
     """case composite constant custom_call get_tuple_element if optimization_barrier return tuple uniform_dequantize
     uniform_quantize while""".split()
 )
-"""Operations that hand quantized tensors on, or are about them."""
+"""Operations that move quantized tensors, or define them."""
 
 
 def quantized_element(type_: Attribute) -> UniformQuantizedType | None:
@@ -57,7 +57,7 @@ def quantized_element(type_: Attribute) -> UniformQuantizedType | None:
 
 
 def expressed_type(type_: Attribute) -> Attribute:
-    """The type with its quantized elements replaced by what they stand for."""
+    """The type with quantized elements replaced by the expressed type."""
     element = quantized_element(type_)
     return type_ if element is None else make_tensor(shape_of(type_), element.expressed)
 
@@ -68,7 +68,9 @@ def is_quantized(op: Operation) -> bool:
 
 
 def on_expressed_types(op: HloOp) -> HloOp:
-    """The operation on what quantized tensors stand for: what is verified in its place, and computes in its place."""
+    """
+    The operation on the expressed values of quantized tensors; it is verified, and computed, instead of the original.
+    """
     arguments = Block(arg_types=[expressed_type(type_) for type_ in op.operand_types]).args
     return type(op).create(
         operands=arguments,
@@ -127,7 +129,7 @@ def _along(element: UniformQuantizedType, values: Sequence[float | int], rank: i
 
 
 def dequantize(stored: Array, element: UniformQuantizedType, dtype: np.dtype[Any] | None = None) -> Array:
-    """What stored integers stand for, in the expressed type, or in `dtype` to compute more exactly."""
+    """The values of stored integers, in the expressed type, or in `dtype` to compute more exactly."""
     dtype = dtype or cast("np.dtype[Any]", numpy_dtype(element.expressed))
     zeros = _along(element, [zero.data for zero in element.zero_points], stored.ndim)
     scales = _along(element, [scale.data for scale in element.scales], stored.ndim)
@@ -222,7 +224,7 @@ class UniformQuantizeOp(_QuantizationOp):
 @irdl_op_definition
 class UniformDequantizeOp(_QuantizationOp):
     """
-    What quantized numbers stand for.
+    The real values of quantized numbers.
 
     Shapes: any; the result has the operand's.
     Raises: VerifyException naming uniform_dequantize_i1, c1 or c2.

@@ -27,7 +27,7 @@ _BODY = re.compile(
 @irdl_attr_definition
 class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
     """
-    `!quant.uniform<i8:f32, 0.5:3>`: stored in i8, standing for f32, scale 0.5, zero point 3; `<i8<-127:127>:f32:1,
+    `!quant.uniform<i8:f32, 0.5:3>`: stored in i8, expressed in f32, scale 0.5, zero point 3; `<i8<-127:127>:f32:1,
     {0.5:3, 0.25}>` with a range of its own and, along dimension 1, a scale and zero point for each index.
     """
 

@@ -2,7 +2,7 @@
 Random numbers: rng_bit_generator, which carries its state, and the older rng, which hides it.
 
 `rng` draws from Philox-4x32. Its key is `RNG_SEED`, and its counters begin at 2**64 times its position among the rng
-operations of its function: a program gives the same numbers each time it runs, an operation in a loop the same ones
+operations of its function: a program produces the same numbers each time it runs, an operation in a loop the same ones
 each time round.
 """
 
@@ -146,7 +146,7 @@ class RngBitGeneratorOp(HloOp):
 
 
 _POSITION = "xhlo.rng_position"
-"""What `number_rngs` leaves on an rng operation."""
+"""The attribute that `number_rngs` sets on an rng operation."""
 
 
 def _rngs(op: Operation) -> list[Operation]:
@@ -168,8 +168,8 @@ class RngOp(HloOp):
     """
     Random numbers: uniform in [a, b), or normal with mean a and standard deviation b.
 
-    What the numbers are is the implementation's choice: see the head of this file. A uniform distribution that is
-    empty (a >= b) gives a.
+    The numbers are the implementation's choice: see the top of this file. An empty uniform distribution (a >= b) gives
+    a.
 
     Shapes: a and b scalars, shape a vector of the result's dimensions.
     Raises: VerifyException naming rng_c1..c3 or rng_i1..i3.

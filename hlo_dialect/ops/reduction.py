@@ -73,7 +73,7 @@ def single_combiner(region: Region) -> Operation | None:
 
 
 def _compact_combiner(op: ReduceOp) -> Operation | None:
-    """The combiner, where the short form of the syntax can say all of it."""
+    """The combiner, if the short form of the syntax can express it."""
     combiner = single_combiner(op.regions[0])
     if combiner is None or combiner.name not in _COMPACT or combiner.attributes or combiner.properties:
         return None
@@ -240,13 +240,13 @@ def _parse_combiner(parser: Parser) -> type[Operation]:
 
 
 def location_at(parser: Parser, position: int) -> LocationAttr:
-    """The file position, where the parser keeps track of it (the project's reader does)."""
+    """The file position, if the parser keeps track of it (the project's reader does)."""
     positions = getattr(parser, "positions", None)
     return UNKNOWN_LOC if positions is None else positions.location(position)
 
 
 def _combiner_region(combiner: type[Operation], results: Sequence[Attribute], location: LocationAttr) -> Region:
-    """The body that `applies combiner` stands for."""
+    """The body that `applies combiner` denotes."""
     scalar = make_tensor((), tensor_type(results[0]).element_type)
     block = Block(arg_types=(scalar, scalar))
     op = combiner.create(operands=block.args, result_types=(scalar,), location=location)
@@ -297,7 +297,7 @@ def is_elementwise_region(region: Region, seen: tuple[Region, ...] = ()) -> bool
     """
     Whether the region computes each element alone, so that it may run on whole arrays instead of scalars.
 
-    Its operations are elementwise, scalar constants, or calls of functions of which the same holds.
+    Its operations are elementwise, scalar constants, or calls of functions that satisfy the same condition.
     """
     if region in seen or region.blocks.first is None or region.blocks.first.next_block is not None:
         return False

@@ -1,5 +1,5 @@
 """
-How exact a transcendental operation has to be: the `result_accuracy` attribute.
+The accuracy that a transcendental operation must have: the `result_accuracy` attribute.
 
 Every function that xhlo generates meets the accuracy it documents, so that the attribute is kept but asks for nothing.
 """

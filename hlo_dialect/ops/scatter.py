@@ -1,4 +1,4 @@
-"""scatter: combine windows of updates into tensors, at places that another tensor gives."""
+"""scatter: combine windows of updates into tensors, at indices from another tensor."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class ScatterOp(RegionOp):
     The inputs with `update_computation` of each of their elements and each of the updates that go to its place.
 
     A window that is not inside the inputs as a whole is dropped, as XLA does and JAX relies on; the spec's text drops
-    only its elements outside. It leaves the order of updates of one place open; here they are combined in the order in
-    which they lie in memory.
+    only its elements outside. It leaves the order of updates of one place open; here they are combined in the order of
+    their addresses in memory.
     Shapes: N inputs of one shape; scatter_indices (.., k, ..) with vectors along index_vector_dim; N updates of one
     shape: batch dimensions of the indices, and among them, at update_window_dims, windows of any size that fits.
     Raises: VerifyException naming scatter_c1..c25 or scatter_i2.
@@ -185,7 +185,7 @@ class ScatterOp(RegionOp):
 def _places(
     dims: IndexDimensions, shape: Sequence[int], indices: Array, windows: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    """The flat places in the operand of the updates whose windows lie inside, in order, and the flat mask of these."""
+    """The flat indices, in order, of the updates whose windows are inside the operand, and the flat mask of these."""
     rank = len(windows)
     components = index_components(indices, dims)
     flat: Any = np.zeros((1,) * rank, np.int64)

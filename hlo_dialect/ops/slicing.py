@@ -297,7 +297,7 @@ class PadOp(HloOp):
 
 
 def padded(operand: Array, value: Array, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Array:
-    """What hlo.pad makes of an array and a scalar."""
+    """The result of hlo.pad for an array and a scalar."""
     shape = tuple(
         size + max(size - 1, 0) * between + before + after
         for size, between, before, after in zip(operand.shape, interior, low, high, strict=True)

@@ -30,7 +30,7 @@ from .reduction import is_elementwise_region
 
 @dataclass(frozen=True)
 class SortKey:
-    """What a comparator compares: `value` computed of the first of each pair of elements, ascending or descending."""
+    """The key of a comparator: `value`, computed from the first of each pair of elements, ascending or descending."""
 
     value: SSAValue
     """In the comparator, a function of the arguments 0, 2, .."""
@@ -53,7 +53,7 @@ class SortKey:
 
 
 def sort_key(comparator: Region) -> SortKey | None:
-    """The key where the comparator is `f(a) < f(b)`, `f(a) > f(b)` or one of these with sides changed; else None."""
+    """The key if the comparator is `f(a) < f(b)`, `f(a) > f(b)` or one of these with sides exchanged; else None."""
     block = comparator.block
     assert block.last_op is not None
     compare = block.last_op.operands[0].owner

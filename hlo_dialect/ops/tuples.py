@@ -1,5 +1,6 @@
 """
-Tuples: heterogeneous lists of values, kept for programs that come from HLO text. A NumPy tuple stands for one.
+Tuples: heterogeneous lists of values, kept for programs that come from HLO text. Represented by a Python tuple in the
+        reference.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _NEUTRAL: dict[str, Callable[[Any], Any]] = {
 
 
 def _extreme(dtype: np.dtype[Any], end: str) -> Any:
-    """The least (`min`) or greatest value of a type; of complex numbers none is known."""
+    """The least (`min`) or greatest value of a type; None for complex numbers."""
     if dtype == np.bool_:
         return end == "max"
     if is_float_dtype(dtype):
@@ -82,7 +82,7 @@ def is_neutral(combiner: Operation, init: SSAValue) -> bool:
 @irdl_op_definition
 class ReduceWindowOp(RegionOp):
     """
-    Fold each window of the inputs with `body`, beginning from the initial values, which are also what pads the inputs.
+    Fold each window of the inputs with `body`, beginning with the initial values, which also pad the inputs.
 
     Shapes: N inputs of one shape and N scalar init_values; N results with an element for each window. All results
     have one shape by construction (c14): it is inferred.
@@ -129,10 +129,11 @@ class ReduceWindowOp(RegionOp):
     @property
     def scan(self) -> tuple[int, bool] | None:
         """
-        (dimension, reverse) where each result is the fold of all elements up to its own, or with `reverse` from it on.
+        (dimension, reverse) if each result is the fold of all elements up to its own, or with `reverse` from its own
+        on.
 
         The windows of such an operation reach into the padding, which holds initial values: they must be neutral. That
-        is checked of the usual combiners; of any other function it is what the spec demands (a monoid).
+        is checked for the usual combiners; for other functions the spec demands it (a monoid).
         """
         along = self.window.scan_dimension(shape_of(self.operands[0]))
         combiner = single_combiner(self.body)
@@ -368,7 +369,7 @@ class SelectAndScatterOp(RegionOp):
 
 
 def _decide(run: RegionRunner, select: Region, value: Array, candidate: Array, vectorized: bool) -> Array:
-    """Where `select` keeps `value`."""
+    """The mask of the elements where `select` keeps `value`."""
     if vectorized:
         return np.broadcast_to(run(select, value, candidate)[0], value.shape)
     kept = np.empty(value.shape, np.bool_)
@@ -380,7 +381,7 @@ def _decide(run: RegionRunner, select: Region, value: Array, candidate: Array, v
 def _inside(
     window: Window, shape: Sequence[int], counts: Sequence[int], offset: Sequence[int]
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Whether each window's element at `offset` lies in the operand, and its index there (clamped)."""
+    """Whether each window's element at `offset` is inside the operand, and its index there (clamped)."""
     axes = [
         np.arange(count) * stride + start - low
         for count, stride, start, low in zip(counts, window.strides, offset, window.low, strict=True)

@@ -1,4 +1,4 @@
-"""The geometry of windows that slide over tensors: how many there are, what they hold, which are scans."""
+"""The geometry of windows that slide over tensors: their number, their elements, and which are scans."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ class Window:
         return tuple(step - 1 for step in self.base_dilations)
 
     def padded_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """What the windows slide over, of static dimensions; negative where more is removed than there is."""
+        """
+        The padded shape that the windows slide over, for static dimensions; negative if more is removed than there is.
+        """
         return tuple(
             max((size - 1) * step + 1, 0) + low + high
             for size, step, low, high in zip(shape, self.base_dilations, self.low, self.high, strict=True)
@@ -68,7 +70,7 @@ class Window:
 
     def scan_dimension(self, shape: Sequence[int]) -> tuple[int, bool] | None:
         """
-        (dimension, reverse) where each window is all elements up to its own, or with `reverse` from it on.
+        (dimension, reverse) if each window holds all elements up to its own, or with `reverse` from its own on.
 
         That is how cumulative sums and the like are written: a window as long as the dimension, padded on one side.
         """
