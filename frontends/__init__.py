@@ -1,1 +1,1 @@
-"""Floor 6: the ways by which programs of other systems come in (JAX's plugin)."""
+"""Floor 6: front ends, through which programs of other systems come in (JAX's plugin)."""

@@ -1,4 +1,4 @@
-"""Buffers: their specs, how they are made of host memory, and how they are read."""
+"""Buffers: their specs, how they are made from host memory, and how they are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _kept = Kept()
 
 @cache
 def dtype_of(element_type: int) -> np.dtype[Any]:
-    """The dtype of a `PJRT_Buffer_Type`. Raises PluginError for those that NumPy has none for."""
+    """The dtype of a `PJRT_Buffer_Type`. Raises PluginError for types without a NumPy dtype."""
     if 1 <= element_type <= len(c_api.ELEMENT_TYPES):
         name = c_api.ELEMENT_TYPES[element_type - 1]
         if name == "bool" or hasattr(np, name):
@@ -74,7 +74,7 @@ def spec_of(element_type: int, shape: tuple[int, ...]) -> int:
 
 def _put_into_table(spec: int) -> bool:
     """
-    Let machine code find a spec, in place of another that shares its slot. Whether it could not find it before.
+    Let machine code find a spec, replacing another in its slot. Returns whether it could not find it before.
     """
     found = OBJECTS["Spec"].from_address(spec)
     slot = ctypes.c_int64.from_address(loaded().spec_slot(found.element_type, found.dims, found.num_dims))
@@ -93,7 +93,7 @@ def shape_of(spec: int) -> tuple[int, ...]:
 
 
 def type_text(spec: int) -> str:
-    """What a spec stands for, in words: "f32 of shape (2, 3)"."""
+    """A spec in words: "f32 of shape (2, 3)"."""
     number = OBJECTS["Spec"].from_address(spec).element_type
     return "tokens" if number == TOKEN else f"{dtype_of(number).name} of shape {shape_of(spec)}"
 
@@ -255,10 +255,10 @@ def _uninitialized(args: Any) -> None:
 
 @entry("Client_CreateViewOfDeviceBuffer")
 def _view_of(args: Any) -> None:
-    """Memory of somebody else, as DLPack hands it over; `on_delete_callback` takes it back."""
+    """Make a buffer of another owner's memory, as DLPack exports it; `on_delete_callback` releases it."""
     shape = numbers_at(args.dims, args.num_dims)
     _require_row_major(args.layout, shape)
-    # Made of no bytes, then pointed at the memory.
+    # Created empty, then pointed at the memory.
     native = loaded()
     storage = native.storage_new(0)
     native.free(OBJECTS["Storage"].from_address(storage).data, OBJECTS["Storage"].from_address(storage).capacity)

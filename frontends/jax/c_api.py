@@ -216,7 +216,7 @@ STRUCTURES = _structures(_OTHERS)
 
 
 def size_in_c(structure: type[ctypes.Structure]) -> int:
-    """What the header's `.._STRUCT_SIZE` is: up to the end of the last field, without padding behind it."""
+    """The header's `.._STRUCT_SIZE`: up to the end of the last field, without padding after it."""
     last: Any = getattr(structure, structure._fields_[-1][0])
     return int(last.offset + last.size)
 
@@ -255,7 +255,7 @@ class Code:
 
 
 class Semantics:
-    """`PJRT_HostBufferSemantics`: how long the memory that a buffer is made of stays as it is."""
+    """`PJRT_HostBufferSemantics`: how long the host memory of a new buffer stays unchanged."""
 
     ONLY_DURING_CALL = 0
     UNTIL_TRANSFER_COMPLETES = 1

@@ -21,7 +21,7 @@ DEVICES_VARIABLE = "XHLO_NUM_DEVICES"
 
 
 def device_count() -> int:
-    """How many devices the client shows: XHLO_NUM_DEVICES, else 1. Raises PluginError for nonsense."""
+    """The number of devices that the client shows: XHLO_NUM_DEVICES, else 1. Raises PluginError for nonsense."""
     given = os.environ.get(DEVICES_VARIABLE, "1")
     if not given.isdecimal() or not 1 <= int(given) <= 4096:
         raise PluginError(Code.INVALID_ARGUMENT, f"{DEVICES_VARIABLE}={given}: expected a number from 1 to 4096")
@@ -75,7 +75,7 @@ def xhlo_version() -> str:
 
 
 def _nothing(args: Any) -> None:
-    """Entries with nothing to do: what they end lives as long as the process."""
+    """Entries with nothing to do: the objects they destroy live as long as the process."""
 
 
 for _name in ("Plugin_Initialize", "Client_Destroy", "TopologyDescription_Destroy", "Device_ClearMemoryStats"):
@@ -84,7 +84,7 @@ for _name in ("Plugin_Initialize", "Client_Destroy", "TopologyDescription_Destro
 
 @lru_cache(maxsize=1)
 def _plugin_attributes() -> tuple[Kept, int, int]:
-    """The versions of StableHLO that the plugin reads, which JAX writes programs for."""
+    """The versions of StableHLO that the plugin reads and that JAX writes programs for."""
     from jaxlib.mlir.dialects import stablehlo
 
     kept = Kept()

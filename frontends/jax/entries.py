@@ -1,7 +1,7 @@
 """
 The functions of the PJRT C API that Python serves: how they are registered, called, and how they fail.
 
-An entry takes its argument structure, fills in the results, and raises what goes wrong.
+An entry takes its argument structure, fills in the results, and raises an exception for an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENTRIES: dict[str, Entry] = {}
 
 
 class PluginError(Exception):
-    """What JAX is told: a code of `c_api.Code` and a message. JAX raises it as JaxRuntimeError."""
+    """An error reported to JAX: a code of `c_api.Code` and a message. JAX raises it as JaxRuntimeError."""
 
     def __init__(self, code: int, message: str):
         super().__init__(message)
@@ -54,7 +54,7 @@ def new_error(code: int, message: str) -> int:
 
 
 def error_of(error: BaseException) -> int:
-    """The handle of the `PJRT_Error` that says what an exception says."""
+    """The handle of a `PJRT_Error` for an exception."""
     match error:
         case ForwardedError():
             return error.handle
@@ -87,7 +87,7 @@ _texts: dict[bytes, Any] = {}
 
 
 def text(value: str | bytes) -> tuple[int, int]:
-    """Address and length of a string that stays where it is."""
+    """Address and length of a string that is never moved or freed."""
     raw = value.encode() if isinstance(value, str) else value
     kept = _texts.get(raw)
     if kept is None:
@@ -100,7 +100,7 @@ def read_text(address: int, size: int) -> str:
 
 
 class Kept:
-    """ctypes objects that live as long as their owner, for the addresses that the API hands out."""
+    """ctypes objects that live as long as their owner, for the addresses that the API returns."""
 
     def __init__(self) -> None:
         self._objects: list[Any] = []

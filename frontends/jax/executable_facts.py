@@ -1,4 +1,4 @@
-"""What JAX asks of an executable: names, devices, shapes, costs, its program; and executables as bytes."""
+"""JAX's queries about an executable: names, devices, shapes, costs, its program; and executables as bytes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _assignment(args: Any) -> None:
 
 
 def _hand_out(args: Any, owner: Kept, data: bytes) -> None:
-    """Bytes that their receiver gives back by calling `deleter`; they live as long as the program."""
+    """Bytes that their receiver releases by calling `deleter`; they live as long as the program."""
     args.serialized_bytes, args.serialized_bytes_size = owner.bytes(data), len(data)
     args.owner, args.deleter = args.serialized_bytes, loaded().address("nothing")
 
@@ -132,7 +132,7 @@ def _optimized_program(args: Any) -> None:
 
 
 def optimized_program(found: LoadedProgram) -> str:
-    """The program after simplification, in StableHLO where all of it is that, else as it came."""
+    """The program after simplification, in StableHLO if all its operations are StableHLO's, else the original."""
     return found.compiled.optimized or found.compiled.source
 
 
@@ -146,7 +146,7 @@ def _fingerprint(args: Any) -> None:
 
 @entry("Executable_GetCostAnalysis")
 def _cost(args: Any) -> None:
-    """Sums over the kernels, each counted once for each place that calls it."""
+    """Sums over the kernels, each counted once per call site."""
     found = program_of(args.executable)
     kernels = found.compiled.executable.kernels
     values = {
@@ -188,7 +188,7 @@ _MAGIC = b"XJAX"
 
 @entry("Executable_Serialize")
 def _serialize(args: Any) -> None:
-    """The executable's own bytes behind what JAX needs to know of it."""
+    """The executable's own bytes, after the facts that JAX needs."""
     found = program_of(args.executable)
     compiled = found.compiled
     try:

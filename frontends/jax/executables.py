@@ -1,4 +1,4 @@
-"""Executables: compiling, running, asking, saving and loading them."""
+"""Executables: compiling, running, querying, saving and loading them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LoadedProgram(Kept):
         self.devices = self._choose_devices(compiled.options)
         self.input_specs = _with_tokens([_spec(type_) for type_ in self.inputs], compiled.tokens[0])
         self.output_specs = _with_tokens([_spec(type_) for type_ in self.outputs], compiled.tokens[1])
-        """With those of tokens, which `inputs` and `outputs` leave out."""
+        """Includes tokens, which `inputs` and `outputs` leave out."""
         self.handle = self._make_record()
         _executables[self.handle] = self
         _fingerprints[self.fingerprint] = self
@@ -93,7 +93,7 @@ class LoadedProgram(Kept):
         return any(any(tokens) for tokens in self.compiled.tokens)
 
     def run_on(self, device: int, buffers: Sequence[int]) -> list[int]:
-        """Run on the buffers of one device; returns new buffers. Raises what the program raises."""
+        """Run on the buffers of one device; returns new buffers. Raises the program's exceptions."""
         name = self.compiled.name
         if len(buffers) != len(self.input_specs):
             raise PluginError(
@@ -122,7 +122,7 @@ class LoadedProgram(Kept):
         return made
 
     def _addresses(self, arguments: Sequence[int], made: Sequence[int]) -> list[int]:
-        """Of what machine code sees: no tokens."""
+        """The addresses of the buffers that machine code sees: no tokens."""
         results = [OBJECTS["Buffer"].from_address(buffer).data for buffer in made]
         specs = (*self.input_specs, *self.output_specs)
         everything = zip((*arguments, *results), specs, strict=True)
@@ -146,7 +146,7 @@ def _token_spec() -> int:
 
 
 def _with_tokens(specs: Sequence[int], tokens: Sequence[bool]) -> list[int]:
-    """Specs of arrays, with those of tokens where there are some between them."""
+    """Specs of arrays, with the specs of tokens inserted between them."""
     if not any(tokens):
         return list(specs)
     rest = iter(specs)
@@ -183,7 +183,7 @@ def _compile(args: Any) -> None:
 
 @entry("LoadedExecutable_Execute")
 def _execute(args: Any) -> None:
-    """What machine code leaves over: several devices, checks, functions called back, and whatever is wrong."""
+    """The cases that machine code leaves to Python: several devices, checks, callbacks, and errors."""
     loaded_program = program_of(args.executable)
     if loaded_program.deleted:
         raise PluginError(Code.INVALID_ARGUMENT, f"{loaded_program.compiled.name} has been deleted")
@@ -194,7 +194,7 @@ def _execute(args: Any) -> None:
     lists = [
         arrays.numbers_at(each, args.num_args) for each in arrays.numbers_at(args.argument_lists, args.num_devices)
     ]
-    # A device is named for programs that were compiled for none, too; it counts where there is a single one.
+    # JAX names a device even for programs that were compiled for none; it counts if there is a single one.
     single = args.num_devices == 1 and args.execute_device
     devices = [args.execute_device] if single else loaded_program.devices
     results = _run_everywhere(loaded_program, devices, lists)
@@ -247,7 +247,7 @@ def _destroy_loaded(args: Any) -> None:
 
 @entry("LoadedExecutable_GetExecutable")
 def _executable(args: Any) -> None:
-    """A second handle, with a life of its own."""
+    """A second handle, with its own lifetime."""
     found = program_of(args.loaded_executable)
     handle = _Handle(found)
     args.executable = handle.address

@@ -1,5 +1,5 @@
 """
-What xhlo made of a function that JAX compiled.
+The xhlo executable of a function that JAX compiled.
 
     compiled = jax.jit(f).lower(x).compile()
     compiled.as_text()                                # the program with its fusions
@@ -19,9 +19,8 @@ from .jax_internals import internal
 
 def executable_of(compiled: Any) -> CpuExecutable:
     """
-    The xhlo executable behind what `jax.jit(f).lower(..).compile()` returns.
-
-    Raises TypeError for anything else, ValueError for what another platform compiled.
+    The xhlo executable of the object that `jax.jit(f).lower(..).compile()` returns. Raises TypeError for anything else,
+    ValueError for an executable of another platform.
     """
     runtime = getattr(compiled, "runtime_executable", None)
     if runtime is None:
@@ -39,7 +38,7 @@ def _of_runtime(runtime: Any) -> CpuExecutable:
 
 
 def install() -> None:
-    """Let `as_text()` of what JAX compiles show our program with its fusions."""
+    """Let JAX's `as_text()` of compiled functions show our program with its fusions."""
     kind = internal("stages").Executable
     others = kind.as_text
 

@@ -1,8 +1,8 @@
 """
 DLPack for arrays of this platform, which are in the CPU's memory.
 
-jaxlib takes tensors from others on any platform, but hands over its own on the platforms that it knows only. The layout
-is that of dlpack.h, version 0.8 (DLManagedTensor), which JAX speaks too.
+jaxlib imports tensors on any platform, but exports its own only on the platforms it knows. The layout is that of
+dlpack.h, version 0.8 (DLManagedTensor), which JAX uses too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Tensor(ctypes.Structure):
 
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _lent: dict[int, tuple[Any, ...]] = {}
-"""By the addresses of tensors that others hold: what must live until they give them back."""
+"""By the address of an exported tensor: the objects that must live until its holder releases it."""
 
 
 @_DELETER
@@ -52,7 +52,7 @@ def _give_back(address: int | None) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _drop_capsule(capsule: int | None) -> None:
-    """A capsule that nobody took keeps its first name; one that was taken is its taker's affair."""
+    """A capsule that nobody consumed keeps its first name; a consumed one belongs to its consumer."""
     if _is_valid(capsule, _NAME):
         _give_back(_pointer_of(capsule, _NAME))
 
@@ -91,7 +91,7 @@ def capsule_of(array: Any) -> Any:
 
 
 class _Instead:
-    """A module as another sees it, with some of its functions replaced."""
+    """A view of a module in which some functions are replaced."""
 
     def __init__(self, module: Any, **replaced: Any):
         self._module = module
@@ -107,7 +107,7 @@ def install() -> None:
     bridge, library = module.xla_bridge, module._jax
 
     def get_backend(platform: Any = None) -> Any:
-        """Memory of the CPU is ours where JAX computes on our platform."""
+        """CPU memory belongs to our platform if JAX computes on it."""
         ours = platform == "cpu" and bridge.get_backend().platform == PLATFORM
         return bridge.get_backend(PLATFORM if ours else platform)
 

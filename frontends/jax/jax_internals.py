@@ -2,8 +2,8 @@
 The parts of JAX that have no public interface and that a platform of its own needs.
 
 JAX's plugin interface covers devices, buffers and executables. It does not cover lowering rules, callbacks, DLPack and
-the persistent cache, whose lists of platforms are closed; the files jax_*.py open them for ours. All of them get at
-`jax._src` through here.
+the persistent cache, whose lists of platforms are closed; the files jax_*.py open them for ours. All of them access
+`jax._src` through this file.
 """
 
 from __future__ import annotations

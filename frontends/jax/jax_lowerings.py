@@ -1,8 +1,8 @@
 """
-What JAX writes for this platform where it differs between platforms.
+JAX's lowering rules for this platform, where they differ between platforms.
 
 JAX has rules for the platform cpu that call LAPACK and the like by name (`lapack_ssyevd_ffi`); xhlo implements those
-targets, so the rules serve it too. Functions of Python that a program calls back are custom calls of a target of ours.
+targets, so the rules serve it too. Python functions that a program calls back are custom calls of a target of ours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CALLBACK_TARGET = "xhlo_python_callback"
 
 
 class _Callback:
-    """A function that programs call back: kept by the executables of those programs."""
+    """A function that programs call back; their executables keep it alive."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -46,7 +46,7 @@ def _call_back(call: CustomCall, *operands: Array) -> tuple[Any, ...]:
 
 
 def share_cpu_rules() -> None:
-    """Let lowering rules of the platform cpu serve ours, those registered later too."""
+    """Let our platform use the lowering rules of the platform cpu, including those registered later."""
     rules = internal("interpreters.mlir")._platform_specific_lowerings
     if not isinstance(rules.get(PLATFORM), ChainMap):
         rules[PLATFORM] = ChainMap(rules.get(PLATFORM, {}), rules["cpu"])
@@ -90,7 +90,10 @@ def _emit(
     partitioned: bool = False,
     sharding: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """As JAX's emit_python_callback: the results, the token after the call, and what keeps the function alive."""
+    """
+    Like JAX's emit_python_callback. Returns the results, the token after the call, and the object that keeps the
+    function alive.
+    """
     canonical = internal("dtypes").canonicalize_value
 
     def checked(*arguments: Any) -> tuple[Any, ...]:
@@ -110,7 +113,7 @@ def _emit(
     ctx.module_context.add_keepalive(kept)
     if token:
         if sharding is not None and result_avals and hasattr(sharding, "shardings"):
-            # The token is a result too, and where there is a sharding each result has one.
+            # The token is a result too; with shardings, each result has one.
             impls = internal("sharding_impls")
             whole = impls.SdyArray(
                 mesh_shape=(), dim_shardings=(), logical_device_ids=sharding.shardings[0].logical_device_ids
@@ -133,7 +136,7 @@ class _Bridge:
     """
     JAX's xla_bridge as its callbacks see it.
 
-    They hand their arguments over on a device of the platform cpu; where JAX_PLATFORMS leaves that out, on ours.
+    Callbacks get their arguments on a device of the platform cpu, or on ours if JAX_PLATFORMS leaves cpu out.
     """
 
     def __init__(self, module: Any):

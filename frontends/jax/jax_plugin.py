@@ -1,4 +1,4 @@
-"""What JAX calls to find the plugin: the entry point of the group `jax_plugins`."""
+"""The entry point in the group `jax_plugins`, which JAX calls to find the plugin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ PRIORITY = -100
 
 def initialize() -> None:
     """
-    Register the platform "xhlo" with JAX: JAX uses it where JAX_PLATFORMS names it.
-
-    Where JAX_PLATFORMS names other platforms only, nothing is loaded.
+    Register the platform "xhlo" with JAX: JAX uses it if JAX_PLATFORMS names it. If JAX_PLATFORMS names only other
+    platforms, nothing is loaded.
     """
     named = os.environ.get("JAX_PLATFORMS", "")
     if named and PLATFORM not in named.split(","):

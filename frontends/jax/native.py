@@ -1,9 +1,9 @@
 """
-The machine code of the plugin: what JAX calls all the time, and the way into Python for the rest.
+The plugin's machine code: the entries that JAX calls most often, and trampolines into Python for the rest.
 
 Entries of the API that Python serves come in through a trampoline. It takes the interpreter's lock, sets aside the
-exception that may be pending (jaxlib destroys buffers while one is) and calls the dispatcher. Once the interpreter is
-about to end the trampolines return at once.
+exception that may be pending (jaxlib destroys buffers while one is) and calls the dispatcher. When the interpreter is
+about to exit, the trampolines return immediately.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .c_api import ARGUMENTS, STRUCTURES
 from .objects import OBJECTS
 
 ir: Any = llvmlite.ir
-"""The package has no types."""
+"""llvmlite.ir has no type stubs."""
 
 PTR = ir.PointerType()
 I64, I32, I8, I1 = (ir.IntType(bits) for bits in (64, 32, 8, 1))
@@ -30,7 +30,7 @@ _BITS = {ctypes.c_int64: I64, ctypes.c_int32: I32, ctypes.c_bool: I8}
 
 
 def _fields(layout: str) -> dict[str, Any]:
-    """The types of a structure's fields by their names."""
+    """The types of a structure's fields by name."""
     return dict(_LAYOUTS[layout]._fields_)
 
 
@@ -256,7 +256,7 @@ MADV_HUGEPAGE = 14
 
 
 def new(e: Emitter, kind: str, **fields: Any) -> Any:
-    """A new object; fields that are not given are zero."""
+    """A new object; missing fields are zero."""
     made = e.call("malloc", I64(ctypes.sizeof(OBJECTS[kind])))
     for name, _ in OBJECTS[kind]._fields_:
         e.set(made, f"{kind}.{name}", fields.get(name, 0))
@@ -361,7 +361,7 @@ def emit_buffers(e: Emitter) -> None:
         )  # fmt: skip
 
     with e.function("xhlo_buffer_hold", PTR, PTR) as (buffer,):
-        # Its storage, held once more, or null when it is deleted.
+        # Its storage, with one more reference, or null if the buffer is deleted.
         b = e.build
         held = b.alloca(I64)
         with e.locked(e.place(buffer, "Buffer.lock")):
@@ -388,7 +388,7 @@ def emit_buffer_questions(e: Emitter) -> None:
             answer(args, e.get(args, f"Buffer_{name}_Args.buffer"))
 
     def copied(name: str, **fields: str) -> None:
-        """Answers that are fields of the buffer or of its spec."""
+        """Queries answered by a field of the buffer or of its spec."""
 
         def answer(args: Any, buffer: Any) -> None:
             for field, source in fields.items():

@@ -18,7 +18,7 @@ SPEC_SLOTS = 1024
 """Slots of the table in which machine code finds the spec of a shape (a power of two)."""
 
 SPEC_SALT = 0x9E3779B97F4A7C15
-"""An odd number whose product mixes the bits of what is hashed (2^64 / the golden ratio)."""
+"""An odd multiplier that mixes the bits of a hash (2^64 / the golden ratio)."""
 
 
 def _emit_spec_lookup(e: Emitter) -> None:
@@ -34,7 +34,7 @@ def _emit_spec_lookup(e: Emitter) -> None:
         b.ret(b.gep(table, [slot], source_etype=I64))
 
     with e.function("xhlo_spec_find", PTR, I32, PTR, I64) as (kind, dims, rank):
-        # The spec of an element type and a shape, or null when the table has another one in its slot.
+        # The spec of an element type and a shape, or null if its slot in the table holds another one.
         b = e.build
         slot = e.call("xhlo_spec_slot", kind, dims, rank)
         spec = b.load(slot, typ=I64)
@@ -119,13 +119,12 @@ def _emit_transfers(e: Emitter) -> None:
 
 ALIGNMENT = 64
 """
-Bytes to which a host array must be aligned to be used where it lies, as on XLA:CPU.
-
-NumPy's own arrays seldom are: programs that change one after handing it over are wrong, but used to get away with it.
+Alignment in bytes that a host array needs to be used in place, as on XLA:CPU. NumPy's own arrays seldom have it;
+programs that modify an array after passing it are wrong, but usually got away with it.
 """
 
 COPY_BELOW = 4096
-"""Bytes of a host array below which it is copied rather than kept alive."""
+"""Size in bytes below which a host array is copied rather than kept alive."""
 
 
 def _emit_execute(e: Emitter) -> None:
@@ -236,7 +235,7 @@ def _emit_errors(e: Emitter) -> None:
     with e.function("xhlo_error_payloads", VOID, PTR, PTR, PTR):
         pass
     with e.function("xhlo_nothing", VOID, PTR):
-        # The deleter of what lives on anyway.
+        # The deleter of objects that are never freed.
         pass
     with e.function("PJRT_Error_Destroy", VOID, PTR) as (args,):
         e.call("xhlo_error_destroy", e.pointer(e.get(args, "Error_Destroy_Args.error")))
@@ -252,7 +251,7 @@ def _emit_errors(e: Emitter) -> None:
 
 
 def _emit_user_data(e: Emitter) -> None:
-    """What jaxlib hangs on memories: a short list each."""
+    """The user data that jaxlib attaches to memories: a short list each."""
 
     def find(memory: Any, key: Any) -> Any:
         b = e.build
@@ -312,9 +311,9 @@ def _emit_entry(e: Emitter) -> None:
     """
     `xhlo_enter(function, args)`: into Python and back.
 
-    At the end of the process the thread that ends it returns at once; others, which want an answer that nobody can
-    give any more, wait for the end. jaxlib calls some entries with the interpreter's lock held: a thread that waits
-    gives it back first, or the process would wait for it.
+    During shutdown the exiting thread returns immediately; other threads, whose request can no longer be answered, wait
+    for the end. jaxlib calls some entries with the interpreter's lock held: a waiting thread releases it first, because
+    the process would otherwise wait for it.
     """
     e.declare("pthread_self", I64)
     e.declare("PyGILState_GetThisThreadState", PTR)
@@ -335,7 +334,8 @@ def _emit_entry(e: Emitter) -> None:
             ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
             with e.when(ending):
                 b.ret(PTR(None))
-            # A thread that Python does not know, or knows no more, is said to hold the lock.
+            # For a thread that Python does not know, or no longer knows, PyGILState_Check claims that it holds the
+            # lock.
             known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
             with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):
                 e.call("PyEval_SaveThread")
@@ -355,7 +355,7 @@ def _emit_stubs(e: Emitter, names: Sequence[str]) -> None:
     for name in names:
         with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
             if name.endswith("_Destroy"):
-                # Wants no answer: at the end of the process jaxlib waits for its threads that destroy executables.
+                # Needs no answer: during shutdown jaxlib waits for its threads that destroy executables.
                 dispatcher = e.build.load(e.variable("xhlo_dispatcher"), typ=I64)
                 with e.when(e.is_zero(dispatcher)):
                     e.build.ret(PTR(None))
@@ -371,7 +371,7 @@ DIRECT = (
     "Buffer_DecreaseExternalReferenceCount Buffer_OpaqueDeviceMemoryDataPointer "
     "Client_BufferFromHostBuffer Buffer_ToHostBuffer LoadedExecutable_Execute"
 ).split()
-"""The functions of the API that machine code serves; the last three leave the unusual to Python."""
+"""The API functions implemented in machine code; the last three leave unusual cases to Python."""
 
 _EXPORTS = (
     "xhlo_storage_new xhlo_storage_drop xhlo_buffer_new xhlo_buffer_hold xhlo_buffer_delete xhlo_error_new "
@@ -431,7 +431,7 @@ class Native:
             setattr(functions, field, self.address(f"error_{name}"))
 
     def address(self, name: str) -> int:
-        """Of a function or a variable, without its prefix."""
+        """The address of a function or a variable, by its name without the prefix."""
         return self._code.address(f"xhlo_{name}")
 
     def entry(self, name: str) -> int:

@@ -1,8 +1,8 @@
 """
 The plugin's own objects behind the handles of the PJRT C API.
 
-JAX asks several of them on every call of a jitted function, so machine code (`native.py`) makes and reads them without
-Python. Their fields are 64-bit numbers, pointers too.
+JAX queries several of them on every call of a jitted function, so machine code (`native.py`) creates and reads them
+without Python. All fields, pointers too, are 64-bit numbers.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ LoadedExecutable: direct entry num_inputs num_outputs input_specs output_specs d
 """
 """
 Spec: an element type and a shape, one object for all equal ones, never freed. `strides` in bytes, row-major.
-Storage: memory and how it is given back: to the pool (`capacity`), by `release(data, release_argument)`, or by setting
-`event`, at which the owner takes it back.
-Buffer: `storage` is null once it is deleted; `origin` then still says what it was, for those who hold external
-references. `lock` guards `storage`.
+Storage: memory and how it is released: to the pool (`capacity`), by `release(data, release_argument)`, or by setting
+         `event`, upon which the owner takes it back.
+Buffer: `storage` is null after deletion; `origin` still holds it, for external references. `lock` guards `storage`.
 Event: set when the memory of a host array is no longer used; `callbacks` wait for that.
 LoadedExecutable: `direct` when machine code runs it without Python; `donated`, a byte for each input; `number` names
 the Python object.

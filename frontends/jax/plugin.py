@@ -18,7 +18,7 @@ from .entries import dispatch
 from .native_calls import Native, loaded
 
 LONGEST_END = 2.0
-"""Seconds that the end of the process waits for what other threads are in the middle of."""
+"""Seconds that shutdown waits for entries in progress on other threads."""
 
 _DISPATCHER = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int32, ctypes.c_int64)
 """Called by a trampoline that holds the interpreter's lock."""

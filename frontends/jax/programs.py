@@ -1,4 +1,4 @@
-"""From the program that JAX hands over to an executable: reading, what its attributes ask, compiling, dumping."""
+"""From JAX's program to an executable: reading, its attributes, compiling, dumping."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from xdsl.ir import Attribute
 
 DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
-"""Argument attributes by which JAX gives a buffer away."""
+"""Argument attributes by which JAX donates a buffer."""
 
 
 @dataclass
 class Compiled:
-    """An executable and what the plugin has to know of its program."""
+    """An executable and the facts about its program that the plugin needs."""
 
     executable: CpuExecutable
     name: str
     donated: list[bool]
-    """Of each argument, whether its buffer may be taken."""
+    """Per argument, whether its buffer may be reused."""
     source: str
     """StableHLO text."""
     tokens: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
-    """Of each argument and of each result, whether it is a token, which machine code does not see."""
+    """Per argument and per result, whether it is a token, which machine code does not see."""
     optimized: str = ""
-    """What JAX is shown as the compiled program, in StableHLO; the source where it is empty."""
+    """The StableHLO text that JAX shows as the compiled program; if empty, the source."""
     options: CompileOptions = field(default_factory=CompileOptions)
 
 
 def read_artifact(code: bytes, form: str, locations: bool) -> str:
     """
-    The StableHLO text of what JAX serialized: a portable artifact.
+    The StableHLO text of a portable artifact, which JAX serialized.
 
     Raises PluginError for other forms, and where jaxlib cannot read it.
     """
@@ -113,7 +113,7 @@ def compile_text(text: str, options: CompileOptions) -> Compiled:
 
 
 def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
-    """Make of the module the program of one device; returns its text, which says how results lie on the devices."""
+    """Turn the module into the program of one device. Returns its text, which states how results are distributed."""
     shardings = partition(ctx, module, options.num_replicas, options.num_partitions)
     if options.num_partitions > 1:
         # Names that the translation of StableHLO to HLO in jaxlib knows.
@@ -127,7 +127,7 @@ def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
 
 
 def text_maker(source: Source) -> Callable[[str], str]:
-    """What gives the program's text at a stage."""
+    """A function that returns the program's text at a stage."""
     return lambda stage: text_at(source, CPU, stage)
 
 
@@ -137,7 +137,7 @@ def _main(module: ModuleOp) -> func.FuncOp | None:
 
 
 def donations(module: ModuleOp) -> list[bool]:
-    """Of each argument of @main, whether JAX donates it."""
+    """Per argument of @main, whether JAX donates it."""
     main = _main(module)
     if main is None:
         return []
@@ -147,7 +147,7 @@ def donations(module: ModuleOp) -> list[bool]:
 
 
 def find_tokens(module: ModuleOp) -> tuple[list[bool], list[bool]]:
-    """Of each argument and of each result of @main, whether it is a token."""
+    """Per argument and per result of @main, whether it is a token."""
     main = _main(module)
     if main is None:
         return [], []
@@ -171,7 +171,7 @@ def dump(name: str, source: Source) -> None:
     With XHLO_DUMP_TO set, write the program into that folder at every stage, and after every pass whose name
     XHLO_DUMP_PASS_RE matches: `module_0003.jit_f.fused.mlir`, `module_0003.jit_f.after_07_cse.mlir`.
 
-    What a failing stage would have written is left out. Raises PluginError for a folder that cannot be written.
+    The output of a failing stage is left out. Raises PluginError for a folder that cannot be written.
     """
     folder = os.environ.get(DUMP_VARIABLE)
     if not folder:

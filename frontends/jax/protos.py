@@ -29,7 +29,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def parse(data: bytes) -> dict[int, list[int | bytes]]:
-    """The fields of a message by their numbers: varints as numbers, the rest as bytes. Raises PluginError."""
+    """The fields of a message by field number: varints as ints, others as bytes. Raises PluginError."""
     fields: dict[int, list[int | bytes]] = defaultdict(list)
     at = 0
     while at < len(data):
@@ -93,12 +93,12 @@ def encode_bytes(number: int, value: bytes) -> bytes:
 
 @dataclass
 class CompileOptions:
-    """What of the options of a compilation the plugin heeds."""
+    """The compile options that the plugin uses."""
 
     num_replicas: int = 1
     num_partitions: int = 1
     devices: list[list[int]] = field(default_factory=list[list[int]])
-    """`devices[replica][partition]`: device ids; empty where JAX leaves the choice to the execution."""
+    """`devices[replica][partition]`: device ids; empty if JAX chooses the devices at execution."""
     serialized: bytes = b""
 
     @property
@@ -108,7 +108,7 @@ class CompileOptions:
 
     @property
     def device_assignment(self) -> bytes:
-        """As a DeviceAssignmentProto."""
+        """The assignment as a serialized DeviceAssignmentProto."""
         columns = [
             encode_bytes(1, b"".join(encode_varint(id_) for id_ in column))
             for column in zip(*self.devices, strict=True)
@@ -118,7 +118,7 @@ class CompileOptions:
 
 
 def read_compile_options(data: bytes) -> CompileOptions:
-    """Of a CompileOptionsProto. Raises PluginError for bytes that are none."""
+    """Parse a CompileOptionsProto. Raises PluginError for invalid bytes."""
     (build,) = _messages(parse(data), 3)[-1:] or (b"",)
     fields = parse(build)
     options = CompileOptions(

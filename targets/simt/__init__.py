@@ -1,1 +1,1 @@
-"""A machine of NumPy arrays that runs functions of the GPU as a GPU does, and reports what a GPU would not."""
+"""A machine of NumPy arrays that runs GPU functions as a GPU does, and reports errors that a GPU would not."""

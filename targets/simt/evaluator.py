@@ -1,8 +1,8 @@
 """
-Functions as lists of steps: each operation is read once, and run for all threads at once as often as it is met.
+Functions as lists of steps: each operation is read once, and runs for all threads at once each time it is reached.
 
-Threads go through a function in step. Where they part (at an `scf.if`, in loops of different length) each way is gone
-with a mask of the threads that take it; operations without effects compute for all.
+Threads run in lockstep. Where they diverge (at an `scf.if`, in loops of different trip counts), each path runs under a
+mask of the threads that take it; operations without effects compute for all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Code:
     """The operands of its terminator."""
 
     def run(self, frame: Frame, arguments: Sequence[Any] = ()) -> list[Any]:
-        """The values that the terminator hands on."""
+        """Run the block. Returns the operands of its terminator."""
         env = frame.env
         env.update(zip(self.arguments, arguments, strict=True))
         for step in self.steps:
@@ -45,14 +45,14 @@ class Code:
 
 @dataclass
 class Symbols:
-    """What the operations of a module refer to by name."""
+    """The symbols that a module's operations refer to."""
 
     functions: dict[str, func.FuncOp] = field(default_factory=dict[str, func.FuncOp])
     constants: dict[str, View] = field(default_factory=dict[str, View])
 
 
 class Evaluator:
-    """Makes code of blocks. `makers` know the operations beyond arithmetic and control flow, by name."""
+    """Turns blocks into code. `makers` handle the operations beyond arithmetic and control flow, by name."""
 
     def __init__(self, makers: dict[str, Maker], symbols: Symbols):
         self.makers = {**CONTROL, **makers}
@@ -70,7 +70,7 @@ class Evaluator:
         return found
 
     def region(self, region: Region) -> Code:
-        """The code of a region of one block; of none, nothing to do."""
+        """The code of a region of one block; empty for an empty region."""
         return self.code(region.block) if region.blocks else Code((), (), ())
 
     def _step(self, op: Operation) -> Step:
@@ -151,7 +151,7 @@ def _division(op: Operation, function: Callable[..., Array]) -> Step:
 
 
 def _chosen(op: Operation, condition: Array | None, yes: Any, no: Any) -> Any:
-    """A value that threads got in different ways."""
+    """A value that threads got from different paths."""
     if yes is no or condition is None:
         return yes
     if not isinstance(yes, np.ndarray):
@@ -211,7 +211,7 @@ def _for(evaluator: Evaluator, op: scf.ForOp) -> Step:
 def _diverging_for(
     frame: Frame, op: Operation, body: Code, bounds: tuple[Array, Array, Array], carried: list[Any]
 ) -> list[Any]:
-    """A loop that threads run a different number of times."""
+    """A loop whose trip count differs between threads."""
     outer = frame.mask
     index, upper, stride = bounds
     running = frame.only_active(index < upper)

@@ -28,9 +28,9 @@ class SimtExecutable(Executable):
     """
     A program that is interpreted.
 
-    A call raises SimtError where a kernel does what no GPU defines, CheckFailure where a check of the program's does
-    not hold. Kernels are always timed: their nanoseconds are of the interpreter, and say nothing of a GPU. What says
-    something is what they ask of memory, which `traffic_table` tells of a program compiled with `profile=True`.
+    A call raises SimtError if a kernel's behaviour is undefined on a GPU, CheckFailure if one of the program's checks
+    does not hold. Kernels are always timed, but these are the interpreter's times, not a GPU's. Memory traffic is
+    meaningful: `traffic_table` shows it for a program compiled with `profile=True`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class SimtExecutable(Executable):
         text_at: Callable[[str], str],
         profile: bool = False,
     ):
-        """Of the `outputs` the first `results` are the program's own; the others are what its checks look at."""
+        """The first `results` of the `outputs` are the program's own; the others are the operands of its checks."""
         super().__init__(text_at)
         self.program = program
         self._inputs = tuple(inputs)
@@ -83,7 +83,7 @@ class SimtExecutable(Executable):
         return table(self._traffic) if self._traffic else ""
 
     def serialize(self) -> bytes:
-        """Raises ValueError: what is interpreted is not kept."""
+        """Raises ValueError: interpreted programs cannot be serialized."""
         raise ValueError("programs of the target simt are not serialized: it interprets their IR")
 
     def __call__(self, *arguments: Any) -> Array | tuple[Array, ...]:
@@ -118,7 +118,7 @@ def build(
     verify_each: bool = False,
 ) -> SimtExecutable:
     """
-    Run the pipeline on `module`, which is consumed, down to the gpu-level IR, and prepare what it becomes to run.
+    Run the pipeline on `module`, which is consumed, down to the gpu-level IR, and prepare it to run.
 
     Without `fuse` each operation is a kernel of its own; with `verify_each` the module is verified after each pass.
     """

@@ -28,16 +28,15 @@ from .traffic import KernelTraffic
 
 class HostProgram:
     """
-    A module of the level after plan-buffers, ready to run its @main.
-
-    The memory of its constants stays; each run makes what else it needs.
+    A module at the level after plan-buffers, ready to run its @main. Constants stay in memory; each run allocates the
+    rest.
     """
 
     def __init__(self, module: ModuleOp, entry: str = "main"):
         symbols = symbols_of(module.body.block.ops)
         self.kernels: dict[tuple[str, str], Kernel] = {}
         self.profile: dict[str, tuple[int, int]] = {}
-        """Of each kernel of the host level that ran: its calls and the nanoseconds that they took."""
+        """Per kernel of the host level: its calls and the nanoseconds that they took."""
         for op in module.body.block.ops:
             if isinstance(op, GpuModuleOp):
                 self._add_kernels(op)
@@ -51,7 +50,7 @@ class HostProgram:
                 self.kernels[module.sym_name.data, op.sym_name.data] = Kernel(op, symbols)
 
     def count_traffic(self) -> list[KernelTraffic]:
-        """Count from now on what each function of the device asks of memory."""
+        """Count the memory traffic of each device function from now on."""
         for (_, name), kernel in self.kernels.items():
             kernel.traffic = KernelTraffic(name)
         return [kernel.traffic for kernel in self.kernels.values() if kernel.traffic is not None]
@@ -60,7 +59,7 @@ class HostProgram:
         """
         Run @main on contiguous arrays; `inputs` are only read, `outputs` are written.
 
-        Raises SimtError for what no GPU defines.
+        Raises SimtError for behaviour that is undefined on a GPU.
         """
         types = self.entry.function_type.inputs.data
         given = [*((array, True) for array in inputs), *((array, False) for array in outputs)]
@@ -160,7 +159,7 @@ def _host_call(evaluator: Evaluator, op: HostCallOp) -> Step:
 
 
 def _as_type(view: View, type_: ArrayType) -> Array:
-    """The memory of a view as the array that a function of the host program is to see."""
+    """The memory of a view, as the array that a host function sees."""
     if view.strides != row_major(view.shape):
         raise AssertionError("a call of the host program takes buffers of identity layout")
     return view.array().reshape(-1).view(type_.dtype).reshape(type_.shape)

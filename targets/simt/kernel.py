@@ -25,10 +25,10 @@ from .races import Shadow
 from .traffic import KernelTraffic
 
 LANES = 1 << 14
-"""Threads that run at once, about: few enough for their values to stay in caches."""
+"""The approximate number of threads that run at once: few enough for their values to stay in caches."""
 
 SHARED_BYTES = 1 << 25
-"""Memory of blocks that run at once, at most, where there are several."""
+"""The most shared memory of blocks that run at once, if there are several."""
 
 DIMENSIONS = {"x": 0, "y": 1, "z": 2}
 
@@ -51,12 +51,12 @@ DEVICE: dict[str, Maker] = {
     **nvgpu_ops.MAKERS,
     **warps.MAKERS,
 }
-"""What a function of the device is made of, beyond arithmetic and control flow."""
+"""The operations of device functions beyond arithmetic and control flow."""
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """What a function does with a parameter."""
+    """How a function accesses a parameter."""
 
     reads: bool
     writes: bool
@@ -77,7 +77,7 @@ WRITES = {"memref.store": 1, "vector.store": 1}
 
 
 def _uses(buffer: SSAValue) -> Iterator[Use]:
-    """Where a buffer, or a view of it, is used otherwise than to make a view."""
+    """The uses of a buffer and its views, other than to make a view."""
     pending = [buffer]
     while pending:
         for use in pending.pop().uses:
@@ -88,7 +88,7 @@ def _uses(buffer: SSAValue) -> Iterator[Use]:
 
 
 def _accesses(parameter: SSAValue) -> Accesses:
-    """Both, where a use is not known."""
+    """Both, if a use is unknown."""
     reads = writes = False
     for use in _uses(parameter):
         name = use.operation.name
@@ -110,7 +110,7 @@ class Kernel:
         self.function = function
         self.name = function.sym_name.data
         self.traffic: KernelTraffic | None = None
-        """Where set, what launches ask of memory is counted there."""
+        """If set, the memory traffic of launches is counted there."""
         self._evaluator = Evaluator(DEVICE, symbols)
         self._code = self._evaluator.code(function.body.block)
         self._parameters = function.body.block.args[: len(function.function_type.inputs)]
@@ -150,7 +150,7 @@ class Kernel:
             fail(op, f"hands @{self.name} {len(arguments)} arguments; it takes {len(self._parameters)}")
 
     def _with_shadows(self, arguments: Sequence[Any], single: bool) -> list[Any]:
-        """The arguments; those in memory that the kernel writes with a shadow, which those share that overlap."""
+        """The arguments; memory that the kernel writes gets a shadow, which overlapping arguments share."""
         result = list(arguments)
         if single:
             return result
@@ -203,7 +203,7 @@ def run_kernel(
     """
     Run a function of the device on contiguous arrays, one for each parameter; it writes to them in place.
 
-    `grid` and `block` default to what the function says that it is launched with. Raises SimtError.
+    `grid` and `block` default to the sizes that the function declares. Raises SimtError.
     """
     if grid is None or block is None:
         if function.known_grid_size is None or function.known_block_size is None:

@@ -1,9 +1,9 @@
 """
 The threads that run at once: as many blocks of a grid as fit, all their threads.
 
-A value of the program is an array whose last two axes are blocks and threads, each of full length or of length 1: what
-all threads of a block share has one element on the last axis, what does not depend on the block one on the axis
-before it. NumPy's broadcasting does the rest. The axes of a vector stand before them.
+A value of the program is an array whose last two axes are blocks and threads, each of full length or of length 1: a
+value that all threads of a block share has length 1 on the last axis, one that does not depend on the block on the axis
+before it. NumPy's broadcasting does the rest. The axes of a vector come before them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Dims = tuple[int, int, int]
 
 
 class SimtError(DiagnosticError):
-    """What a kernel does that no GPU defines: a race, an access out of bounds, a barrier that some threads miss."""
+    """Undefined behaviour of a kernel: a race, an access out of bounds, a barrier that some threads miss."""
 
 
 @dataclass
@@ -38,23 +38,25 @@ class Lanes:
     grid: Dims
     block: Dims
     first: int
-    """The first block of those that run."""
+    """The first of the blocks that run."""
     blocks: int
     traffic: KernelTraffic | None = None
 
     def __post_init__(self) -> None:
         self.threads = math.prod(self.block)
         self.rows: Array = np.arange(self.blocks, dtype=np.int64)[:, None]
-        """Of each block its place among those that run."""
+        """The position of each block among those that run."""
         self.columns: Array = np.arange(self.threads, dtype=np.int64)[None, :]
         self.shape = (self.blocks, self.threads)
         self.block_numbers: Array = (self.rows + self.first).astype(np.int32)
         self.keys: Array = (self.rows + self.first) * self.threads + self.columns
-        """Of each thread its number in the launch, and above it how many barriers its block has passed."""
+        """
+        The key of each thread: its number in the launch, and in the higher bits the barriers its block has passed.
+        """
         self.copies: list[Any] = []
         """The asynchronous copies that threads have begun and not waited for."""
         self.copy_groups: Array = np.zeros(self.shape, np.int32)
-        """How many groups of them each thread has made."""
+        """The number of groups of copies that each thread has committed."""
 
     def pass_barrier(self, blocks: Array | None = None) -> None:
         """The threads of a block (of all, without `blocks`) have met."""
@@ -101,7 +103,7 @@ class Frame:
         return condition if self.mask is None else condition & self.mask
 
     def fail(self, op: Operation, what: str, bad: Array) -> NoReturn:
-        """Report what the first of the threads `bad` does wrong."""
+        """Report the error of the first of the threads `bad`."""
         row, column = np.argwhere(np.broadcast_to(bad, self.lanes.shape))[0]
         self.fail_at(op, what, self.lanes.place(int(row), int(column)))
 
@@ -111,5 +113,5 @@ class Frame:
 
 
 def element(array: Array, row: int, column: int) -> Any:
-    """A thread's element of a value that may be the same for many."""
+    """A thread's element of a value, which many threads may share."""
     return array[..., min(row, array.shape[-2] - 1), min(column, array.shape[-1] - 1)]

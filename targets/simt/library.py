@@ -18,11 +18,11 @@ from .lanes import Frame
 _TOTALS = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
 
 _TF32_MASK = np.uint32(0xFFFFE000)
-"""What of an f32 is a tf32: 10 bits of its mantissa."""
+"""The bits of an f32 that tf32 keeps: 10 of the mantissa."""
 
 
 def run_matmul(problem: Matmul, buffers: Sequence[Array]) -> None:
-    """Compute a product on flat arrays: the factors, the bias where there is one, the result."""
+    """Compute a product on flat arrays: the factors, the bias if there is one, the result."""
     total = _TOTALS[problem.total]
     lhs, rhs = (
         seen(matrix, buffer, problem.batch).astype(total)

@@ -53,7 +53,7 @@ class Memory:
 
 
 def undefined(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array whose elements nothing has set: one that is compared as it is does not pass for a result."""
+    """An array with poisoned elements, so that comparing it unwritten fails."""
     count = math.prod(shape)
     return np.full(count * dtype.itemsize, POISON, np.uint8).view(dtype).reshape(shape)
 
@@ -70,10 +70,10 @@ class View:
     strides: tuple[int, ...]
     shadow: Shadow | None = None
     base: Any = 0
-    """Where the buffer begins that this is a view of: what the offset of a reinterpret_cast counts from."""
+    """The start of the underlying buffer, from which the offset of a reinterpret_cast counts."""
     flat: Array = field(init=False, repr=False)
     fits: bool = field(init=False, repr=False)
-    """Whether all of it lies in the memory."""
+    """Whether all of it is inside the memory."""
 
     def __post_init__(self) -> None:
         self.flat = self.memory.flat(self.dtype)
@@ -93,7 +93,7 @@ class View:
 
 
 def scalar(value: Any) -> int:
-    """The one number that a value is for all threads."""
+    """The number, for a value that is the same for all threads."""
     return int(value) if isinstance(value, int) else int(value.reshape(-1)[0])
 
 
@@ -103,8 +103,8 @@ def locate(
     """
     The elements that threads access, and the threads that may: None for all.
 
-    `run` elements follow each other along the last dimension. Raises SimtError for an index out of bounds; what masked
-    threads would access is put somewhere inside.
+    `run` elements follow each other along the last dimension. Raises SimtError for an index out of bounds; the accesses
+    of masked threads are redirected to an element inside.
     """
     place: Any = view.offset
     inside: Array | None = None
@@ -219,7 +219,7 @@ def check_aligned(frame: Frame, op: Operation, view: View, place: Array, nbytes:
 
 
 def note_traffic(frame: Frame, op: Operation, view: View, place: Array, mask: Array | None, count: int = 1) -> None:
-    """Count what threads move that access `count` elements each, where somebody wants to know."""
+    """Count the traffic of threads that access `count` elements each, if it is being counted."""
     traffic, memory, itemsize = frame.lanes.traffic, view.memory, view.dtype.itemsize
     if traffic is not None and memory.space != PRIVATE:
         start = place * itemsize
@@ -266,7 +266,7 @@ def put(frame: Frame, op: Operation, view: View, places: Array, mask: Array | No
 
 
 def settle(frame: Frame, op: Operation, view: View, places: Array, mask: Array, values: Array) -> None:
-    """What an asynchronous copy wrote is there, as the threads `mask` know."""
+    """Mark an asynchronous copy as completed for the threads in `mask`."""
     shadow = view.shadow
     assert shadow is not None
     shadow.end_copy(access_of(frame, op, shadow, view.dtype.itemsize, places, mask))

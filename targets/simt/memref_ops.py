@@ -126,7 +126,7 @@ def _vector_store(evaluator: Evaluator, op: vector.StoreOp) -> Step:
 
 
 def _alignment(op: Operation) -> int:
-    """The bytes that a vector's address is said to be a multiple of."""
+    """The stated alignment of a vector's address, in bytes."""
     stated = op.attributes.get("alignment")
     return cast("IntegerAttr[Any]", stated).value.data if isinstance(stated, IntegerAttr) else 1
 
@@ -144,7 +144,7 @@ def _mixed(static: Iterable[int], dynamic: Sequence[SSAValue]) -> list[int | SSA
 
 
 def _numbers(frame: Frame, mixed: Sequence[int | SSAValue]) -> list[Any]:
-    """Numbers that may differ between threads: ints where they do not."""
+    """Numbers that may differ between threads: ints if they do not."""
     values = [number if isinstance(number, int) else frame.env[number] for number in mixed]
     return [value if isinstance(value, int) or value.size > 1 else scalar(value) for value in values]
 
@@ -246,7 +246,7 @@ def _alloca(evaluator: Evaluator, op: memref.AllocaOp) -> Step:
         lanes = frame.lanes
         memory = Memory.fresh(count * dtype.itemsize, lanes.blocks * lanes.threads, PRIVATE)
         start = (lanes.rows * lanes.threads + lanes.columns) * count
-        # Undefined values may be read, as those of registers: threads do whose results are dropped.
+        # Undefined values may be read, like undefined registers: threads whose results are dropped do so.
         frame.env[op.memref] = View(memory, dtype, start, shape, strides, base=start)
 
     return step

@@ -21,7 +21,7 @@ GROUP, MEMBER = LANE // 4, LANE % 4
 """g and t of the layouts."""
 
 TF32_MASK = np.int32(~0x1FFF)
-"""What the hardware looks at of an f32 that is multiplied as tf32."""
+"""The bits of an f32 that the hardware uses when it multiplies as tf32."""
 
 
 def _by_warp(frame: Frame, fragment: Array) -> Array:
@@ -43,7 +43,7 @@ def _places(shape: tuple[int, int], matrix: str) -> tuple[Array, Array]:
 
 
 def _gathered(frame: Frame, fragment: Array, matrix: str, shape: tuple[int, int]) -> Array:
-    """The matrices that the fragments are of: (blocks, warps, rows, columns)."""
+    """The matrices that the fragments form: (blocks, warps, rows, columns)."""
     by_warp = _by_warp(frame, fragment)
     result = np.zeros((*by_warp.shape[:2], *shape), fragment.dtype)
     rows, columns = _places((by_warp.shape[2], by_warp.shape[3]), matrix)
@@ -112,7 +112,7 @@ class Copy:
     """(elements, blocks, threads)"""
     values: Array
     group: Array
-    """Of each thread, the number of the group that the copy is part of."""
+    """Per thread, the number of the group that contains the copy."""
     running: Array
     """The threads whose copy is not known to be done."""
 
@@ -143,7 +143,7 @@ def _copy(evaluator: Evaluator, op: DeviceAsyncCopyOp) -> Step:
 
 
 def _source(frame: Frame, op: DeviceAsyncCopyOp, count: int) -> Array:
-    """What is copied, (elements, blocks, threads)."""
+    """The copied elements, (elements, blocks, threads)."""
     env = frame.env
     view: View = env[op.src]
     indices = [env[index] for index in op.srcIndices]

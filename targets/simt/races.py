@@ -1,12 +1,12 @@
 """
-Who accessed each cell of memory last: finds data races, and reads of what was never written.
+The last accesses to each memory cell, from which data races and uninitialized reads are found.
 
 Two accesses of one cell by different threads, one of them a write, are in order only if both threads are of one block
-and a barrier stands between them. Two writes of the same value are no race.
+and a barrier separates them. Two writes of the same value are no race.
 
-What a cell keeps of an access is one number, its *key*: how many barriers the thread's block had passed, and below that
-the thread. Within a block keys grow with time, so that accesses since the last barrier are those with keys from the
-*base* of the running thread on, which is the key of thread 0.
+A cell stores one number for an access, its *key*: the number of barriers that the thread's block had passed, then the
+thread. Within a block keys grow with time, so that accesses since the last barrier are those with keys from the *base*
+of the running thread on, which is the key of thread 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Access:
     cells: Array
     keys: Array
     blocks: Array | None
-    """Of each thread; None where cells are of one block only."""
+    """Per thread; None if the cells belong to one block."""
 
     @property
     def bases(self) -> Array:
@@ -44,7 +44,10 @@ class Shadow:
     """The last accesses to each cell of a piece of memory. A cell is of `unit` bytes; the first is at byte `start`."""
 
     def __init__(self, start: int, nbytes: int, unit: int, *, reads: bool = True, shared: bool = False):
-        """`reads`: whether anything reads the memory. `shared`: whether it is of one block, and empty at first."""
+        """
+        `reads`: whether anything reads the memory. `shared`: whether it belongs to one block and is uninitialized at
+        first.
+        """
         count = nbytes // unit
         self.start = start
         self.unit = unit
@@ -53,7 +56,7 @@ class Shadow:
         self.writer = np.full(count, NOBODY, np.int64)
         """The key of the last write."""
         self.reader = np.full(count if reads else 0, NOBODY, np.int64)
-        """The key of the last read; of thread SEVERAL_THREADS where several read since a barrier."""
+        """The key of the last read; of thread SEVERAL_THREADS if several have read since a barrier."""
         blocks = 0 if shared else count
         self.writer_block = np.full(blocks, NOBODY, np.int32)
         self.reader_block = np.full(blocks if reads else 0, NOBODY, np.int32)
@@ -61,7 +64,7 @@ class Shadow:
         """Whether an asynchronous copy is writing the cell; None before the first."""
 
     def read(self, access: Access) -> None:
-        """Note a read. Raises SimtError where it races with a write."""
+        """Note a read. Raises SimtError if it races with a write."""
         self._check_copies(access, "reads")
         cells, keys, bases = access.cells, access.keys, access.bases
         writer = self.writer[cells]
@@ -86,9 +89,8 @@ class Shadow:
 
     def write(self, access: Access, same: Array) -> Array:
         """
-        Note a write; `same` tells where it does not change what the memory holds.
-
-        Returns where another thread of the same access wrote after it. Raises SimtError for a race with an earlier one.
+        Note a write; `same` marks the cells that it leaves unchanged. Returns a mask of the writes that another thread
+        of the same access overwrote. Raises SimtError for a race with an earlier one.
         """
         self._check_copies(access, "writes")
         cells, keys, bases = access.cells, access.keys, access.bases

@@ -1,12 +1,12 @@
 """
-What a kernel's accesses ask of memory: sectors of global memory, wavefronts of shared memory.
+The memory traffic of a kernel: sectors of global memory, wavefronts of shared memory.
 
-A warp's access of global memory moves sectors of 32 bytes, each once however many of its threads want a part of it; an
-access is *coalesced* when it moves no more than hold what the threads want. Shared memory has 32 banks of 4 bytes: a
-wavefront serves one word of each bank, so threads of a warp that want different words of a bank wait for each other.
-Threads that access 8 or 16 bytes each go in two or four groups.
+A warp's access of global memory moves sectors of 32 bytes, each once, however many of its threads access a part of it;
+an access is *coalesced* if it moves no more sectors than contain the accessed bytes. Shared memory has 32 banks of 4
+bytes: a wavefront serves one word of each bank, so threads of a warp that access different words of a bank wait for
+each other. Threads that access 8 or 16 bytes each go in two or four groups.
 
-Operations count as they stand: where LLVM makes one access of a thread's neighbouring ones, the GPU moves less.
+Operations are counted as written: if LLVM merges a thread's neighbouring accesses, the GPU moves less.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ BANK_BYTES = 4
 NOTHING = np.int64(2**62)
 
 WORST = 3
-"""Accesses of a kernel that a table names, at most."""
+"""The most accesses of a kernel that a table lists."""
 
 
 @dataclass
 class Counts:
-    """Of accesses, all launches together."""
+    """Counts of accesses over all launches."""
 
     requests: int = 0
     """Accesses of a warp."""
     least: int = 0
-    """Sectors or wavefronts that they need at least."""
+    """The fewest sectors or wavefronts that they need."""
     moved: int = 0
     """Sectors or wavefronts that they take."""
 
@@ -48,7 +48,7 @@ class Counts:
 
 @dataclass
 class Access:
-    """What one operation's accesses ask for."""
+    """The traffic of one operation's accesses."""
 
     op: Operation
     shared: bool
@@ -97,7 +97,9 @@ class KernelTraffic:
         nbytes: int,
         mask: Array | None,
     ) -> None:
-        """Threads (of a `shape`: blocks, threads) access `nbytes` each from the byte `start` on, those of `mask`."""
+        """
+        Note that the threads in `mask` (of a `shape`: blocks, threads) access `nbytes` each, from the byte `start` on.
+        """
         if op not in self.accesses:
             self.accesses[op] = Access(op, shared)
         found = self.accesses[op].counts
@@ -119,7 +121,7 @@ class KernelTraffic:
 
 
 def _by_warp(shape: tuple[int, int], start: Array, mask: Array | None) -> Array:
-    """(warps, 32): where threads begin; NOTHING for those that take no part."""
+    """(warps, 32): the first byte of each thread; NOTHING for inactive threads."""
     whole = np.broadcast_to(start, shape)
     if mask is not None:
         whole = np.where(mask, whole, NOTHING)
@@ -130,14 +132,14 @@ def _by_warp(shape: tuple[int, int], start: Array, mask: Array | None) -> Array:
 
 
 def _distinct(values: Array) -> Array:
-    """How many different numbers each row has, NOTHING aside."""
+    """The number of distinct values in each row, not counting NOTHING."""
     ordered = np.sort(values, axis=-1)
     new = np.diff(ordered, axis=-1) != 0
     return 1 + new.sum(axis=-1) - (ordered[:, -1] == NOTHING)
 
 
 def _groups(nbytes: int) -> int:
-    """In how many groups the threads of a warp access shared memory."""
+    """The number of groups in which a warp's threads access shared memory."""
     return max(1, min(4, nbytes // BANK_BYTES))
 
 
@@ -147,7 +149,7 @@ def _ideal_wavefronts(at: Array, nbytes: int) -> int:
 
 
 def _wavefronts(at: Array, nbytes: int) -> int:
-    """For each group of threads, the words that the busiest bank has to give."""
+    """For each group of threads, the number of words that the busiest bank serves."""
     groups = at.reshape(-1, WARP // _groups(nbytes))
     words = max(1, nbytes // BANK_BYTES)
     parts = [np.where(groups == NOTHING, NOTHING, groups // BANK_BYTES + i) for i in range(words)]
@@ -168,7 +170,7 @@ def _described(access: Access) -> str:
 
 
 def table(kernels: list[KernelTraffic]) -> str:
-    """One line a kernel: what it moves, and how much of that its threads asked for."""
+    """One line per kernel: the bytes it moves, and the share of them that its threads requested."""
     width = max([len("kernel"), *(len(kernel.name) for kernel in kernels)])
     head = f"{'kernel':<{width}}{'launches':>10}{'touched MB':>12}{'moved MB':>10}{'coalesced':>11}{'conflicts':>11}"
     lines = [head]

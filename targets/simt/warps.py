@@ -1,4 +1,4 @@
-"""What the threads of a warp or a block do together: shuffles, barriers."""
+"""Collective operations of the threads of a warp or a block: shuffles, barriers."""
 
 from __future__ import annotations
 
