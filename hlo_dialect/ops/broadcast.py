@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, reject
+from ..attributes import IntArray, ints
+from ..op import reject
 from ..shapes import verify_results_agree
-from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional
+from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, element_of, make_tensor, shape_of
 
 
 @irdl_op_definition
-class BroadcastOp(HloOp):
+class BroadcastOp(KeywordOp):
     """
     Repeat the operand along new leading dimensions of the sizes `broadcast_sizes`.
 
@@ -32,23 +32,11 @@ class BroadcastOp(HloOp):
     broadcast_sizes = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (int_list("sizes", "broadcast_sizes"),)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         return ints(self.broadcast_sizes)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> BroadcastOp:
-        operand = parser.parse_unresolved_operand()
-        parse_named(parser, "sizes")
-        return finish_functional(cls, parser, [operand], {"broadcast_sizes": int_array(parse_int_list(parser))})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        printer.print_string(f", sizes = {int_list_text(self.sizes)}")
-        print_attributes(printer, self, ("broadcast_sizes",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand = self.operands[0]

@@ -7,20 +7,20 @@ Spec: https://openxla.org/stablehlo/spec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, ints
 from ..op import HloOp, reject
 from ..shapes import DYNAMIC, dims_agree
-from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional
+from ..syntax.keywords import KeywordOp, integer
 from ..types import Array, dense_constant, element_of, i32, is_integer, make_tensor, shape_of
 
 
@@ -43,23 +43,8 @@ class BoundsAttr(ParametrizedAttribute):
         printer.print_string(f"<{', '.join(sizes)}>")
 
 
-def parse_with_dim(parser: Parser) -> tuple[Any, IntegerAttr[IntegerType]]:
-    """`%a, dim = 0`"""
-    operand = parser.parse_unresolved_operand()
-    parse_named(parser, "dim")
-    return operand, IntegerAttr(parser.parse_integer(), IntegerType(64))
-
-
-def print_with_dim(printer: Printer, op: HloOp, dimension: int, name: str) -> None:
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_operand)
-    printer.print_string(f", dim = {dimension}")
-    print_attributes(printer, op, (name,))
-    print_functional(printer, op)
-
-
 @irdl_op_definition
-class GetDimensionSizeOp(HloOp):
+class GetDimensionSizeOp(KeywordOp):
     """
     The size of one dimension.
 
@@ -73,18 +58,11 @@ class GetDimensionSizeOp(HloOp):
     dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (integer("dim", "dimension"),)
 
     @property
     def place(self) -> int:
         return self.dimension.value.data
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand, dimension = parse_with_dim(parser)
-        return finish_functional(cls, parser, [operand], {"dimension": dimension})
-
-    def print(self, printer: Printer) -> None:
-        print_with_dim(printer, self, self.place, "dimension")
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (make_tensor((), i32),)
@@ -103,7 +81,7 @@ class GetDimensionSizeOp(HloOp):
 
 
 @irdl_op_definition
-class SetDimensionSizeOp(HloOp):
+class SetDimensionSizeOp(KeywordOp):
     """
     The operand with one dimension cut to `size`, at most its static size; deprecated.
 
@@ -118,20 +96,11 @@ class SetDimensionSizeOp(HloOp):
     dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (integer("dim", "dimension"),)
 
     @property
     def place(self) -> int:
         return self.dimension.value.data
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        size, dimension = parse_with_dim(parser)
-        return finish_functional(cls, parser, [operand, size], {"dimension": dimension})
-
-    def print(self, printer: Printer) -> None:
-        print_with_dim(printer, self, self.place, "dimension")
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.results[0].type,)

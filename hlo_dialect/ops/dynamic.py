@@ -7,27 +7,18 @@ Both clamp their start so that the slice is inside the operand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..attributes import IntArray, ints
 from ..op import HloOp, reject
 from ..shapes import DYNAMIC, shape_text, verify_results_agree
-from ..syntax.structural import (
-    finish_functional,
-    parse_operand_list,
-    parse_operands_then,
-    print_attributes,
-    print_functional,
-    print_values,
-)
+from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, constant_array, element_of, is_integer, make_tensor, shape_of
 
 
@@ -57,7 +48,7 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 @irdl_op_definition
-class DynamicSliceOp(HloOp):
+class DynamicSliceOp(KeywordOp):
     """
     A box of a fixed size at a computed place: `result[i] = operand[clamp(0, start, shape - sizes) + i]`.
 
@@ -72,23 +63,11 @@ class DynamicSliceOp(HloOp):
     slice_sizes = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (int_list("sizes", "slice_sizes"),)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         return ints(self.slice_sizes)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> DynamicSliceOp:
-        operands = parse_operands_then(parser, "sizes")
-        sizes = int_array(parse_int_list(parser))
-        return finish_functional(cls, parser, operands, {"slice_sizes": sizes})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(f", sizes = {int_list_text(self.sizes)}")
-        print_attributes(printer, self, ("slice_sizes",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, *starts = self.operands
@@ -126,7 +105,7 @@ class DynamicSliceOp(HloOp):
 
 
 @irdl_op_definition
-class DynamicUpdateSliceOp(HloOp):
+class DynamicUpdateSliceOp(KeywordOp):
     """
     The operand with a box at a computed place replaced by `update`; the start is clamped as in dynamic_slice.
 
@@ -141,17 +120,6 @@ class DynamicUpdateSliceOp(HloOp):
     start_indices = var_operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> DynamicUpdateSliceOp:
-        operands = parse_operand_list(parser)
-        return finish_functional(cls, parser, operands)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        print_attributes(printer, self)
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, update, *starts = self.operands

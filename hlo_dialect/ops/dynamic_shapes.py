@@ -10,7 +10,7 @@ Spec: https://openxla.org/stablehlo/spec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, TensorType
@@ -23,19 +23,16 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
+from ..attributes import IntArray, ints
 from ..numbers.number_semantics import convert
-from ..op import HloOp, reject
+from ..op import reject
 from ..shapes import DYNAMIC, dims_agree, element_count, shape_text, shapes_agree, types_agree
-from ..syntax.structural import finish_functional, parse_named, parse_operand_list, print_attributes, print_functional
+from ..syntax.keywords import KeywordOp, int_list, integer
 from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
 from .constraints import check_element_types, check_range, check_size, check_unique
 from .creation import constant_of
-from .dimension_sizes import parse_with_dim, print_with_dim
 from .elementwise import Kind, check_kind
 from .slicing import padded
 
@@ -58,23 +55,13 @@ def check_count(constraint: str, name: str, value: SSAValue, count: int, of_what
         reject(f"{constraint}: {name} of type {value.type} has not {count} elements, {of_what}")
 
 
-class ShapedByOperandOp(HloOp):
+class ShapedByOperandOp(KeywordOp):
     """
     An operation that takes its result's shape from an operand; the syntax is `%operand, %shape.. : (t, u) -> t`.
     """
 
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return finish_functional(cls, parser, parse_operand_list(parser))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_operand)
-        print_attributes(printer, self)
-        print_functional(printer, self)
 
     def shape_from(self, shape: Sequence[int] | None) -> tuple[Attribute, ...]:
         """The result's type with the shape of a constant operand; without one, the type unchanged."""
@@ -99,27 +86,11 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
     broadcast_dimensions = prop_def(IntArray)
     known_expanding_dimensions = opt_prop_def(IntArray)
     known_nonexpanding_dimensions = opt_prop_def(IntArray)
+    KEYWORDS: ClassVar = (int_list("dims", "broadcast_dimensions"),)
 
     @property
     def dims(self) -> tuple[int, ...]:
         return ints(self.broadcast_dimensions)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        shape = parser.parse_unresolved_operand()
-        parse_named(parser, "dims")
-        return finish_functional(
-            cls, parser, [operand, shape], {"broadcast_dimensions": int_array(parse_int_list(parser))}
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_operand)
-        printer.print_string(f", dims = {int_list_text(self.dims)}")
-        print_attributes(printer, self, ("broadcast_dimensions",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return self.shape_from(known_shape(self.operands[1]))
@@ -173,18 +144,11 @@ class DynamicIotaOp(ShapedByOperandOp):
     name = "hlo.dynamic_iota"
     output_shape = operand_def(TensorType)
     iota_dimension = prop_def(IntegerAttr[IntegerType])
+    KEYWORDS: ClassVar = (integer("dim", "iota_dimension"),)
 
     @property
     def dimension(self) -> int:
         return self.iota_dimension.value.data
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand, dimension = parse_with_dim(parser)
-        return finish_functional(cls, parser, [operand], {"iota_dimension": dimension})
-
-    def print(self, printer: Printer) -> None:
-        print_with_dim(printer, self, self.dimension, "iota_dimension")
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return self.shape_from(known_shape(self.operands[0]))

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ComplexType, TensorType
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, reject
+from ..attributes import IntArray, ints
+from ..op import reject
 from ..shapes import DYNAMIC, shape_text, shapes_agree, verify_results_agree
-from ..syntax.structural import finish_functional, parse_named, print_attributes, print_functional, print_values
+from ..syntax.keywords import KeywordOp, enumeration, int_list
 from ..types import Array, element_of, is_complex, is_float, make_tensor, numpy_dtype, shape_of
 
 
@@ -51,7 +49,7 @@ def half(size: int) -> int:
 
 
 @irdl_op_definition
-class FftOp(HloOp):
+class FftOp(KeywordOp):
     """
     Discrete Fourier transforms of the last dimensions, as many as `fft_length` has entries; inverse ones divide by n.
 
@@ -67,6 +65,10 @@ class FftOp(HloOp):
     fft_length = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (
+        enumeration("type", "fft_type", FftTypeAttr),
+        int_list("length", "fft_length"),
+    )
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -75,22 +77,6 @@ class FftOp(HloOp):
     @property
     def kind(self) -> FftType:
         return self.fft_type.data
-
-    @classmethod
-    def parse(cls, parser: Parser) -> FftOp:
-        operand = parser.parse_unresolved_operand()
-        parse_named(parser, "type")
-        kind = FftTypeAttr(parser.parse_str_enum(FftType))
-        parse_named(parser, "length")
-        length = int_array(parse_int_list(parser))
-        return finish_functional(cls, parser, [operand], {"fft_type": kind, "fft_length": length})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(f", type = {self.kind.value}, length = {int_list_text(self.lengths)}")
-        print_attributes(printer, self, ("fft_type", "fft_length"))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         shape, element = shape_of(self.operands[0]), element_of(self.operands[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, TensorType
@@ -17,14 +17,12 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from ..op import HloOp, reject
 from ..shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
-from ..syntax.structural import finish_same_type, print_attributes
+from ..syntax.keywords import KeywordOp, flag
 from ..types import Array, HloTensor, element_of, is_complex, is_float, make_tensor, shape_of
 
 
@@ -56,7 +54,7 @@ def _working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @irdl_op_definition
-class CholeskyOp(HloOp):
+class CholeskyOp(KeywordOp):
     """
     The triangular factor of Hermitian positive-definite matrices: `a = L L^H` with `lower`, else `a = U^H U`.
 
@@ -74,27 +72,12 @@ class CholeskyOp(HloOp):
     lower = opt_prop_def(BoolAttr)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (flag("lower", "lower"),)
+    ONE_TYPE: ClassVar = True
 
     @property
     def is_lower(self) -> bool:
         return self.lower is not None and bool(self.lower.value.data)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CholeskyOp:
-        return parse_with_flag(cls, parser)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.a)
-        if self.lower is not None:
-            printer.print_string(", lower = ")
-            printer.print_string("true" if self.is_lower else "false")
-        print_attributes(printer, self, ("lower",))
-        printer.print_string(" : ")
-        if self.a.type == self.result.type:
-            printer.print_attribute(self.a.type)
-        else:
-            printer.print_function_type(self.operand_types, self.result_types)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         shape = shape_of(self.a)
@@ -113,17 +96,6 @@ class CholeskyOp(HloOp):
     def reference(self, *operands: Array) -> Array:
         (a,) = operands
         return factorize(a, self.is_lower)
-
-
-def parse_with_flag(cls: type[CholeskyOp], parser: Parser) -> CholeskyOp:
-    """`%a, lower = true {..} : t`"""
-    operand = parser.parse_unresolved_operand()
-    stated: dict[str, Attribute] = {}
-    if parser.parse_optional_punctuation(",") is not None:
-        parser.parse_keyword("lower")
-        parser.parse_punctuation("=")
-        stated["lower"] = BoolAttr.from_bool(parser.parse_boolean())
-    return finish_same_type(cls, parser, operand, stated)
 
 
 def factorize(a: Array, lower: bool) -> Array:

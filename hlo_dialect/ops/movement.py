@@ -7,38 +7,24 @@ Spec: https://openxla.org/stablehlo/spec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, reject
+from ..attributes import IntArray, ints
+from ..op import reject
 from ..shapes import dims_agree, element_count, verify_results_agree
-from ..syntax.structural import finish_functional, finish_same_type, parse_named, print_attributes, print_functional
+from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, element_of, make_tensor, shape_of
 from .constraints import check_element_types, check_range, check_size, check_unique
 
 
-def _parse_dims(parser: Parser) -> tuple[UnresolvedOperand, IntArray]:
-    """`%a, dims = [1, 0]`"""
-    operand = parser.parse_unresolved_operand()
-    parse_named(parser, "dims")
-    return operand, int_array(parse_int_list(parser))
-
-
-def _print_dims(printer: Printer, operand: SSAValue, dims: Sequence[int]) -> None:
-    printer.print_string(" ")
-    printer.print_operand(operand)
-    printer.print_string(f", dims = {int_list_text(dims)}")
-
-
 @irdl_op_definition
-class BroadcastInDimOp(HloOp):
+class BroadcastInDimOp(KeywordOp):
     """
     Repeat data along new or one-sized dimensions: `result[i] = operand[j]`, j[k] = i[dims[k]], or 0 where
     the operand's dimension k is 1.
@@ -53,20 +39,11 @@ class BroadcastInDimOp(HloOp):
     broadcast_dimensions = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (int_list("dims", "broadcast_dimensions"),)
 
     @property
     def dims(self) -> tuple[int, ...]:
         return ints(self.broadcast_dimensions)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> BroadcastInDimOp:
-        operand, dims = _parse_dims(parser)
-        return finish_functional(cls, parser, [operand], {"broadcast_dimensions": dims})
-
-    def print(self, printer: Printer) -> None:
-        _print_dims(printer, self.operands[0], self.dims)
-        print_attributes(printer, self, ("broadcast_dimensions",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.results[0].type,)
@@ -102,7 +79,7 @@ class BroadcastInDimOp(HloOp):
 
 
 @irdl_op_definition
-class ReshapeOp(HloOp):
+class ReshapeOp(KeywordOp):
     """
     The same elements in row-major order under another shape.
 
@@ -115,17 +92,6 @@ class ReshapeOp(HloOp):
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReshapeOp:
-        operand = parser.parse_unresolved_operand()
-        return finish_functional(cls, parser, [operand])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_operand(self.operands[0])
-        print_attributes(printer, self)
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.results[0].type,)
@@ -150,7 +116,7 @@ class ReshapeOp(HloOp):
 
 
 @irdl_op_definition
-class TransposeOp(HloOp):
+class TransposeOp(KeywordOp):
     """
     Permute the dimensions: `result[i[p0], .., i[pn]] = operand[i0, .., in]`.
 
@@ -164,20 +130,11 @@ class TransposeOp(HloOp):
     permutation = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (int_list("dims", "permutation"),)
 
     @property
     def dims(self) -> tuple[int, ...]:
         return ints(self.permutation)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> TransposeOp:
-        operand, dims = _parse_dims(parser)
-        return finish_functional(cls, parser, [operand], {"permutation": dims})
-
-    def print(self, printer: Printer) -> None:
-        _print_dims(printer, self.operands[0], self.dims)
-        print_attributes(printer, self, ("permutation",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         shape = shape_of(self.operands[0])
@@ -204,7 +161,7 @@ class TransposeOp(HloOp):
 
 
 @irdl_op_definition
-class ReverseOp(HloOp):
+class ReverseOp(KeywordOp):
     """
     Reverse the order of elements along the given dimensions.
 
@@ -218,24 +175,12 @@ class ReverseOp(HloOp):
     dimensions = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (int_list("dims", "dimensions"),)
+    ONE_TYPE: ClassVar = True
 
     @property
     def dims(self) -> tuple[int, ...]:
         return ints(self.dimensions)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReverseOp:
-        operand, dims = _parse_dims(parser)
-        return finish_same_type(cls, parser, operand, {"dimensions": dims})
-
-    def print(self, printer: Printer) -> None:
-        _print_dims(printer, self.operands[0], self.dims)
-        print_attributes(printer, self, ("dimensions",))
-        if self.operands[0].type == self.results[0].type:
-            printer.print_string(" : ")
-            printer.print_attribute(self.results[0].type)
-        else:
-            print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.operands[0].type,)

@@ -10,14 +10,12 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -25,20 +23,13 @@ from ..attributes import PrecisionAttr
 from ..numbers.number_semantics import convert, working
 from ..op import HloOp, reject
 from ..shapes import dims_agree, merge_dim, verify_results_agree
-from ..syntax.structural import (
-    Attributes,
-    finish_functional,
-    parse_named,
-    print_attributes,
-    print_functional,
-    print_values,
-)
+from ..syntax.keywords import Keyword, KeywordOp, text
 from ..types import Array, element_of, make_tensor, numpy_dtype, shape_of
 from .contraction import accumulator_of, parse_precision, precision_text, summable
 
 
 @irdl_op_definition
-class DotOp(HloOp):
+class DotOp(KeywordOp):
     """
     The product of two matrices, a matrix and a vector, or two vectors: the last dimension of lhs with the first of rhs.
 
@@ -53,26 +44,7 @@ class DotOp(HloOp):
     precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> DotOp:
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        stated: Attributes = {}
-        if parser.parse_optional_punctuation(",") is not None:
-            parser.parse_keyword("precision")
-            parser.parse_punctuation("=")
-            stated["precision_config"] = parse_precision(parser)
-        return finish_functional(cls, parser, [lhs, rhs], stated)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        if self.precision_config is not None:
-            printer.print_string(f", precision = {precision_text(self.precision_config)}")
-        print_attributes(printer, self, ("precision_config",))
-        print_functional(printer, self)
+    KEYWORDS: ClassVar = (Keyword("precision", "precision_config", parse_precision, precision_text, optional=True),)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = shape_of(self.operands[0]), shape_of(self.operands[1])
@@ -176,12 +148,13 @@ def _split_ellipsis(word: str, config: str) -> tuple[str, bool, str]:
     return before, bool(dots), after
 
 
-class EinsumBase(HloOp):
+class EinsumBase(KeywordOp):
     """The base of einsum and unary_einsum."""
 
     einsum_config = prop_def(StringAttr)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (text("config", "einsum_config"),)
 
     @property
     def equation(self) -> Equation:
@@ -206,24 +179,6 @@ class EinsumBase(HloOp):
 
     def reference(self, *operands: Array) -> Array:
         return _summed(self, operands, partial(np.einsum, self.equation.text()))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> EinsumBase:
-        operands = [parser.parse_unresolved_operand()]
-        if "rhs" in dict(cls.get_irdl_definition().operands):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        parse_named(parser, "config")
-        stated: Attributes = {"einsum_config": StringAttr(parser.parse_str_literal())}
-        return finish_functional(cls, parser, operands, stated)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(", config = ")
-        printer.print_attribute(self.einsum_config)
-        print_attributes(printer, self, ("einsum_config",))
-        print_functional(printer, self)
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ each time round.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType
@@ -17,24 +17,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from ..attributes import int_attr
 from ..numbers.number_semantics import round_to
 from ..numbers.random_bits import philox_bits, threefry_bits
-from ..op import HloOp, reject
+from ..op import reject
 from ..shapes import dims_agree, shape_text, shapes_agree, types_agree
-from ..syntax.structural import (
-    finish_functional,
-    parse_named,
-    parse_operands_then,
-    print_attributes,
-    print_functional,
-    print_values,
-)
+from ..syntax.keywords import KeywordOp, enumeration
 from ..types import Array, bit_width, element_of, is_boolean, is_float, is_integer, numpy_dtype, shape_of
 from .creation import constant_of
 
@@ -78,7 +69,7 @@ def rng_algorithm(name: str) -> RngAlgorithmAttr:
 
 
 @irdl_op_definition
-class RngBitGeneratorOp(HloOp):
+class RngBitGeneratorOp(KeywordOp):
     """
     Random bits of a state, and the state that comes after it.
 
@@ -96,24 +87,11 @@ class RngBitGeneratorOp(HloOp):
     output_state = result_def(TensorType)
     output = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (enumeration("algorithm", "rng_algorithm", RngAlgorithmAttr),)
 
     @property
     def is_threefry(self) -> bool:
         return self.rng_algorithm.data is RngAlgorithm.THREE_FRY
-
-    @classmethod
-    def parse(cls, parser: Parser) -> RngBitGeneratorOp:
-        state = parser.parse_unresolved_operand()
-        parse_named(parser, "algorithm")
-        algorithm = RngAlgorithmAttr(parser.parse_str_enum(RngAlgorithm))
-        return finish_functional(cls, parser, [state], {"rng_algorithm": algorithm})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(f", algorithm = {self.rng_algorithm.data.value}")
-        print_attributes(printer, self, ("rng_algorithm",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.operands[0].type, self.results[1].type)
@@ -164,7 +142,7 @@ def number_rngs(op: Operation) -> None:
 
 
 @irdl_op_definition
-class RngOp(HloOp):
+class RngOp(KeywordOp):
     """
     Random numbers: uniform in [a, b), or normal with mean a and standard deviation b.
 
@@ -182,6 +160,7 @@ class RngOp(HloOp):
     shape = operand_def(TensorType)
     rng_distribution = prop_def(RngDistributionAttr)
     result = result_def(TensorType)
+    KEYWORDS: ClassVar = (enumeration("distribution", "rng_distribution", RngDistributionAttr),)
 
     @property
     def is_normal(self) -> bool:
@@ -193,19 +172,6 @@ class RngOp(HloOp):
         known = self.attributes.get(_POSITION)
         position = _rngs(self).index(self) if known is None else cast("IntegerAttr[Any]", known).value.data
         return np.array([RNG_SEED, 0, position], np.uint64)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> RngOp:
-        operands = parse_operands_then(parser, "distribution")
-        distribution = RngDistributionAttr(parser.parse_str_enum(RngDistribution))
-        return finish_functional(cls, parser, operands, {"rng_distribution": distribution})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(f", distribution = {self.rng_distribution.data.value}")
-        print_attributes(printer, self, ("rng_distribution",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.results[0].type,)

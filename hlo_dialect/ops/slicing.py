@@ -7,6 +7,7 @@ Spec: https://openxla.org/stablehlo/spec (one section for each class here, by th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType
@@ -16,16 +17,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list
+from ..attributes import IntArray, int_array, ints
 from ..op import HloOp, reject
 from ..shapes import DYNAMIC, dims_agree, merge_dim, shape_text, verify_results_agree
+from ..syntax.keywords import KeywordOp, int_list, integer
 from ..syntax.structural import (
     finish_functional,
-    parse_named,
-    parse_operands_then,
     print_attributes,
     print_functional,
-    print_values,
 )
 from ..types import Array, element_of, make_tensor, shape_of
 from .constraints import check_element_types, check_size
@@ -128,7 +127,7 @@ class SliceOp(HloOp):
 
 
 @irdl_op_definition
-class ConcatenateOp(HloOp):
+class ConcatenateOp(KeywordOp):
     """
     Tensors side by side along one dimension.
 
@@ -142,23 +141,11 @@ class ConcatenateOp(HloOp):
     dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (integer("dim", "dimension"),)
 
     @property
     def dim(self) -> int:
         return self.dimension.value.data
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ConcatenateOp:
-        inputs = parse_operands_then(parser, "dim")
-        dimension = int_attr(parser.parse_integer())
-        return finish_functional(cls, parser, inputs, {"dimension": dimension})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(f", dim = {self.dim}")
-        print_attributes(printer, self, ("dimension",))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         if len(self.operands) <= 0:
@@ -201,7 +188,7 @@ class ConcatenateOp(HloOp):
 
 
 @irdl_op_definition
-class PadOp(HloOp):
+class PadOp(KeywordOp):
     """
     Surround and interleave with a padding value: `result[low + j * (interior + 1)] = operand[j]`, else the value.
 
@@ -220,6 +207,11 @@ class PadOp(HloOp):
     interior_padding = prop_def(IntArray)
     result = result_def(TensorType)
     traits = traits_def(Pure())
+    KEYWORDS: ClassVar = (
+        int_list("low", "edge_padding_low"),
+        int_list("high", "edge_padding_high"),
+        int_list("interior", "interior_padding"),
+    )
 
     @property
     def low(self) -> tuple[int, ...]:
@@ -232,31 +224,6 @@ class PadOp(HloOp):
     @property
     def interior(self) -> tuple[int, ...]:
         return ints(self.interior_padding)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> PadOp:
-        operand = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        value = parser.parse_unresolved_operand()
-        parsed: dict[str, Attribute] = {}
-        for keyword, name in (
-            ("low", "edge_padding_low"),
-            ("high", "edge_padding_high"),
-            ("interior", "interior_padding"),
-        ):
-            parse_named(parser, keyword)
-            parsed[name] = int_array(parse_int_list(parser))
-        return finish_functional(cls, parser, [operand, value], parsed)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
-        printer.print_string(
-            f", low = {int_list_text(self.low)}, high = {int_list_text(self.high)}, "
-            f"interior = {int_list_text(self.interior)}"
-        )
-        print_attributes(printer, self, ("edge_padding_low", "edge_padding_high", "interior_padding"))
-        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         operand, value = self.operands

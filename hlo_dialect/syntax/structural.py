@@ -52,23 +52,6 @@ def parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:
     return operands
 
 
-def parse_operands_then(parser: Parser, keyword: str) -> list[UnresolvedOperand]:
-    """`%a, %b, keyword =`: operands up to the named attribute that follows them, and its `=`."""
-    operands: list[UnresolvedOperand] = []
-    while parser.parse_optional_keyword(keyword) is None:
-        operands.append(parser.parse_unresolved_operand())
-        parser.parse_punctuation(",")
-    parser.parse_punctuation("=")
-    return operands
-
-
-def parse_named(parser: Parser, keyword: str) -> None:
-    """`, keyword =`"""
-    parser.parse_punctuation(",")
-    parser.parse_keyword(keyword)
-    parser.parse_punctuation("=")
-
-
 def parse_functional(
     parser: Parser, operands: Sequence[UnresolvedOperand]
 ) -> tuple[Sequence[SSAValue], Sequence[Attribute]]:
