@@ -18,7 +18,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp, Kind
-from ..syntax.elementwise import build, parse_function_types, parse_operands, print_attr_dict, print_operands
+from ..syntax.elementwise import build, parse_function_types, parse_operands
+from ..syntax.structural import print_attributes, print_operands
 from ..types import Array, element_of, i1, numpy_dtype
 
 
@@ -42,7 +43,7 @@ def parse_arrow_types(cls: type[Any], parser: Parser, count: int) -> Any:
 def print_arrow_types(printer: Printer, op: Any) -> None:
     """The inverse of `parse_arrow_types`."""
     print_operands(printer, op)
-    print_attr_dict(printer, op)
+    print_attributes(printer, op)
     printer.print_string(" : ")
     printer.print_list(op.operand_types, printer.print_attribute)
     printer.print_string(" -> ")

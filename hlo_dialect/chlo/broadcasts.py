@@ -44,7 +44,7 @@ from ..ops.conversion import ComplexOp
 from ..ops.elementwise import Kind, check_kind
 from ..shapes import DYNAMIC, Shape, verify_results_agree
 from ..syntax.elementwise import parse_operands
-from ..syntax.structural import finish_functional, print_attributes, print_functional, print_values
+from ..syntax.structural import finish_functional, print_attributes, print_functional, print_operands
 from ..types import Array, element_of, f32, f64, i1, make_tensor, shape_of
 from .base import NextAfterOp
 from .special import PolygammaOp, ZetaOp
@@ -120,8 +120,7 @@ class BroadcastingOp(HloOp):
         return op.reference(*(np.broadcast_to(operand, shape) for operand in aligned))
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
+        print_operands(printer, self)
         print_attributes(printer, self)
         print_functional(printer, self)
 

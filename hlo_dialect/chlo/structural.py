@@ -17,7 +17,7 @@ from ..numbers.number_semantics import round_to, total_order_key
 from ..op import HloOp, reject
 from ..ops.elementwise import Kind, check_kind, kind_of
 from ..shapes import DYNAMIC, verify_results_agree
-from ..syntax.elementwise import build, print_attr_dict
+from ..syntax.elementwise import build
 from ..syntax.structural import parse_attributes, parse_types, print_attributes, print_types
 from ..types import Array, constant_array, element_of, i32, i64, is_float, make_tensor, numpy_dtype, shape_of
 
@@ -47,7 +47,7 @@ class ChloConstantOp(HloOp):
         return build(cls, parser, [], ((), dense.type), attributes, {"value": dense})
 
     def print(self, printer: Printer) -> None:
-        print_attr_dict(printer, self, ("value",))
+        print_attributes(printer, self, ("value",))
         printer.print_string(" ")
         printer.print_attribute(self.properties["value"])
 

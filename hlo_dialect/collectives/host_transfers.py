@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 
 from ..op import HloOp, reject
 from ..ops.control_flow import types_text
-from ..syntax.structural import print_attributes, print_values, split_attributes
+from ..syntax.structural import print_attributes, print_operands, split_attributes
 from ..types import Array
 from .process_groups import ChannelHandleAttr, ChannelType, verify_pairs
 
@@ -87,8 +87,7 @@ class AfterAllOp(HloOp):
         return cls.create(operands=values, result_types=(type_,), properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
+        print_operands(printer, self)
         print_attributes(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.results[0].type)

@@ -32,16 +32,8 @@ from xdsl.utils.str_enum import StrEnum
 from ..numbers.number_semantics import maximum, minimum, total_order_key
 from ..op import reject
 from ..shapes import shapes_agree, types_agree
-from ..syntax.elementwise import (
-    build,
-    parse_function_types,
-    parse_operands,
-    parse_same_type_op,
-    print_attr_dict,
-    print_function_types,
-    print_operands,
-    print_same_type_op,
-)
+from ..syntax.elementwise import build, parse_function_types, parse_operands, parse_same_type_op, print_same_type_op
+from ..syntax.structural import print_attributes, print_functional, print_operands
 from ..types import Array, element_of, i1, make_tensor, shape_of
 from .creation import is_splat_of, splat_like
 from .elementwise import ElementwiseOp, Kind, check_kind, kind_of, merged_shape
@@ -165,11 +157,11 @@ class CompareOp(ElementwiseOp):
         printer.print_string(f" {self.direction},")
         print_operands(printer, self)
         if self.compare_type is None:
-            print_attr_dict(printer, self, ("comparison_direction",))
+            print_attributes(printer, self, ("comparison_direction",))
         else:
             printer.print_string(f", {self.compare_type.data.value}")
-            print_attr_dict(printer, self, ("comparison_direction", "compare_type"))
-        print_function_types(printer, self)
+            print_attributes(printer, self, ("comparison_direction", "compare_type"))
+        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = self.operands
@@ -240,7 +232,7 @@ class SelectOp(ElementwiseOp):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        print_attr_dict(printer, self)
+        print_attributes(printer, self)
         pred, on_true, on_false = self.operand_types
         if on_true == on_false == self.results[0].type:
             printer.print_string(" : ")
@@ -248,7 +240,7 @@ class SelectOp(ElementwiseOp):
             printer.print_string(", ")
             printer.print_attribute(on_true)
         else:
-            print_function_types(printer, self)
+            print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         _, on_true, on_false = self.operands

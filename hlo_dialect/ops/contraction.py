@@ -27,7 +27,13 @@ from ..attributes import (
 from ..numbers.number_semantics import convert, working
 from ..op import HloOp, reject
 from ..shapes import dims_agree, repeated, verify_results_agree
-from ..syntax.structural import Attributes, finish_functional, print_attributes, print_functional, print_values
+from ..syntax.structural import (
+    Attributes,
+    finish_functional,
+    print_attributes,
+    print_functional,
+    print_operands,
+)
 from ..types import Array, element_of, is_float, make_tensor, numpy_dtype, shape_of
 from .constraints import check_range
 
@@ -118,8 +124,7 @@ class DotGeneralOp(HloOp):
 
     def print(self, printer: Printer) -> None:
         numbers = self.dot_dimension_numbers
-        printer.print_string(" ")
-        print_values(printer, self.operands)
+        print_operands(printer, self)
         if numbers.lhs_batching or numbers.rhs_batching:
             printer.print_string(
                 f", batching_dims = {int_list_text(numbers.lhs_batching)} x {int_list_text(numbers.rhs_batching)}"

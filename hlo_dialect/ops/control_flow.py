@@ -30,6 +30,7 @@ from ..syntax.structural import (
     parse_operand_list,
     parse_types,
     print_attributes,
+    print_operands,
     print_types,
     print_values,
     share_names,
@@ -305,8 +306,7 @@ class OptimizationBarrierOp(HloOp):
         if not self.operands:
             printer.print_string("()")
             return
-        printer.print_string(" ")
-        print_values(printer, self.operands)
+        print_operands(printer, self)
         printer.print_string(" : ")
         print_types(printer, tuple(self.operand_types))
 

@@ -30,12 +30,10 @@ from ..syntax.elementwise import (
     parse_operands,
     parse_same_type_op,
     parse_same_types,
-    print_attr_dict,
-    print_function_types,
-    print_operands,
     print_same_type_op,
     print_same_types,
 )
+from ..syntax.structural import print_attributes, print_functional, print_operands
 from ..types import Array, bit_width, element_of, i32, make_tensor, numpy_dtype, shape_of
 from .elementwise import ElementwiseOp, ElementwiseUnaryOp, Kind, check_kind, kind_of, merged_shape
 from .elementwise_unary import part_type
@@ -120,8 +118,8 @@ class BitcastConvertOp(HloOp):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        print_attr_dict(printer, self)
-        print_function_types(printer, self)
+        print_attributes(printer, self)
+        print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.results[0].type,)
@@ -203,7 +201,7 @@ class ReducePrecisionOp(ElementwiseUnaryOp):
         print_operands(printer, self)
         exponent, mantissa = self.format
         printer.print_string(f", format = e{exponent}m{mantissa}")
-        print_attr_dict(printer, self, ("exponent_bits", "mantissa_bits"))
+        print_attributes(printer, self, ("exponent_bits", "mantissa_bits"))
         print_same_types(printer, self)
 
     @property
@@ -248,13 +246,13 @@ class ComplexOp(ElementwiseOp):
 
     def print(self, printer: Printer) -> None:
         print_operands(printer, self)
-        print_attr_dict(printer, self)
+        print_attributes(printer, self)
         part = complex_part_type(self.results[0].type)
         if all(operand.type == part for operand in self.operands):
             printer.print_string(" : ")
             printer.print_attribute(self.results[0].type)
         else:
-            print_function_types(printer, self)
+            print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = self.operands

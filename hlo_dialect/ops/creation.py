@@ -22,7 +22,8 @@ from ..diagnostics import fail
 from ..numbers.number_semantics import convert
 from ..op import HloOp, reject
 from ..shapes import is_static
-from ..syntax.elementwise import build, print_attr_dict
+from ..syntax.elementwise import build
+from ..syntax.structural import print_attributes
 from ..types import (
     Array,
     HloTensor,
@@ -75,7 +76,7 @@ class ConstantOp(HloOp):
         return build(cls, parser, [], ((), value.type), attributes, {"value": value})
 
     def print(self, printer: Printer) -> None:
-        print_attr_dict(printer, self, ("value",))
+        print_attributes(printer, self, ("value",))
         printer.print_string(" ")
         printer.print_attribute(self.properties["value"])
 
@@ -119,7 +120,7 @@ class IotaOp(HloOp):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" dim = {self.dimension}")
-        print_attr_dict(printer, self, ("iota_dimension",))
+        print_attributes(printer, self, ("iota_dimension",))
         printer.print_string(" : ")
         printer.print_attribute(self.results[0].type)
 

@@ -21,11 +21,7 @@ from ..attributes import IntArray, int_array, ints
 from ..op import HloOp, reject
 from ..shapes import DYNAMIC, dims_agree, merge_dim, shape_text, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list, integer
-from ..syntax.structural import (
-    finish_functional,
-    print_attributes,
-    print_functional,
-)
+from ..syntax.structural import finish_functional, print_attributes, print_functional
 from ..types import Array, element_of, make_tensor, shape_of
 from .constraints import check_element_types, check_size
 

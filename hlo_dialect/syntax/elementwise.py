@@ -8,7 +8,7 @@ in the attribute dictionary (`{result_accuracy = ..}`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ComplexType, TensorType
@@ -18,6 +18,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from ..types import HloTensor, make_tensor, tensor_type
+from .structural import merge_attributes, print_attributes, print_functional, print_operands
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 Types = tuple[Sequence[Attribute], Attribute]
@@ -63,16 +64,12 @@ def build(
     properties: dict[str, Attribute] | None = None,
 ) -> OpT:
     """The parsed operation; entries of the attribute dictionary that are properties of `cls` become so."""
-    named = cls.get_irdl_definition().properties
-    stated = properties or {}
-    for name in attributes:
-        if name in stated:
-            parser.raise_error(f"'{name}' is stated twice: in the syntax of {cls.name} and in its attributes")
+    stated, discardable = merge_attributes(cls, parser, attributes, properties or {})
     return cls.create(
         operands=parser.resolve_operands(operands, types[0], parser.pos),
         result_types=(types[1],),
-        properties={**{k: v for k, v in attributes.items() if k in named}, **stated},
-        attributes={k: v for k, v in attributes.items() if k not in named},
+        properties=stated,
+        attributes=discardable,
     )
 
 
@@ -86,21 +83,8 @@ def parse_same_type_op(cls: type[OpT], parser: Parser, count: int) -> OpT:
 def print_same_type_op(printer: Printer, op: IRDLOperation) -> None:
     """The inverse of `parse_same_type_op`."""
     print_operands(printer, op)
-    print_attr_dict(printer, op)
+    print_attributes(printer, op)
     print_same_types(printer, op)
-
-
-def print_operands(printer: Printer, op: IRDLOperation) -> None:
-    """` %a, %b`"""
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_operand)
-
-
-def print_attr_dict(printer: Printer, op: IRDLOperation, hidden: Collection[str] = ()) -> None:
-    """` {a = 1}` of the attributes and of the properties that the syntax shows nowhere else, sorted by name."""
-    if op.attributes or len(op.properties) > len(hidden):
-        merged = {**op.properties, **op.attributes}
-        printer.print_op_attributes({name: merged[name] for name in sorted(merged) if name not in hidden})
 
 
 def print_same_types(printer: Printer, op: IRDLOperation) -> None:
@@ -110,13 +94,7 @@ def print_same_types(printer: Printer, op: IRDLOperation) -> None:
         printer.print_string(" : ")
         printer.print_attribute(result)
     else:
-        print_function_types(printer, op)
-
-
-def print_function_types(printer: Printer, op: IRDLOperation) -> None:
-    """` : (t, t) -> t`"""
-    printer.print_string(" : ")
-    printer.print_function_type(op.operand_types, op.result_types)
+        print_functional(printer, op)
 
 
 def parse_complex_types(parser: Parser) -> Types:

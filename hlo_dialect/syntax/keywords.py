@@ -17,7 +17,13 @@ from xdsl.printer import Printer
 
 from ..attributes import int_array, int_attr, int_list_text, ints, parse_int_list
 from ..op import HloOp
-from .structural import finish_functional, finish_same_type, print_attributes, print_functional, print_values
+from .structural import (
+    finish_functional,
+    finish_same_type,
+    print_attributes,
+    print_functional,
+    print_operands,
+)
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,7 @@ class KeywordOp(HloOp):
         return finish_functional(cls, parser, operands, stated)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.operands)
+        print_operands(printer, self)
         for k in self.KEYWORDS:
             if (value := self.properties.get(k.property)) is not None:
                 printer.print_string(f", {k.keyword} = {k.text(value)}")

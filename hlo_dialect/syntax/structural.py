@@ -30,18 +30,26 @@ def parse_attributes(
     op_type: type[IRDLOperation], parser: Parser, stated: Mapping[str, Attribute]
 ) -> tuple[Attributes, Attributes]:
     """An optional dictionary as (properties, discardable attributes); `stated` are properties read before it."""
-    properties, attributes = split_attributes(op_type, parser.parse_optional_attr_dict())
-    for name in properties:
+    return merge_attributes(op_type, parser, parser.parse_optional_attr_dict(), stated)
+
+
+def merge_attributes(
+    op_type: type[IRDLOperation], parser: Parser, parsed: Attributes, stated: Mapping[str, Attribute]
+) -> tuple[Attributes, Attributes]:
+    """A parsed dictionary and properties stated elsewhere, as (properties, discardable attributes)."""
+    properties, attributes = split_attributes(op_type, parsed)
+    for name in parsed:
         if name in stated:
             parser.raise_error(f"'{name}' is stated twice: in the syntax of {op_type.name} and in its attributes")
-    return {**stated, **properties}, attributes
+    return {**properties, **stated}, attributes
 
 
 def print_attributes(printer: Printer, op: Operation, hidden: Collection[str] = (), keyword: bool = False) -> None:
     """` {a = 1, b = 2}` of the properties that the syntax does not show and the discardable attributes, by name."""
-    merged = {**op.properties, **op.attributes}
-    shown = {name: merged[name] for name in sorted(merged) if name not in hidden}
-    printer.print_op_attributes(shown, print_keyword=keyword)
+    if op.properties or op.attributes:
+        merged = {**op.properties, **op.attributes}
+        shown = {name: merged[name] for name in sorted(merged) if name not in hidden}
+        printer.print_op_attributes(shown, print_keyword=keyword)
 
 
 def parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:
@@ -107,6 +115,12 @@ def parse_types(parser: Parser) -> list[Attribute]:
     while parser.parse_optional_punctuation(",") is not None:
         types.append(parser.parse_type())
     return types
+
+
+def print_operands(printer: Printer, op: Operation) -> None:
+    """` %a, %b`"""
+    printer.print_string(" ")
+    print_values(printer, op.operands)
 
 
 def print_values(printer: Printer, values: Sequence[SSAValue]) -> None:
