@@ -70,12 +70,3 @@ def cost_of(op_name: str) -> int:
 def repeated_work(cost: int, evaluations: int, elements: int) -> int:
     """The work that is done more than once when `elements` elements are computed `evaluations` times in all."""
     return cost * max(0, evaluations - elements)
-
-
-def size_in_words(count: int) -> str:
-    """A byte count as a remark says it: exact below 10,000, then in KB or MB of 1000 and 1,000,000 bytes."""
-    if count < 10_000:
-        return f"{count} bytes"
-    if count < 10_000_000:
-        return f"{count / 1000:.1f} KB"
-    return f"{count / 1_000_000:.1f} MB"

@@ -13,18 +13,17 @@ from typing import cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.diagnostics import Diagnostic
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.types import numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.types import shape_of
 from .clusters import MAX_INPUTS, MAX_OPS
-from .cost import size_in_words
-from .graph import role_of
+from .decisions import Decision, Verdict
+from .graph import bytes_of, role_of
 
 
-def fuse_epilogues(block: Block) -> Iterator[Diagnostic]:
-    """Join each fusion of a dot in `block` with the loop fusion that is its epilogue; a remark at each dot."""
+def fuse_epilogues(block: Block) -> Iterator[Decision]:
+    """Join each fusion of a dot in `block` with the loop fusion that is its epilogue; a decision for each."""
     for op in list(block.ops):
         if isinstance(op, FusionOp) and op.kind.data == "dot":
             loop = _epilogue_of(op)
@@ -32,19 +31,9 @@ def fuse_epilogues(block: Block) -> Iterator[Diagnostic]:
                 continue
             product = next(inner for inner in op.body.block.ops if isinstance(inner, DotGeneralOp))
             (user, *_) = loop.body.block.args[_place(op, loop)].uses
-            text = f"fused {product.name} with {user.operation.name}, its epilogue: saves {_saved(op)}"
-            yield Diagnostic("remark", text, product.location)
+            saved = 2 * bytes_of(op.outs[0].type)  # written and read
+            yield Decision(Verdict.EPILOGUE, product, user.operation, saved=saved)
             _join(op, loop)
-
-
-def _saved(product: FusionOp) -> str:
-    """The bytes of the product, written and read."""
-    type_ = tensor_type(product.outs[0])
-    dtype = numpy_dtype(type_.element_type)
-    elements = 1
-    for size in type_.get_shape():
-        elements *= size
-    return size_in_words(2 * elements * (dtype.itemsize if dtype is not None else 8))
 
 
 def _place(product: FusionOp, loop: FusionOp) -> int:

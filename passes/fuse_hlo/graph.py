@@ -29,7 +29,7 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, 
 from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.shapes import reshape_parts
-from ...hlo_dialect.types import is_splat, numpy_dtype
+from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
 from .cost import cost_of
 
 Role = Literal[
@@ -171,8 +171,10 @@ class BlockGraph:
         node = Node(len(self.nodes), op, role)
         self.nodes.append(node)
         self.index[op] = node.index
-        if op.results:
-            _measure(node, op.results[0].type)
+        if op.results and isinstance(type_ := op.results[0].type, TensorType):
+            node.shape, node.bytes = shape_of(type_), bytes_of(type_)
+            node.elements = math.prod(node.shape)
+            node.cost = cost_of(op.name)
         if role == "reduce" or role == "broadcast":
             name = "dimensions" if role == "reduce" else "broadcast_dimensions"
             node.dims = int_array(op, name)
@@ -223,15 +225,10 @@ def read_values(op: Operation) -> list[SSAValue]:
     return values
 
 
-def _measure(node: Node, type_: Attribute) -> None:
-    if not isinstance(type_, TensorType):
-        return
-    tensor = cast("TensorType[Attribute]", type_)
-    node.shape = tensor.get_shape()
-    node.elements = math.prod(node.shape)
-    dtype = numpy_dtype(tensor.element_type)
-    node.bytes = node.elements * (dtype.itemsize if dtype is not None else 8)
-    node.cost = cost_of(node.op.name)
+def bytes_of(type_: Attribute) -> int:
+    """The bytes of a tensor of static shape; 8 an element of a type that NumPy does not know."""
+    dtype = numpy_dtype(element_of(type_))
+    return math.prod(shape_of(type_)) * (8 if dtype is None else dtype.itemsize)
 
 
 def int_array(op: Operation, name: str) -> tuple[int, ...]:

@@ -12,12 +12,11 @@ from typing import Literal
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from ...hlo_dialect.diagnostics import Diagnostic
 from ...hlo_dialect.types import shape_of
 from .clusters import Cluster, Clusters
+from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
-from .remarks import remarks
 from .rows import fuse_rows
 from .siblings import fuse_siblings
 
@@ -46,24 +45,24 @@ class BlockPlan:
     """What becomes of a block: its steps, what was decided and why, and the operations nobody knows."""
 
     steps: tuple[Step, ...]
-    remarks: tuple[Diagnostic, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     unknown: tuple[Operation, ...] = ()
 
 
-def plan_block(block: Block, strategy: Strategy, with_remarks: bool = True) -> BlockPlan:
+def plan_block(block: Block, strategy: Strategy) -> BlockPlan:
     """Partition the block's operations into fusions."""
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
     clusters = Clusters.of(graph)
-    said: tuple[Diagnostic, ...] = ()
+    decided: tuple[Decision, ...] = ()
     if strategy == "default":
         fuse_rows(clusters)
         ProducerFusion(clusters).run()
         fuse_siblings(clusters)
-        said = tuple(remarks(clusters)) if with_remarks else ()
+        decided = tuple(decisions(clusters))
         _peel_reshapes(clusters)
-    return BlockPlan(tuple(_Steps(clusters).build()), said)
+    return BlockPlan(tuple(_Steps(clusters).build()), decided)
 
 
 def _peel_reshapes(clusters: Clusters) -> None:

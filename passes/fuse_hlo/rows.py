@@ -39,6 +39,13 @@ class RowShape:
     shape: tuple[int, ...]
     row_dims: int
 
+    @staticmethod
+    def of(node: Node) -> RowShape | None:
+        """The rows that a reduction reduces: its dimensions are the trailing ones, but not all; else None."""
+        rank, count = len(node.operand_shape), len(node.dims)
+        trailing = 1 <= count < rank and tuple(sorted(node.dims)) == tuple(range(rank - count, rank))
+        return RowShape(node.operand_shape, rank - count) if trailing else None
+
     @property
     def lead(self) -> tuple[int, ...]:
         return self.shape[: self.row_dims]
@@ -70,23 +77,15 @@ class RowShape:
                     return "expand"
                 return "lead" if self.is_lead(node.shape) else None
             case "reduce":
-                trailing = tuple(range(self.row_dims, len(self.shape)))
-                matches = node.operand_shape == self.shape and tuple(sorted(node.dims)) == trailing
-                return "reduce" if matches else None
+                return "reduce" if RowShape.of(node) == self else None
             case _:
                 return None
 
 
 def row_shapes(graph: BlockGraph) -> list[RowShape]:
     """The row shapes that reductions of the block have, in program order."""
-    found: dict[RowShape, None] = {}
-    for node in graph.nodes:
-        if node.role != "reduce" or 0 in node.operand_shape:
-            continue
-        rank, count = len(node.operand_shape), len(node.dims)
-        if 1 <= count < rank and tuple(sorted(node.dims)) == tuple(range(rank - count, rank)):
-            found[RowShape(node.operand_shape, rank - count)] = None
-    return list(found)
+    reductions = (node for node in graph.nodes if node.role == "reduce" and 0 not in node.operand_shape)
+    return list(dict.fromkeys(row for node in reductions if (row := RowShape.of(node)) is not None))
 
 
 def too_few_rows(row: RowShape) -> str | None:

@@ -58,10 +58,9 @@ class FuseHloPass(HloPass):
                     raise self.unsupported(plan.unknown[0])
                 pending[:0] = Rewriter(block, plan.steps).run()
                 epilogues = self.epilogues and self.strategy == "default"
-                joined = {remark.location: remark for remark in fuse_epilogues(block)} if epilogues else {}
-                for remark in plan.remarks:
-                    stands = not remark.message.startswith("not fused hlo.dot_general")
-                    engine.emit(remark if stands else joined.get(remark.location, remark))
+                revised = {decision.node: decision for decision in fuse_epilogues(block)} if epilogues else {}
+                for decision in plan.decisions:
+                    engine.emit(revised.get(decision.node, decision).remark())
 
 
 def sink_constants(block: Block) -> None:

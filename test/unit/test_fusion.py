@@ -18,7 +18,10 @@ from xhlo.hlo_dialect.ops.fusion import FusionOp
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.verification import verify_module
+from xhlo.passes.fuse_hlo.decisions import Verdict
+from xhlo.passes.fuse_hlo.epilogues import fuse_epilogues
 from xhlo.passes.fuse_hlo.graph import is_affine_reshape, role_of
+from xhlo.passes.fuse_hlo.plan import plan_block
 from xhlo.passes.manager.pipelines import build_passes
 
 FRONT = "inline,simplify-hlo,cse,"
@@ -257,6 +260,44 @@ def test_expensive_producers_are_not_computed_twice() -> None:
     module, said = fuse(text)
     assert Counter(op.kind.data for op in module.walk() if isinstance(op, FusionOp)) == {"loop": 2}
     assert "not fused hlo.exponential with hlo.broadcast_in_dim: would be recomputed 512x" in said
+
+
+TWO_PRODUCTS = program(
+    "%x: tensor<64x96xf32>, %w: tensor<96x96xf32>",
+    """
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<64x96xf32>, tensor<96x96xf32>) -> tensor<64x96xf32> loc("layer.py":7:1)
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>
+  %2 = hlo.dot_general %1, %x, contracting_dims = [1] x [0]
+       : (tensor<96x64xf32>, tensor<64x96xf32>) -> tensor<96x96xf32> loc("layer.py":7:1)
+  %3 = hlo.tanh %2 : tensor<96x96xf32>
+  return %3 : tensor<96x96xf32>""",
+    "tensor<96x96xf32>",
+)
+
+
+def test_decisions_are_about_operations() -> None:
+    """Two products of one location: each decision names its own operations, before any is put into words."""
+    module = parse_module(TWO_PRODUCTS, "<test>", make_context())
+    block = next(iter(module.body.block.ops)).body.block
+    first, transpose, second, tanh, _ = block.ops
+    apart, moved, product = plan_block(block, "default").decisions
+    assert (apart.verdict, apart.node, apart.user) == (Verdict.APART, first, transpose)
+    assert (moved.verdict, moved.node, moved.user) == (Verdict.APART, transpose, second)
+    assert moved.reason == "would be recomputed 96x"
+    assert (product.verdict, product.node, product.user) == (Verdict.APART, second, tanh)
+    assert first.location == second.location
+    with pytest.raises(AttributeError):
+        product.reason = "another"  # pyright: ignore
+
+
+def test_an_epilogue_is_a_decision_about_its_own_product() -> None:
+    module, _ = fuse(TWO_PRODUCTS, "fuse-hlo")
+    block = next(iter(module.body.block.ops)).body.block
+    products = [op for op in block.walk() if op.name == "hlo.dot_general"]
+    (joined,) = fuse_epilogues(block)
+    assert joined.verdict is Verdict.EPILOGUE
+    assert (joined.node, joined.user.name, joined.saved) == (products[1], "hlo.tanh", 2 * 96 * 96 * 4)
 
 
 def test_no_cycle_through_a_contraction() -> None:
