@@ -7,7 +7,7 @@ Both clamp their start so that the slice is inside the operand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, reject
+from ..op import FREE, HloOp, Role, reject
 from ..shapes import DYNAMIC, shape_text, verify_results_agree
 from ..syntax.structural import (
     finish_functional,
@@ -67,6 +67,8 @@ class DynamicSliceOp(HloOp):
     """
 
     name = "hlo.dynamic_slice"
+    ROLE: ClassVar[Role | None] = "gather"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     start_indices = var_operand_def(TensorType)
     slice_sizes = prop_def(IntArray)
@@ -136,6 +138,7 @@ class DynamicUpdateSliceOp(HloOp):
     """
 
     name = "hlo.dynamic_update_slice"
+    ROLE: ClassVar[Role | None] = "update"
     operand = operand_def(TensorType)
     update = operand_def(TensorType)
     start_indices = var_operand_def(TensorType)

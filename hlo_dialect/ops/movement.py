@@ -7,6 +7,7 @@ Spec: https://openxla.org/stablehlo/spec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -17,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
-from ..op import HloOp, reject
+from ..op import FREE, HloOp, Role, reject
 from ..shapes import dims_agree, element_count, verify_results_agree
 from ..syntax.structural import finish_functional, finish_same_type, parse_named, print_attributes, print_functional
 from ..types import Array, element_of, make_tensor, shape_of
@@ -49,6 +50,8 @@ class BroadcastInDimOp(HloOp):
     """
 
     name = "hlo.broadcast_in_dim"
+    ROLE: ClassVar[Role | None] = "broadcast"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     broadcast_dimensions = prop_def(IntArray)
     result = result_def(TensorType)
@@ -112,6 +115,8 @@ class ReshapeOp(HloOp):
     """
 
     name = "hlo.reshape"
+    ROLE: ClassVar[Role | None] = "reshape"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
@@ -160,6 +165,8 @@ class TransposeOp(HloOp):
     """
 
     name = "hlo.transpose"
+    ROLE: ClassVar[Role | None] = "movement"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     permutation = prop_def(IntArray)
     result = result_def(TensorType)
@@ -214,6 +221,8 @@ class ReverseOp(HloOp):
     """
 
     name = "hlo.reverse"
+    ROLE: ClassVar[Role | None] = "movement"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     dimensions = prop_def(IntArray)
     result = result_def(TensorType)

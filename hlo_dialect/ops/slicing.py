@@ -7,6 +7,7 @@ Spec: https://openxla.org/stablehlo/spec (one section for each class here, by th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType
@@ -17,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list
-from ..op import HloOp, reject
+from ..op import FREE, HloOp, Role, reject
 from ..shapes import DYNAMIC, dims_agree, merge_dim, shape_text, verify_results_agree
 from ..syntax.structural import (
     finish_functional,
@@ -42,6 +43,8 @@ class SliceOp(HloOp):
     """
 
     name = "hlo.slice"
+    ROLE: ClassVar[Role | None] = "movement"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     start_indices = prop_def(IntArray)
     limit_indices = prop_def(IntArray)
@@ -138,6 +141,7 @@ class ConcatenateOp(HloOp):
     """
 
     name = "hlo.concatenate"
+    ROLE: ClassVar[Role | None] = "concatenate"
     inputs = var_operand_def(TensorType)
     dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
@@ -213,6 +217,8 @@ class PadOp(HloOp):
     """
 
     name = "hlo.pad"
+    ROLE: ClassVar[Role | None] = "gather"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     padding_value = operand_def(TensorType)
     edge_padding_low = prop_def(IntArray)

@@ -19,7 +19,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, region_def, traits_def, 
 from xdsl.traits import RecursiveMemoryEffect
 
 from ..numbers.number_semantics import total_order_key
-from ..op import HloOp, RegionOp, RegionRunner, reject
+from ..op import HloOp, RegionOp, RegionRunner, is_elementwise, reject
 from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, i1, is_float, is_float_dtype, make_tensor, shape_of
 from .comparison import CompareOp
@@ -97,7 +97,7 @@ def _same_function(first: Operation, second: Operation) -> bool:
         return False
     if first.result_types != second.result_types or len(first.results) != 1:
         return False
-    return isinstance(first, ConstantOp) or bool(getattr(first, "elementwise", False))
+    return isinstance(first, ConstantOp) or is_elementwise(first)
 
 
 @irdl_op_definition

@@ -1,7 +1,7 @@
 """
 The data flow of one block, as the fusion planner sees it: nodes in program order, their roles, users and sizes.
 
-A role says what a fusion can do with an operation. It depends on the operation's class alone, so that an elementwise
+A role says what a fusion can do with an operation. The operation's class states it (`ROLE`), so that an elementwise
 operation added from outside fuses without a line here.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType
@@ -18,63 +18,11 @@ from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
-from ...hlo_dialect.ops.conversion import BitcastConvertOp
-from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
-from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.gather import GatherOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.ops.reduction import ReduceOp
-from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.op import EXPENSIVE, HloOp, Role, is_elementwise
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
-from .cost import cost_of
-
-Role = Literal[
-    "elementwise",
-    "broadcast",
-    "movement",  # transpose, slice, reverse: the result's index is an affine map of the operand's
-    "gather",  # pad, dynamic_slice, gather: an index map with a condition or an offset known at run time
-    "iota",
-    "reshape",  # a bitcast of the buffer outside fusions; an affine index map inside them
-    "constant",
-    "reduce",
-    "dot",
-    "update",
-    "concatenate",
-    "custom",  # any other operation with a pattern in convert-hlo-to-linalg: a kernel of its own
-    "dead",  # nothing needs it
-    "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
-]
-
-_ROLES: dict[type[Operation], Role] = {
-    BroadcastInDimOp: "broadcast",
-    TransposeOp: "movement",
-    SliceOp: "movement",
-    ReverseOp: "movement",
-    PadOp: "gather",
-    DynamicSliceOp: "gather",
-    GatherOp: "gather",
-    IotaOp: "iota",
-    ReshapeOp: "reshape",
-    ConstantOp: "constant",
-    ReduceOp: "reduce",
-    DotGeneralOp: "dot",
-    DynamicUpdateSliceOp: "update",
-    ConcatenateOp: "concatenate",
-    BitcastConvertOp: "custom",  # between widths; of equal ones it is elementwise
-    WhileOp: "host",
-    IfOp: "host",
-    CaseOp: "host",
-    OptimizationBarrierOp: "host",
-    CustomCallOp: "custom",
-    FusionOp: "host",
-    ReturnOp: "host",
-    func.CallOp: "host",
-    func.ReturnOp: "host",
-}
 
 LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
 """Roles whose result at one index is computed from the operands at indices known from it."""
@@ -82,19 +30,14 @@ LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", 
 
 def role_of(op: Operation) -> Role | None:
     """The role of an operation, or None for one that the planner does not know."""
-    if getattr(op, "elementwise", False):
+    if is_elementwise(op):
         return "elementwise"
-    known = _ROLES.get(type(op))
+    known = op.ROLE if isinstance(op, HloOp) else "host" if isinstance(op, (func.CallOp, func.ReturnOp)) else None
     return "custom" if known is None and _is_custom(op) else known
 
 
-def listed_role(cls: type[Operation]) -> Role | None:
-    """The role that this file gives to a class, elementwise ones and those of other packages aside."""
-    return _ROLES.get(cls)
-
-
 def _is_custom(op: Operation) -> bool:
-    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation that this file does not know."""
+    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation without a role."""
     # All of linalg: imported only where it is needed.
     from ...lowering.convert_hlo_to_linalg.conversion import patterns
     from ...lowering.convert_hlo_to_linalg.scalars import scalar_patterns
@@ -174,7 +117,7 @@ class BlockGraph:
         if op.results and isinstance(type_ := op.results[0].type, TensorType):
             node.shape, node.bytes = shape_of(type_), bytes_of(type_)
             node.elements = math.prod(node.shape)
-            node.cost = cost_of(op.name)
+            node.cost = op.COST if isinstance(op, HloOp) else EXPENSIVE
         if role == "reduce" or role == "broadcast":
             name = "dimensions" if role == "reduce" else "broadcast_dimensions"
             node.dims = int_array(op, name)

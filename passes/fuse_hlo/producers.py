@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.types import shape_of
 from .clusters import Cluster, Clusters, Mode
-from .cost import CHEAP, FREE, NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
+from .cost import NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
 from .graph import LOOP_ROLES, Node
 
 
