@@ -17,6 +17,7 @@ from xdsl.ir.core import OpResult, SSAValues
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects import cost
 from .types import Array
 
 Role = Literal[
@@ -37,10 +38,8 @@ Role = Literal[
 ]
 """How an operation can be fused with others."""
 
-FREE = 0
-CHEAP = 1
-DIVISION = 4
-EXPENSIVE = 20
+FREE, CHEAP, DIVISION, EXPENSIVE = (weight.hlo for weight in (cost.FREE, cost.CHEAP, cost.DIVISION, cost.ELEMENTARY))
+"""What an operation may state as its COST."""
 
 
 class RegionRunner(Protocol):
@@ -67,10 +66,10 @@ class HloOp(IRDLOperation, HasFolderInterface):
     """The role in fusion; None: a kernel of its own where convert-hlo-to-linalg has a pattern for the operation."""
     COST: ClassVar[int] = EXPENSIVE
     """
-    The cost of computing one element again, in additions.
+    The cost of computing one element again, in operations as dialects/cost.py counts them.
 
-    Coarse on purpose: movement and constants are free, an addition is 1, a division 4, and anything that becomes a
-    polynomial, or that states no cost, is 20: it is never repeated.
+    Coarse on purpose: movement and constants are FREE, additions CHEAP, and anything that becomes a polynomial, or that
+    states no cost, is EXPENSIVE: it is never computed twice to save memory traffic.
     """
 
     @property

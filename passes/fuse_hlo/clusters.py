@@ -56,7 +56,7 @@ class Cluster:
     """reduce: the shape of the results."""
     row_dims: int = 0
     repeated: int = 0
-    """Work that the cluster repeats, in additions."""
+    """Operations that the cluster computes more than once."""
 
 
 @dataclass

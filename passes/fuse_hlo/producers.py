@@ -14,13 +14,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...dialects.cost import F32_BYTES, Cost
 from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.types import shape_of
+from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
-from .cost import NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
 from .graph import LOOP_ROLES, Node
+
+NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
+"""Repeated operations that take no longer than starting one more kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,7 @@ class ProducerFusion:
             return False
         if node.cost == FREE:
             return True
-        limit = REPEATED_WORK_PER_ELEMENT
-        if any(self.clusters.live[c].repeated >= limit * self.clusters.live[c].elements for c in taken):
+        if not all(_can_repeat(self.clusters.live[number], 1) for number in taken):
             return False
         read = sum(self.nodes[i].bytes for i in node.operands if self.nodes[i].role != "constant")
         read += sum(node.bytes for v in node.op.operands if v.owner not in self.clusters.graph.index)  # pyright: ignore
@@ -130,7 +133,7 @@ class ProducerFusion:
                 cluster.ops[index] = Mode.REDUCED
         own.ops[node.index] = fit.mode
         own.evaluations[node.index] = fit.evaluations
-        cluster.repeated += repeated_work(node.cost, fit.evaluations, node.elements)
+        cluster.repeated += _repeated_operations(node, fit.evaluations)
         self.clusters.absorb(cluster, own)
         return True
 
@@ -192,14 +195,14 @@ class ProducerFusion:
         return same, mapped, reduced
 
     def _too_much_work(self, node: Node, cluster: Cluster, evaluations: int) -> str | None:
-        repeated = repeated_work(node.cost, evaluations, node.elements)
+        repeated = _repeated_operations(node, evaluations)
         if repeated == 0:
             return None
         if node.after_reduce and node.role == "elementwise":
             return "it is computed once in the epilogue of the reduction before it"
-        if repeated <= NEGLIGIBLE_WORK:
+        if repeated <= NEGLIGIBLE:
             return None
-        if node.cost <= CHEAP and cluster.repeated + repeated <= REPEATED_WORK_PER_ELEMENT * cluster.elements:
+        if node.cost <= CHEAP and _can_repeat(cluster, repeated):
             return None
         return f"would be recomputed {-(-evaluations // max(1, node.elements))}x"
 
@@ -244,6 +247,16 @@ class ProducerFusion:
                 return "the reshape costs nothing where it is, between kernels"
             case _:
                 return f"{name} is not part of a kernel"
+
+
+def _repeated_operations(node: Node, evaluations: int) -> int:
+    """The operations that are done more than once when the node's elements are computed `evaluations` times in all."""
+    return node.cost * max(0, evaluations - node.elements)
+
+
+def _can_repeat(cluster: Cluster, operations: int) -> bool:
+    """Whether all that the cluster repeats, and `operations` more, hide behind one memory access of each element."""
+    return CPU.hides(Cost(F32_BYTES * cluster.elements, cluster.repeated + operations))
 
 
 def _times_read(node: Node, user: Node | None) -> int:

@@ -20,6 +20,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ...dialects.cost import F32_BYTES
+from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
 from .graph import BlockGraph, Node
 
@@ -28,8 +30,8 @@ RowRole = Literal["full", "lead", "expand", "outer", "reduce"]
 MIN_ROWS = 8
 """Fewer rows than this leave threads idle, which costs more than the memory traffic when rows are long."""
 
-LONG_ROW = 1 << 16
-"""A row of more elements leaves the cache between the steps."""
+LONG_ROW = CPU.l2_bytes // 4 // F32_BYTES
+"""A row of more elements leaves its quarter of the second-level cache between the steps."""
 
 
 @dataclass(frozen=True, slots=True)
