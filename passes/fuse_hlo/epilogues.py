@@ -31,7 +31,7 @@ def fuse_epilogues(block: Block) -> Iterator[Decision]:
                 continue
             product = next(inner for inner in op.body.block.ops if isinstance(inner, DotGeneralOp))
             (user, *_) = loop.body.block.args[_place(op, loop)].uses
-            saved = 2 * bytes_of(op.outs[0].type)  # written and read
+            saved = 2 * bytes_of(op.outs[0])  # written and read
             yield Decision(Verdict.EPILOGUE, product, user.operation, saved=saved)
             _join(op, loop)
 

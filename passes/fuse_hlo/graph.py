@@ -114,8 +114,8 @@ class BlockGraph:
         node = Node(len(self.nodes), op, role)
         self.nodes.append(node)
         self.index[op] = node.index
-        if op.results and isinstance(type_ := op.results[0].type, TensorType):
-            node.shape, node.bytes = shape_of(type_), bytes_of(type_)
+        if op.results and isinstance(op.results[0].type, TensorType):
+            node.shape, node.bytes = shape_of(op.results[0]), bytes_of(op.results[0])
             node.elements = math.prod(node.shape)
             node.cost = op.COST if isinstance(op, HloOp) else EXPENSIVE
         if role == "reduce" or role == "broadcast":
@@ -168,10 +168,10 @@ def read_values(op: Operation) -> list[SSAValue]:
     return values
 
 
-def bytes_of(type_: Attribute) -> int:
+def bytes_of(value: SSAValue) -> int:
     """The bytes of a tensor of static shape; 8 an element of a type that NumPy does not know."""
-    dtype = numpy_dtype(element_of(type_))
-    return math.prod(shape_of(type_)) * (8 if dtype is None else dtype.itemsize)
+    dtype = numpy_dtype(element_of(value))
+    return math.prod(shape_of(value)) * (8 if dtype is None else dtype.itemsize)
 
 
 def int_array(op: Operation, name: str) -> tuple[int, ...]:
