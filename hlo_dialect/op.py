@@ -63,7 +63,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
     """
 
     ROLE: ClassVar[Role | None] = None
-    """The role in fusion; None: a kernel of its own where convert-hlo-to-linalg has a pattern for the operation."""
+    """The role in fusion; None: gone before fusion, or of another package, and "custom" if it can be lowered."""
     COST: ClassVar[int] = EXPENSIVE
     """
     The cost of computing one element again, in operations as dialects/cost.py counts them.

@@ -32,18 +32,19 @@ def role_of(op: Operation) -> Role | None:
     """The role of an operation, or None for one that the planner does not know."""
     if is_elementwise(op):
         return "elementwise"
-    known = op.ROLE if isinstance(op, HloOp) else "host" if isinstance(op, (func.CallOp, func.ReturnOp)) else None
-    return "custom" if known is None and _is_custom(op) else known
+    if isinstance(op, (func.CallOp, func.ReturnOp)):
+        return "host"
+    stated = op.ROLE if isinstance(op, HloOp) else None
+    return "custom" if stated is None and _can_be_lowered(op) else stated
 
 
-def _is_custom(op: Operation) -> bool:
-    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation without a role."""
-    # All of linalg: imported only where it is needed.
+def _can_be_lowered(op: Operation) -> bool:
+    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation of another package."""
+    # The whole conversion, imported only for operations that state no role.
     from ...lowering.convert_hlo_to_linalg.conversion import patterns
     from ...lowering.convert_hlo_to_linalg.scalars import scalar_patterns
 
-    known = type(op) in patterns() and type(op) not in scalar_patterns()
-    return known and is_side_effect_free(op)
+    return type(op) in patterns() and type(op) not in scalar_patterns() and is_side_effect_free(op)
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xhlo.hlo_dialect.elementwise import ElementwiseUnaryOp, Kind
+from xhlo.hlo_dialect.ops.elementwise import ElementwiseUnaryOp, Kind
 from xhlo.hlo_dialect.op import HloOp, check
 from xhlo.hlo_dialect.types import element_of, make_tensor, shape_of
 
@@ -71,7 +71,7 @@ OPS = (SoftsignOp, OuterOp)
 LOWERINGS = '''
 from typing import Any
 
-from xhlo.dialects.scalar import Scalar
+from xhlo.dialects.build.scalar import Scalar
 from xhlo.lowering.convert_hlo_to_linalg.emission import Emitter, dims_map, identity_map, iterators, signless
 from xhlo.lowering.convert_hlo_to_linalg.narrow import in_single
 

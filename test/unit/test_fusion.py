@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from xdsl.irdl import irdl_op_definition
 
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.op import CHEAP, EXPENSIVE, HloOp
 from xhlo.hlo_dialect.ops.control_flow import ReturnOp
 from xhlo.hlo_dialect.ops.elementwise_unary import TranscendentalOp
 from xhlo.hlo_dialect.ops.fusion import FusionOp
@@ -334,6 +336,44 @@ def test_a_new_elementwise_operation_fuses() -> None:
     assert len(fusions) == 1
     assert role_of(new) == "elementwise"
     assert "hlo.test_gelu" in [op.name for op in fusions[0].body.block.ops]
+
+
+TWO_REDUCTIONS = program(
+    "%x: tensor<64x32xf32>, %z: tensor<f32>",
+    """
+  %0 = hlo.tanh %x : tensor<64x32xf32>
+  %1 = hlo.reduce(%0 init: %z) applies hlo.add across dimensions = [0]
+       : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %2 = hlo.reduce(%0 init: %z) applies hlo.add across dimensions = [1]
+       : (tensor<64x32xf32>, tensor<f32>) -> tensor<64xf32>
+  return %1, %2 : tensor<32xf32>, tensor<64xf32>""",
+    "(tensor<32xf32>, tensor<64xf32>)",
+)
+
+
+def test_a_new_operation_states_its_cost() -> None:
+    """An operation is computed in each of two fusions where its class says that it is cheap; none said, it is not."""
+
+    @irdl_op_definition
+    class PolynomialOp(TranscendentalOp):
+        name = "test.polynomial"
+
+    @irdl_op_definition
+    class FlipOp(TranscendentalOp):
+        name = "test.flip"
+        COST: ClassVar[int] = CHEAP
+
+    for cls, verdicts in ((PolynomialOp, [Verdict.APART] * 2), (FlipOp, [Verdict.REPEATED] * 2)):
+        module = parse_module(TWO_REDUCTIONS, "<test>", make_context())
+        block = next(iter(module.body.block.ops)).body.block
+        old = block.first_op
+        new = cls.create(operands=list(old.operands), result_types=list(old.result_types))
+        block.insert_op_before(new, old)
+        old.results[0].replace_all_uses_with(new.results[0])
+        old.detach()
+        old.erase()
+        assert [decision.verdict for decision in plan_block(block, "default").decisions] == verdicts
+    assert PolynomialOp.COST == HloOp.COST == EXPENSIVE
 
 
 def test_unknown_operations_are_refused_by_name() -> None:
