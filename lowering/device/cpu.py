@@ -16,6 +16,8 @@ class Machine:
     l2_bytes: int = 1024 * 1024
     operations_per_ns: int = 8
     """Operations as dialects/cost.py counts them, in a loop over many elements."""
+    products_per_ns: int = 32
+    """Multiply-adds, in the micro-kernel of a matrix product."""
     bytes_per_ns: int = 4
     """From and to memory, while the other threads use it too."""
     launch_ns: int = 512

@@ -67,13 +67,13 @@ class Node:
     after_reduce: bool = False
     """An elementwise operation of a reduction's result: it can be the reduction's epilogue."""
     operands: list[int] = field(default_factory=list[int])
-    """The nodes of this block that the operation, or a region of it, reads; each once."""
+    """The nodes of this block that the operation or one of its regions reads, each once."""
     users: list[int] = field(default_factory=list[int])
-    """The nodes that read this one, in program order; each once."""
+    """The nodes that read this one, each once, in program order."""
 
 
 class BlockGraph:
-    """The nodes of a block and who uses whom; nodes whose results nothing needs have role `dead`."""
+    """The nodes of a block and their uses; a node whose results nothing needs has the role `dead`."""
 
     def __init__(self, block: Block):
         self.block = block
@@ -86,7 +86,7 @@ class BlockGraph:
         self._bury_dead()
 
     def _order_effects(self) -> None:
-        """Calls with side effects stay in their order: each depends on the one before it, and is never dead."""
+        """Keep calls with side effects in their order: each depends on the one before it, and none is dead."""
         last: Node | None = None
         for node in self.nodes:
             node.effects = has_effects(node.op)
@@ -120,12 +120,9 @@ class BlockGraph:
             node.elements = math.prod(node.shape)
             node.cost = op.COST if isinstance(op, HloOp) else EXPENSIVE
         if role == "reduce" or role == "broadcast":
-            name = "dimensions" if role == "reduce" else "broadcast_dimensions"
-            node.dims = int_array(op, name)
-            node.operand_shape = cast("TensorType[Attribute]", op.operands[0].type).get_shape()
-        elif role == "reshape" and not is_affine_reshape(
-            cast("TensorType[Attribute]", op.operands[0].type).get_shape(), node.shape
-        ):
+            node.dims = int_array(op, "dimensions" if role == "reduce" else "broadcast_dimensions")
+            node.operand_shape = shape_of(op.operands[0])
+        elif role == "reshape" and not is_affine_reshape(shape_of(op.operands[0]), node.shape):
             node.role = "host"
         self._connect(node)
 
@@ -149,7 +146,7 @@ def has_effects(op: Operation) -> bool:
 
 
 def _refuse_captures(op: Operation) -> None:
-    """Fail where a region of a kernel's operation reads a value from outside: constants were cloned in before."""
+    """Fail if a region of a kernel's operation reads a value from outside; constants were cloned into it before."""
     inside: set[SSAValue] = set()
     nested = [inner for inner in op.walk() if inner is not op]
     for inner in op.walk():
@@ -160,7 +157,7 @@ def _refuse_captures(op: Operation) -> None:
 
 
 def read_values(op: Operation) -> list[SSAValue]:
-    """The operands of `op` and of every operation in its regions, values defined inside included."""
+    """The operands of `op` and of all operations in its regions, values defined there included."""
     if not op.regions:
         return list(op.operands)
     values: list[SSAValue] = []
@@ -170,7 +167,7 @@ def read_values(op: Operation) -> list[SSAValue]:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """The bytes of a tensor of static shape; 8 an element of a type that NumPy does not know."""
+    """The size of a tensor of static shape in bytes, 8 for each element of a type that NumPy does not know."""
     dtype = numpy_dtype(element_of(value))
     return math.prod(shape_of(value)) * (8 if dtype is None else dtype.itemsize)
 
@@ -181,10 +178,10 @@ def int_array(op: Operation, name: str) -> tuple[int, ...]:
 
 
 def is_splat_constant(op: Operation | Block) -> bool:
-    """Whether `op` is a constant of one element or of equal elements: such a one is cloned into fusions."""
+    """Whether `op` is a constant whose elements are equal, or its only one: it is cloned into fusions."""
     return isinstance(op, ConstantOp) and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
 
 
 def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether a reshape is an affine index map: it inserts or removes dimensions of one element, or splits them."""
+    """Whether a reshape is an affine index map: it splits dimensions, or inserts or removes ones of one element."""
     return reshape_parts(source, target) is not None

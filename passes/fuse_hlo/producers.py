@@ -1,11 +1,11 @@
 """
 Producer into consumer: the planner's step that makes loop, reduce and concatenate fusions.
 
-Nodes are visited from the last to the first, so that all users of a node are placed when it is. A node then
+Nodes are visited from the last to the first, so that a node is placed after all its users. It then
 
-1. joins the only fusion that uses it, where that computes it at most as often as the cost model allows;
-2. or, used by several loop fusions over one domain, makes them one fusion (with several results);
-3. or is computed in each of them, where that is cheaper than writing and reading it;
+1. joins the only fusion that uses it, if that computes it at most as often as the cost model allows;
+2. or, used by several loop fusions over one domain, makes them one fusion with several results;
+3. or is computed in each of them, if that is cheaper than writing and reading it;
 4. or joins one of them and becomes one more result of it.
 """
 
@@ -34,11 +34,11 @@ class Fit:
     mode: Mode
     evaluations: int
     is_result: bool
-    """Whether the cluster can also hand the node out."""
+    """Whether the node can be a result of the cluster too."""
 
 
 class ProducerFusion:
-    """Runs the step on `clusters`; `reason` explains afterwards why a producer and a user are apart."""
+    """Runs the step on `clusters`; `fit` also says afterwards why a producer and a user are apart."""
 
     def __init__(self, clusters: Clusters):
         self.clusters = clusters
@@ -84,7 +84,11 @@ class ProducerFusion:
                 clusters.absorb(keep, cluster)
 
     def _worth_repeating(self, node: Node, taken: dict[int, Fit]) -> bool:
-        """Computing a cheap node in each user reads its operands there; else it is written once and read in each."""
+        """
+        Whether to compute a node in each of its users instead of writing it once and reading it in each.
+
+        Each of them then reads the node's operands.
+        """
         if node.cost > CHEAP or len(taken) > 8:
             return False
         if node.cost == FREE:
@@ -102,9 +106,9 @@ class ProducerFusion:
 
     def _repeat_beside(self, node: Node, taken: dict[int, Fit]) -> None:
         """
-        A free node that some user needs in memory is still computed anew in the fusions that can.
+        Compute a free node, which some user needs in memory, again in the fusions that can.
 
-        Only where that reads less than the node itself: a broadcast or an iota, not a transpose.
+        Only if that reads less than the node itself: a broadcast or an iota, not a transpose.
         """
         if node.role not in ("broadcast", "iota"):
             return
@@ -128,7 +132,6 @@ class ProducerFusion:
         if node.role == "reduce" and cluster.kind == "loop":
             cluster.kind = "reduce"
             cluster.domain, cluster.reduced, cluster.result_shape = own.domain, own.reduced, node.shape
-            cluster.elements = own.elements
             for index in cluster.ops:
                 cluster.ops[index] = Mode.REDUCED
         own.ops[node.index] = fit.mode
@@ -165,7 +168,7 @@ class ProducerFusion:
         return Fit(mode, evaluations, mode is Mode.SAME and cluster.kind == "loop")
 
     def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
-        """(read at the cluster's own index, evaluations through other maps, read after the reduction); or why not."""
+        """(read at the cluster's own index, elements read through other maps, read after the reduction); or why not."""
         same, mapped, reduced = False, 0, False
         value = node.op.results[0]
         for number in node.users:
@@ -288,7 +291,7 @@ def can_unite(clusters: Clusters, keep: Cluster, other: Cluster) -> bool:
 
 
 def _reads_at_same_index(clusters: Clusters, one: Cluster, other: Cluster) -> bool:
-    """Whether what either reads of the other is read by elementwise operations at the fusion's own index."""
+    """Whether each reads the other's results by elementwise operations alone, at the fusion's own index."""
     nodes = clusters.graph.nodes
     for source, target in ((one, other), (other, one)):
         for index in source.ops:
