@@ -11,20 +11,7 @@ from xdsl.dialects import arith, math, memref
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Block, Operation
 
-from ...dialects.cost import (
-    CHEAP,
-    DIVISION,
-    ELEMENTARY,
-    F32_BYTES,
-    FREE,
-    INDEX,
-    INTEGER_DIVISION,
-    LOAD,
-    RECIPROCAL_ROOT,
-    SIGN,
-    SQUARE_ROOT,
-    Weight,
-)
+from ...dialects import cost
 from ..device.cpu import CPU
 from .nest import Nest
 
@@ -37,29 +24,29 @@ TASK_WORK = CPU.operations_in(8 * CPU.fork_ns)
 MAX_TASKS = 256
 """Tasks of one parallel loop at most: enough to balance many cores, few enough to have no overhead."""
 
-CACHED_COLUMNS = CPU.l1_bytes // 4 // F32_BYTES
+CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 """Elements of a row that stays in a quarter of the first-level cache from one step of a loop to the next."""
 
-_WEIGHTS: dict[type[Operation], Weight] = {
-    arith.ConstantOp: FREE,
-    YieldOp: FREE,
-    IndexOp: INDEX,
-    memref.LoadOp: LOAD,
-    arith.DivfOp: DIVISION,
-    arith.DivSIOp: INTEGER_DIVISION,
-    arith.DivUIOp: INTEGER_DIVISION,
-    arith.RemSIOp: INTEGER_DIVISION,
-    arith.RemUIOp: INTEGER_DIVISION,
-    math.AbsFOp: SIGN,
-    math.CopySignOp: SIGN,
-    math.SqrtOp: SQUARE_ROOT,
-    math.RsqrtOp: RECIPROCAL_ROOT,
+_WEIGHTS: dict[type[Operation], cost.Weight] = {
+    arith.ConstantOp: cost.FREE,
+    YieldOp: cost.FREE,
+    IndexOp: cost.INDEX,
+    memref.LoadOp: cost.LOAD,
+    arith.DivfOp: cost.DIVISION,
+    arith.DivSIOp: cost.INTEGER_DIVISION,
+    arith.DivUIOp: cost.INTEGER_DIVISION,
+    arith.RemSIOp: cost.INTEGER_DIVISION,
+    arith.RemUIOp: cost.INTEGER_DIVISION,
+    math.AbsFOp: cost.SIGN,
+    math.CopySignOp: cost.SIGN,
+    math.SqrtOp: cost.SQUARE_ROOT,
+    math.RsqrtOp: cost.RECIPROCAL_ROOT,
 }
 
 
-def weight_of(op: Operation) -> Weight:
+def weight_of(op: Operation) -> cost.Weight:
     """The weight of a scalar operation: other `math` operations are elementary functions, all others additions."""
-    return _WEIGHTS.get(type(op)) or (ELEMENTARY if op.name.startswith("math.") else CHEAP)
+    return _WEIGHTS.get(type(op)) or (cost.ELEMENTARY if op.name.startswith("math.") else cost.CHEAP)
 
 
 def body_cost(nest: Nest) -> int:
@@ -70,7 +57,7 @@ def body_cost(nest: Nest) -> int:
 
 def region_cost(block: Block) -> int:
     """Operations of a region that stays as it is: each of its operations is one, an elementary function more."""
-    return sum(ELEMENTARY.loop if op.name.startswith("math.") else 1 for op in block.ops)
+    return sum(cost.ELEMENTARY.loop if op.name.startswith("math.") else 1 for op in block.ops)
 
 
 def task_count(iterations: int, work: int, splittable: int) -> int:
