@@ -8,7 +8,7 @@ A family file (elementwise.py, movement.py, ..) defines its operations as subcla
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, Self, TypeGuard
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 from xdsl.interfaces import HasFolderInterface
@@ -17,7 +17,29 @@ from xdsl.ir.core import OpResult, SSAValues
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects import cost
 from .types import Array
+
+Role = Literal[
+    "elementwise",
+    "broadcast",
+    "movement",  # transpose, slice, reverse: the result's index is an affine map of the operand's
+    "gather",  # pad, dynamic_slice, gather: an index map with a condition or an offset known at run time
+    "iota",
+    "reshape",  # a bitcast of the buffer outside fusions; an affine index map inside them
+    "constant",
+    "reduce",
+    "dot",
+    "update",
+    "concatenate",
+    "custom",  # a kernel of its own
+    "dead",  # nothing needs it
+    "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
+]
+"""How an operation can be fused with others."""
+
+FREE, CHEAP, DIVISION, EXPENSIVE = (weight.hlo for weight in (cost.FREE, cost.CHEAP, cost.DIVISION, cost.ELEMENTARY))
+"""What an operation may state as its COST."""
 
 
 class RegionRunner(Protocol):
@@ -36,7 +58,24 @@ class HloOp(IRDLOperation, HasFolderInterface):
     * `verify_`: the other constraints, each named in its message (`transpose_c2: ...`);
     * `fold`: the operation's value if it is known (optional);
     * `reference`: its semantics in NumPy.
+
+    Facts that several passes need are class variables: `ROLE`, `COST`.
     """
+
+    ROLE: ClassVar[Role | None] = None
+    """The role in fusion; None: gone before fusion, or of another package, and "custom" if it can be lowered."""
+    COST: ClassVar[int] = EXPENSIVE
+    """
+    The cost of computing one element again, in operations as dialects/cost.py counts them.
+
+    Coarse on purpose: movement and constants are FREE, additions CHEAP, and anything that becomes a polynomial, or that
+    states no cost, is EXPENSIVE: it is never computed twice to save memory traffic.
+    """
+
+    @property
+    def elementwise(self) -> bool:
+        """Whether each element of the results depends on the operands' elements at the same index alone."""
+        return self.ROLE == "elementwise"
 
     def infer_types(self) -> tuple[Attribute, ...]:
         """
@@ -81,6 +120,11 @@ class RegionOp(HloOp):
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> Array | tuple[Array, ...]:
         raise NotImplementedError(f"{self.name} has no reference semantics")
+
+
+def is_elementwise(op: object) -> TypeGuard[HloOp]:
+    """Whether `op` is an operation whose results' elements depend on the operands' at the same index alone."""
+    return isinstance(op, HloOp) and op.elementwise
 
 
 def reject(message: str) -> NoReturn:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.custom_calls.registry import target_of
+from ..hlo_dialect.op import is_elementwise
 from ..hlo_dialect.ops.contraction import DotGeneralOp
 from ..hlo_dialect.ops.convolution import ConvolutionOp
 from ..hlo_dialect.ops.scatter import ScatterOp
@@ -37,7 +38,7 @@ def flops_of(op: Operation) -> int:
     if isinstance(op, ConvolutionOp):
         kernel, outputs = shape_of(op.rhs), op.dimension_numbers.kernel.feature
         return 2 * math.prod(shape_of(op.result)) * math.prod(kernel[:outputs] + kernel[outputs + 1 :])
-    if getattr(op, "elementwise", False):
+    if is_elementwise(op):
         return math.prod(shape_of(op.results[0]))
     if op.name == "hlo.reduce":
         return math.prod(shape_of(op.operands[0]))

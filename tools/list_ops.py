@@ -25,7 +25,7 @@ from ..lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
 from ..lowering.convert_hlo_to_linalg.conversion import patterns
 from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
 from ..passes.decompose_hlo.transform import decompositions
-from ..passes.fuse_hlo.graph import LOOP_ROLES, listed_role
+from ..passes.fuse_hlo.graph import LOOP_ROLES
 from ..passes.manager.pipelines import FRONT
 from ..passes.manager.registry import get_pass
 from ..passes.resolve_dynamic_shapes import STATIC_FORMS
@@ -66,7 +66,8 @@ def _removed_by() -> dict[str, str]:
 
 
 def _family(cls: type[Operation]) -> str:
-    return cls.__module__.rpartition(".")[2]
+    """`chlo: elementary`: the family's folder and file; the file alone in hlo_dialect/ops."""
+    return cls.__module__.partition(".hlo_dialect.")[2].removeprefix("ops.").replace(".", ": ")
 
 
 def _meaning(cls: type[Operation]) -> str:
@@ -117,7 +118,7 @@ def _on_cpu(cls: type[Operation]) -> str:
         return "made static by resolve-dynamic-shapes, or refused"
     if cls.name in _removed_by():
         return f"taken away by {_removed_by()[cls.name]}"
-    role = listed_role(cls)
+    role = cls.ROLE if issubclass(cls, HloOp) and cls.ROLE != "elementwise" else None
     if role is None and cls in rules() and cls not in patterns():
         return "split by split-complex"
     if cls in scalar_patterns():

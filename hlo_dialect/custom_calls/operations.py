@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -43,7 +43,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from ..attributes import OutputOperandAliasAttr, ints
 from ..collectives.host_transfers import TOKEN
-from ..op import HloOp, reject
+from ..op import HloOp, Role, reject
 from ..ops.check_calls import check_name
 from ..shapes import types_agree
 from ..syntax.structural import finish_functional, print_attributes, print_functional, print_values
@@ -95,6 +95,7 @@ class CustomCallOp(HloOp):
     """
 
     name = "hlo.custom_call"
+    ROLE: ClassVar[Role | None] = "custom"
     inputs = var_operand_def()
     call_target_name = prop_def(StringAttr)
     has_side_effect = opt_prop_def()

@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ..numbers.number_semantics import maximum, minimum, total_order_key
-from ..op import reject
+from ..op import CHEAP, reject
 from ..shapes import shapes_agree, types_agree
 from ..syntax.elementwise import build, parse_function_types, parse_operands, parse_same_type_op, print_same_type_op
 from ..syntax.structural import print_attributes, print_functional, print_operands
@@ -118,6 +118,7 @@ class CompareOp(ElementwiseOp):
     """
 
     name = "hlo.compare"
+    COST: ClassVar[int] = CHEAP
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     comparison_direction = prop_def(ComparisonDirectionAttr)
@@ -210,6 +211,7 @@ class SelectOp(ElementwiseOp):
     """
 
     name = "hlo.select"
+    COST: ClassVar[int] = CHEAP
     pred = operand_def(TensorType)
     on_true = operand_def(TensorType)
     on_false = operand_def(TensorType)
@@ -290,6 +292,7 @@ class ClampOp(ElementwiseOp):
     """
 
     name = "hlo.clamp"
+    COST: ClassVar[int] = CHEAP
     min = operand_def(TensorType)
     operand = operand_def(TensorType)
     max = operand_def(TensorType)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, TensorType
@@ -25,7 +25,7 @@ from ..attributes import (
     parse_int_list,
 )
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, reject
+from ..op import HloOp, Role, reject
 from ..shapes import dims_agree, repeated, verify_results_agree
 from ..syntax.structural import (
     Attributes,
@@ -78,6 +78,7 @@ class DotGeneralOp(HloOp):
     """
 
     name = "hlo.dot_general"
+    ROLE: ClassVar[Role | None] = "dot"
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     dot_dimension_numbers = prop_def(DotDimensionNumbersAttr)

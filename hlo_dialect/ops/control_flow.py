@@ -7,6 +7,7 @@ Regions may use values of the surrounding code (they are not isolated), as JAX's
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
@@ -23,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, ReturnLike
 from xdsl.utils.exceptions import VerifyException
 
-from ..op import HloOp, RegionOp, RegionRunner, reject
+from ..op import HloOp, RegionOp, RegionRunner, Role, reject
 from ..shapes import types_agree, verify_results_agree
 from ..syntax.structural import (
     new_line,
@@ -73,6 +74,7 @@ class ReturnOp(HloOp):
     """
 
     name = "hlo.return"
+    ROLE: ClassVar[Role | None] = "host"
     returned = var_operand_def()
     traits = traits_def(IsTerminator(), ReturnLike(), Pure())
 
@@ -116,6 +118,7 @@ class WhileOp(RegionOp):
     """
 
     name = "hlo.while"
+    ROLE: ClassVar[Role | None] = "host"
     operand = var_operand_def()
     outs = var_result_def()
     cond = region_def()
@@ -219,6 +222,7 @@ class IfOp(RegionOp):
     """
 
     name = "hlo.if"
+    ROLE: ClassVar[Role | None] = "host"
     pred = operand_def()
     outs = var_result_def()
     true_branch = region_def()
@@ -249,6 +253,7 @@ class CaseOp(RegionOp):
     """
 
     name = "hlo.case"
+    ROLE: ClassVar[Role | None] = "host"
     index = operand_def()
     outs = var_result_def()
     branches = var_region_def()
@@ -281,6 +286,7 @@ class OptimizationBarrierOp(HloOp):
     """
 
     name = "hlo.optimization_barrier"
+    ROLE: ClassVar[Role | None] = "host"
     operand = var_operand_def()
     result = var_result_def()
     # Not Pure: cse must not merge barriers and nothing moves past them; unused ones may go.

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..diagnostics import fail
 from ..numbers import number_semantics
-from ..op import HloOp, reject
+from ..op import CHEAP, HloOp, Role, reject
 from ..shapes import dims_agree, shapes_agree, types_agree
 from ..syntax.elementwise import (
     build,
@@ -52,6 +52,7 @@ class ConvertOp(ElementwiseOp):
     """
 
     name = "hlo.convert"
+    COST: ClassVar[int] = CHEAP
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
@@ -103,6 +104,8 @@ class BitcastConvertOp(HloOp):
     """
 
     name = "hlo.bitcast_convert"
+    ROLE: ClassVar[Role | None] = "custom"  # between widths; of equal ones it is elementwise
+    COST: ClassVar[int] = CHEAP
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
@@ -177,6 +180,7 @@ class ReducePrecisionOp(ElementwiseUnaryOp):
 
     name = "hlo.reduce_precision"
     KINDS: ClassVar[Kind] = Kind.FLOAT
+    COST: ClassVar[int] = CHEAP
     exponent_bits = prop_def(IntegerAttr[IntegerType])
     mantissa_bits = prop_def(IntegerAttr[IntegerType])
 
@@ -293,6 +297,7 @@ class PartOp(ElementwiseUnaryOp):
 
     KINDS: ClassVar[Kind] = Kind.FLOAT | Kind.COMPLEX
     ELEMENT_CONSTRAINT: ClassVar[str] = "c2"
+    COST: ClassVar[int] = CHEAP
 
     def result_element(self, element_type: Attribute) -> Attribute:
         return part_type(element_type)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 
 from ..attributes import IntArray, PrecisionAttr, ints
 from ..numbers.number_semantics import convert, working
-from ..op import HloOp, reject
+from ..op import HloOp, Role, reject
 from ..shapes import DYNAMIC, dims_agree, repeated, shape_text, shapes_agree, verify_results_agree
 from ..syntax.convolution import (
     WINDOW_KEYWORDS,
@@ -241,6 +241,7 @@ class ConvolutionOp(ConvolutionBase):
     """
 
     name = "hlo.convolution"
+    ROLE: ClassVar[Role | None] = "custom"
     padding = opt_prop_def(DenseIntOrFPElementsAttr)
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, TensorType
@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 
 from ..diagnostics import fail
 from ..numbers.number_semantics import convert
-from ..op import HloOp, reject
+from ..op import FREE, HloOp, Role, reject
 from ..shapes import is_static
 from ..syntax.elementwise import build
 from ..syntax.structural import print_attributes
@@ -51,6 +51,8 @@ class ConstantOp(HloOp):
     """
 
     name = "hlo.constant"
+    ROLE: ClassVar[Role | None] = "constant"
+    COST: ClassVar[int] = FREE
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(TensorType)
     traits = traits_def(Pure())
@@ -101,6 +103,8 @@ class IotaOp(HloOp):
     """
 
     name = "hlo.iota"
+    ROLE: ClassVar[Role | None] = "iota"
+    COST: ClassVar[int] = FREE
     iota_dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
     traits = traits_def(Pure())

@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, ints
-from ..op import HloOp, reject
+from ..op import FREE, HloOp, Role, reject
 from ..shapes import DYNAMIC, shape_text, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, constant_array, element_of, is_integer, make_tensor, shape_of
@@ -58,6 +58,8 @@ class DynamicSliceOp(KeywordOp):
     """
 
     name = "hlo.dynamic_slice"
+    ROLE: ClassVar[Role | None] = "gather"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     start_indices = var_operand_def(TensorType)
     slice_sizes = prop_def(IntArray)
@@ -115,6 +117,7 @@ class DynamicUpdateSliceOp(KeywordOp):
     """
 
     name = "hlo.dynamic_update_slice"
+    ROLE: ClassVar[Role | None] = "update"
     operand = operand_def(TensorType)
     update = operand_def(TensorType)
     start_indices = var_operand_def(TensorType)

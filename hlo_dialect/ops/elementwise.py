@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..diagnostics import fail
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, reject
+from ..op import HloOp, Role, reject
 from ..shapes import merge_dim, shapes_agree, types_agree
 from ..syntax.elementwise import parse_same_type_op, print_same_type_op
 from ..types import Array, element_of, is_boolean, is_integer, is_unsigned, make_tensor, numpy_dtype, shape_of
@@ -107,14 +107,10 @@ class ElementwiseOp(HloOp):
     KINDS: ClassVar[Kind] = Kind.ANY
     """The kinds of operands that are allowed."""
     WIDE: ClassVar[bool] = False
+    ROLE: ClassVar[Role | None] = "elementwise"
 
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    @property
-    def elementwise(self) -> bool:
-        """True: what fusion asks of any operation (`getattr(op, "elementwise", False)`)."""
-        return True
 
     def rounded(self, function: Callable[..., Any], operands: tuple[Array, ...]) -> Array:
         """`function` of the widened operands, rounded to the result's element type, without NumPy's warnings."""

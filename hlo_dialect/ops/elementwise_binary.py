@@ -16,6 +16,7 @@ from xdsl.irdl import irdl_op_definition
 
 from ..diagnostics import fail
 from ..numbers import number_semantics
+from ..op import CHEAP, DIVISION
 from ..types import Array, element_of, is_boolean, is_unsigned
 from .creation import is_splat_of, splat_like
 from .elementwise import ElementwiseBinaryOp, Kind, kind_of
@@ -55,6 +56,7 @@ class AddOp(ElementwiseBinaryOp):
     """
 
     name = "hlo.add"
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.add(x, y)
@@ -73,6 +75,7 @@ class AndOp(ElementwiseBinaryOp):
 
     name = "hlo.and"
     KINDS: ClassVar[Kind] = _BITS
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.bitwise_and(x, y)
@@ -110,6 +113,7 @@ class DivideOp(ElementwiseBinaryOp):
 
     name = "hlo.divide"
     KINDS: ClassVar[Kind] = Kind.NUMBER
+    COST: ClassVar[int] = DIVISION
 
     def compute(self, x: Any, y: Any) -> Any:
         return number_semantics.divide(x, y)
@@ -123,6 +127,7 @@ class MaximumOp(ElementwiseBinaryOp):
     """The larger; NaN wins, +0 is above -0; booleans: or; complex: by real, then imaginary part. Types: any (i1)."""
 
     name = "hlo.maximum"
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return number_semantics.maximum(x, y)
@@ -136,6 +141,7 @@ class MinimumOp(ElementwiseBinaryOp):
     """The smaller; NaN wins, -0 is below +0; booleans: and; complex: by real, then imaginary part. Types: any (i1)."""
 
     name = "hlo.minimum"
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return number_semantics.minimum(x, y)
@@ -149,6 +155,7 @@ class MultiplyOp(ElementwiseBinaryOp):
     """Product; booleans: and; integers modulo 2 ** width. Types: any (i1)."""
 
     name = "hlo.multiply"
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.multiply(x, y)
@@ -168,6 +175,7 @@ class OrOp(ElementwiseBinaryOp):
 
     name = "hlo.or"
     KINDS: ClassVar[Kind] = _BITS
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.bitwise_or(x, y)
@@ -221,6 +229,7 @@ class ShiftOp(ElementwiseBinaryOp):
     """A shift of integers by an amount that is read as unsigned (i1, c1)."""
 
     KINDS: ClassVar[Kind] = Kind.INTEGER
+    COST: ClassVar[int] = CHEAP
 
     def fold(self) -> Folded:
         return _neutral(self, 0, commutes=False)
@@ -266,6 +275,7 @@ class SubtractOp(ElementwiseBinaryOp):
 
     name = "hlo.subtract"
     KINDS: ClassVar[Kind] = Kind.NUMBER
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.subtract(x, y)
@@ -286,6 +296,7 @@ class XorOp(ElementwiseBinaryOp):
 
     name = "hlo.xor"
     KINDS: ClassVar[Kind] = _BITS
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.bitwise_xor(x, y)

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from ..numbers import number_semantics
+from ..op import CHEAP, DIVISION
 from ..types import Array, i1, is_complex
 from .elementwise import ElementwiseUnaryOp, Kind
 from .result_accuracy import ResultAccuracyAttr, ResultAccuracyModeAttr
@@ -36,12 +37,14 @@ class RoundingOp(ElementwiseUnaryOp):
     """A unary function from floats to integral floats; infinities, NaN and signed zeros are kept (i1, c1)."""
 
     KINDS: ClassVar[Kind] = Kind.FLOAT
+    COST: ClassVar[int] = CHEAP
 
 
 class BitCountingOp(ElementwiseUnaryOp):
     """A unary function of the bits of integers (i1, c1); it takes them in their own width."""
 
     KINDS: ClassVar[Kind] = Kind.INTEGER
+    COST: ClassVar[int] = CHEAP
 
     def reference(self, *operands: Array) -> Array:
         return np.asarray(self.compute(*operands))
@@ -64,6 +67,7 @@ class AbsOp(ElementwiseUnaryOp):
 
     name = "hlo.abs"
     KINDS: ClassVar[Kind] = Kind.SIGNED | Kind.FLOAT | Kind.COMPLEX
+    COST: ClassVar[int] = CHEAP
     ELEMENT_CONSTRAINT: ClassVar[str] = "c2"
 
     def result_element(self, element_type: Attribute) -> Attribute:
@@ -157,6 +161,7 @@ class IsFiniteOp(ElementwiseUnaryOp):
 
     name = "hlo.is_finite"
     KINDS: ClassVar[Kind] = Kind.FLOAT
+    COST: ClassVar[int] = CHEAP
     ELEMENT_CONSTRAINT: ClassVar[str] = "o1"
 
     def result_element(self, element_type: Attribute) -> Attribute:
@@ -202,6 +207,7 @@ class NegateOp(ElementwiseUnaryOp):
 
     name = "hlo.negate"
     KINDS: ClassVar[Kind] = Kind.NUMBER
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any) -> Any:
         return np.negative(x)
@@ -216,6 +222,7 @@ class NotOp(ElementwiseUnaryOp):
 
     name = "hlo.not"
     KINDS: ClassVar[Kind] = Kind.BOOLEAN | Kind.INTEGER
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any) -> Any:
         return np.invert(x)
@@ -274,6 +281,7 @@ class SignOp(ElementwiseUnaryOp):
 
     name = "hlo.sign"
     KINDS: ClassVar[Kind] = Kind.SIGNED | Kind.FLOAT | Kind.COMPLEX
+    COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any) -> Any:
         return number_semantics.sign(x)
@@ -294,6 +302,7 @@ class SqrtOp(TranscendentalOp):
     """Square root; NaN below 0, -0 at -0."""
 
     name = "hlo.sqrt"
+    COST: ClassVar[int] = DIVISION
 
     def compute(self, x: Any) -> Any:
         return np.sqrt(x)

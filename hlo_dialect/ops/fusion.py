@@ -5,7 +5,7 @@ hlo.fusion: operations that become one kernel. Beyond StableHLO; HLO has the sam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute
@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 
 from ..attributes import int_attr
-from ..op import RegionOp, RegionRunner, reject
+from ..op import RegionOp, RegionRunner, Role, reject
 from ..shapes import shape_text, shapes_agree, verify_results_agree
 from ..syntax.structural import print_attributes, print_types, split_attributes
 from ..types import Array, shape_of
@@ -53,6 +53,7 @@ class FusionOp(RegionOp):
     """
 
     name = "hlo.fusion"
+    ROLE: ClassVar[Role | None] = "host"
     inputs = var_operand_def()
     kind = prop_def(StringAttr)
     row_dims = opt_prop_def(IntegerAttr[IntegerType])

@@ -6,7 +6,7 @@ Starts are clamped so that windows are inside the operand.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, TensorType
@@ -15,7 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, ints
-from ..op import HloOp, reject
+from ..op import CHEAP, HloOp, Role, reject
 from ..shapes import DYNAMIC, Shape, dims_agree, merge_dim, shape_text, verify_results_agree
 from ..types import Array, constant_array, element_of, is_integer, make_tensor, shape_of
 from .creation import ConstantOp
@@ -143,6 +143,8 @@ class GatherOp(HloOp):
     """
 
     name = "hlo.gather"
+    ROLE: ClassVar[Role | None] = "gather"
+    COST: ClassVar[int] = CHEAP
     operand = operand_def(TensorType)
     start_indices = operand_def(TensorType)
     dimension_numbers = prop_def(GatherDimensionNumbersAttr)

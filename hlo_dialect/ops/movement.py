@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, ints
-from ..op import reject
+from ..op import FREE, Role, reject
 from ..shapes import dims_agree, element_count, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, element_of, make_tensor, shape_of
@@ -35,6 +35,8 @@ class BroadcastInDimOp(KeywordOp):
     """
 
     name = "hlo.broadcast_in_dim"
+    ROLE: ClassVar[Role | None] = "broadcast"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     broadcast_dimensions = prop_def(IntArray)
     result = result_def(TensorType)
@@ -89,6 +91,8 @@ class ReshapeOp(KeywordOp):
     """
 
     name = "hlo.reshape"
+    ROLE: ClassVar[Role | None] = "reshape"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
@@ -126,6 +130,8 @@ class TransposeOp(KeywordOp):
     """
 
     name = "hlo.transpose"
+    ROLE: ClassVar[Role | None] = "movement"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     permutation = prop_def(IntArray)
     result = result_def(TensorType)
@@ -171,6 +177,8 @@ class ReverseOp(KeywordOp):
     """
 
     name = "hlo.reverse"
+    ROLE: ClassVar[Role | None] = "movement"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     dimensions = prop_def(IntArray)
     result = result_def(TensorType)

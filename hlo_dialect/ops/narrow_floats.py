@@ -13,6 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
+from ..op import is_elementwise
 from ..types import HloTensor, is_narrow_float
 from .comparison import SelectOp
 from .conversion import BitcastConvertOp, ConvertOp
@@ -50,7 +51,7 @@ def touches_narrow_floats(op: Operation) -> bool:
 
 def computes(op: Operation) -> bool:
     """Whether the operation itself, regions aside, computes with its elements' values."""
-    if getattr(op, "elementwise", False):
+    if is_elementwise(op):
         return not isinstance(op, _KEEPING)
     return op.name in _COMPUTING
 

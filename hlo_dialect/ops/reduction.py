@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, SymbolRefAttr, TensorType
@@ -29,7 +30,7 @@ from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, RegionOp, RegionRunner, reject
+from ..op import HloOp, RegionOp, RegionRunner, Role, is_elementwise, reject
 from ..shapes import shape_text, shapes_agree
 from ..syntax.structural import new_line, parse_attributes, parse_functional, print_attributes, print_functional
 from ..types import (
@@ -95,6 +96,7 @@ class ReduceOp(RegionOp):
     """
 
     name = "hlo.reduce"
+    ROLE: ClassVar[Role | None] = "reduce"
     inputs = var_operand_def(TensorType)
     init_values = var_operand_def(TensorType)
     dimensions = prop_def(IntArray)
@@ -231,7 +233,7 @@ def _parse_combiner(parser: Parser) -> type[Operation]:
     """The operation that `applies` names: elementwise, of two operands."""
     position = parser.pos
     combiner = parser.ctx.get_optional_op(parser.parse_identifier(), dialect_stack=("hlo",))
-    if combiner is not None and issubclass(combiner, HloOp) and getattr(combiner, "elementwise", False):
+    if combiner is not None and issubclass(combiner, HloOp) and combiner.ROLE == "elementwise":
         definition = combiner.get_irdl_definition()
         optional = all(isinstance(prop, OptPropertyDef) for prop in definition.properties.values())
         if len(definition.operands) == 2 and optional:
@@ -302,7 +304,7 @@ def is_elementwise_region(region: Region, seen: tuple[Region, ...] = ()) -> bool
     if region in seen or region.blocks.first is None or region.blocks.first.next_block is not None:
         return False
     for op in region.blocks.first.ops:
-        if op.name in ("hlo.return", "func.return") or getattr(op, "elementwise", False):
+        if op.name in ("hlo.return", "func.return") or is_elementwise(op):
             continue
         if op.name == "hlo.constant" and shape_of(op.results[0]) == ():
             continue

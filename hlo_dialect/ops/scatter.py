@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, TensorType
@@ -21,7 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import RecursiveMemoryEffect
 
-from ..op import RegionOp, RegionRunner, reject
+from ..op import RegionOp, RegionRunner, Role, reject
 from ..shapes import DYNAMIC, shape_text, shapes_agree
 from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
 from .constraints import check_accumulated, check_reducer
@@ -91,6 +91,7 @@ class ScatterOp(RegionOp):
     """
 
     name = "hlo.scatter"
+    ROLE: ClassVar[Role | None] = "custom"
     inputs = var_operand_def(TensorType)
     scatter_indices = operand_def(TensorType)
     updates = var_operand_def(TensorType)

@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, ints
-from ..op import HloOp, reject
+from ..op import FREE, HloOp, Role, reject
 from ..shapes import DYNAMIC, dims_agree, merge_dim, shape_text, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list, integer
 from ..syntax.structural import finish_functional, print_attributes, print_functional
@@ -37,6 +37,8 @@ class SliceOp(HloOp):
     """
 
     name = "hlo.slice"
+    ROLE: ClassVar[Role | None] = "movement"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     start_indices = prop_def(IntArray)
     limit_indices = prop_def(IntArray)
@@ -133,6 +135,7 @@ class ConcatenateOp(KeywordOp):
     """
 
     name = "hlo.concatenate"
+    ROLE: ClassVar[Role | None] = "concatenate"
     inputs = var_operand_def(TensorType)
     dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
@@ -196,6 +199,8 @@ class PadOp(KeywordOp):
     """
 
     name = "hlo.pad"
+    ROLE: ClassVar[Role | None] = "gather"
+    COST: ClassVar[int] = FREE
     operand = operand_def(TensorType)
     padding_value = operand_def(TensorType)
     edge_padding_low = prop_def(IntArray)

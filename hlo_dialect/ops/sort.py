@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, TensorType
@@ -19,7 +19,7 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, region_def, traits_def, 
 from xdsl.traits import RecursiveMemoryEffect
 
 from ..numbers.number_semantics import total_order_key
-from ..op import HloOp, RegionOp, RegionRunner, reject
+from ..op import HloOp, RegionOp, RegionRunner, Role, is_elementwise, reject
 from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, i1, is_float, is_float_dtype, make_tensor, shape_of
 from .comparison import CompareOp
@@ -97,7 +97,7 @@ def _same_function(first: Operation, second: Operation) -> bool:
         return False
     if first.result_types != second.result_types or len(first.results) != 1:
         return False
-    return isinstance(first, ConstantOp) or bool(getattr(first, "elementwise", False))
+    return isinstance(first, ConstantOp) or is_elementwise(first)
 
 
 @irdl_op_definition
@@ -112,6 +112,7 @@ class SortOp(RegionOp):
     """
 
     name = "hlo.sort"
+    ROLE: ClassVar[Role | None] = "custom"
     inputs = var_operand_def(TensorType)
     dimension = opt_prop_def(IntegerAttr[IntegerType])
     is_stable = opt_prop_def(BoolAttr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -30,7 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import RecursiveMemoryEffect
 
 from ..attributes import IntArray
-from ..op import RegionOp, RegionRunner, reject
+from ..op import RegionOp, RegionRunner, Role, reject
 from ..shapes import shape_text, shapes_agree, types_agree
 from ..types import Array, element_of, i1, is_float_dtype, make_tensor, numpy_dtype, shape_of
 from .constraints import check_accumulated, check_init_values, check_reducer, is_promotable
@@ -91,6 +91,7 @@ class ReduceWindowOp(RegionOp):
     """
 
     name = "hlo.reduce_window"
+    ROLE: ClassVar[Role | None] = "custom"
     inputs = var_operand_def(TensorType)
     init_values = var_operand_def(TensorType)
     window_dimensions = prop_def(IntArray)
@@ -252,6 +253,7 @@ class SelectAndScatterOp(RegionOp):
     """
 
     name = "hlo.select_and_scatter"
+    ROLE: ClassVar[Role | None] = "custom"
     operand = operand_def(TensorType)
     source = operand_def(TensorType)
     init_value = operand_def(TensorType)

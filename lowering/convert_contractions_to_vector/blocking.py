@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import Float64Type
 
+from ..device.cpu import Machine
 from .contraction import Contraction
 
 MIN_MULTIPLICATIONS = 8192
@@ -16,20 +17,6 @@ MIN_ROWS = 4
 
 TASKS = 64
 """Output tiles to aim at, so that many cores find work."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What the block sizes depend on."""
-
-    vector_bits: int = 512
-    l1_bytes: int = 32 * 1024
-    l2_bytes: int = 1024 * 1024
-
-    @property
-    def registers(self) -> int:
-        """Vector registers: AVX-512 has 32, AVX2 and SSE 16."""
-        return 32 if self.vector_bits >= 512 else 16
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
 from ...hlo_dialect.hlo_pass import HloPass
+from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
-from .blocking import Blocking, Machine, block, is_worth_blocking
+from .blocking import Blocking, block, is_worth_blocking
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, reads_both_in_place, reads_in_place
 from .kernel import ProductEmitter
@@ -80,9 +81,9 @@ class ConvertContractionsToVectorPass(HloPass):
 
     name = "convert-contractions-to-vector"
 
-    vector_bits: int = 512
-    l1_bytes: int = 32 * 1024
-    l2_bytes: int = 1024 * 1024
+    vector_bits: int = CPU.vector_bits
+    l1_bytes: int = CPU.l1_bytes
+    l2_bytes: int = CPU.l2_bytes
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         machine = Machine(self.vector_bits, self.l1_bytes, self.l2_bytes)

@@ -16,8 +16,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import SSAValue
 
+from ..device.cpu import Machine
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from .blocking import TASKS, Blocking, Machine
+from .blocking import TASKS, Blocking
 from .contraction import Contraction, Loop
 from .kernel import ProductEmitter, Step
 from .micro_kernel import PanelOfA

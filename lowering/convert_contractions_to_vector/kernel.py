@@ -17,6 +17,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
 
+from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
 from .blocking import Blocking
@@ -25,10 +26,10 @@ from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 
 WORK_OF_PACKING = 3
-"""Element operations that packing one element takes."""
+"""Operations that packing one element takes."""
 
-MULTIPLICATIONS_PER_OPERATION = 4
-"""Multiply-adds of the micro-kernel that take as long as one element operation of cost.py."""
+MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
+"""Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects.build.buffers import memref_type, row_major
 from ...dialects.linalg_ext.window import ScanOp
-from ..loop_nests.cost import MATH, task_count, task_size
+from ..loop_nests.cost import CACHED_COLUMNS, region_cost, task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 
-TILE = 2048
+TILE = CACHED_COLUMNS
 """Neighbouring columns that are scanned together: the last row of results stays in the first-level cache."""
 
 COLUMNS = 64
@@ -27,11 +27,6 @@ MAX_UNROLLED = 4
 """Operations of a body that is cheap enough to be computed twice for that."""
 
 Values: TypeAlias = Sequence[SSAValue]
-
-
-def region_cost(block: Block) -> int:
-    """Element operations of a region, elementary functions and loads included."""
-    return sum(MATH if op.name.startswith("math.") else 1 for op in block.ops)
 
 
 @dataclass(frozen=True)

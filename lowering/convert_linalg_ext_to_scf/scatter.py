@@ -14,9 +14,9 @@ from ...dialects.linalg_ext.indexing import ScatterOp
 from ...dialects.linalg_ext.window import shape_of
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
 from ..loop_nests import arithmetic
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
-from .scan import region_cost, task_range
+from .scan import task_range
 
 ROW = 32
 """Elements of a window's dimension that one task takes at least: the index vectors are read again by each task."""

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.linalg_ext.window import SelectAndScatterOp
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from .scan import region_cost, task_range
+from .scan import task_range
 
 MAX_UNROLLED = 16
 """Elements of a window that is taken in at once for many neighbouring columns."""

@@ -21,9 +21,9 @@ from ...dialects.build.buffers import INDEX, memref_type, row_major
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
 from ..loop_nests import arithmetic
-from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from .scan import region_cost, task_range
+from .scan import task_range
 
 RUN = 8
 """Elements that are sorted by insertion, before runs are merged."""

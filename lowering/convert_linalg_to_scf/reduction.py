@@ -20,7 +20,7 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects.build.buffers import memref_type, row_major
 from ..loop_nests.combiners import Combiner, known_combiners
-from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
@@ -29,7 +29,7 @@ from .elementwise import loop_to_cut
 BLOCK = 4096
 """Elements that a float sum adds up before it adds the block's sum to the total."""
 
-TILE = 2048
+TILE = CACHED_COLUMNS
 """Columns that are accumulated together: the tile of the output stays in the first-level cache."""
 
 COLUMNS = 256

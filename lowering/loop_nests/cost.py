@@ -1,5 +1,5 @@
 """
-When a nest is worth several threads, and into how many tasks it is cut.
+The work of a loop: when it is worth several threads, and into how many tasks it is cut.
 
 Both depend on shapes and the body alone, never on the number of threads: the same program computes the same bits
 on every machine.
@@ -9,50 +9,62 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, math, memref
 from xdsl.dialects.linalg.ops import IndexOp, YieldOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
+from ...dialects import cost
+from ..device.cpu import CPU
 from .nest import Nest
 
-PARALLEL_WORK = 1 << 15
-"""Element operations below which a nest stays on the calling thread: some microseconds, several times a fork."""
+PARALLEL_WORK = CPU.operations_in(4 * CPU.fork_ns)
+"""Operations below which a nest stays on the calling thread."""
 
-TASK_WORK = 1 << 16
-"""Element operations that one task should have at least."""
+TASK_WORK = CPU.operations_in(8 * CPU.fork_ns)
+"""Operations that one task should have at least."""
 
 MAX_TASKS = 256
 """Tasks of one parallel loop at most: enough to balance many cores, few enough to have no overhead."""
 
-FREE = (arith.ConstantOp, IndexOp, YieldOp)
-SLOW: dict[type[Operation], int] = {
-    arith.DivfOp: 4,
-    arith.DivSIOp: 12,
-    arith.DivUIOp: 12,
-    arith.RemSIOp: 12,
-    arith.RemUIOp: 12,
-    math.SqrtOp: 6,
-    math.RsqrtOp: 8,
-    memref.LoadOp: 2,
-}
-"""Operations dearer than an addition, in additions; other `math` operations count as MATH."""
+CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
+"""Elements of a row that stays in a quarter of the first-level cache from one step of a loop to the next."""
 
-MATH = 12
+_WEIGHTS: dict[type[Operation], cost.Weight] = {
+    arith.ConstantOp: cost.FREE,
+    YieldOp: cost.FREE,
+    IndexOp: cost.INDEX,
+    memref.LoadOp: cost.LOAD,
+    arith.DivfOp: cost.DIVISION,
+    arith.DivSIOp: cost.INTEGER_DIVISION,
+    arith.DivUIOp: cost.INTEGER_DIVISION,
+    arith.RemSIOp: cost.INTEGER_DIVISION,
+    arith.RemUIOp: cost.INTEGER_DIVISION,
+    math.AbsFOp: cost.SIGN,
+    math.CopySignOp: cost.SIGN,
+    math.SqrtOp: cost.SQUARE_ROOT,
+    math.RsqrtOp: cost.RECIPROCAL_ROOT,
+}
+
+
+def weight_of(op: Operation) -> cost.Weight:
+    """The weight of a scalar operation: other `math` operations are elementary functions, all others additions."""
+    return _WEIGHTS.get(type(op)) or (cost.ELEMENTARY if op.name.startswith("math.") else cost.CHEAP)
 
 
 def body_cost(nest: Nest) -> int:
-    """Element operations of one iteration: its arithmetic and its memory accesses."""
-    total = len(nest.accesses)
-    if nest.body is not None:
-        for op in nest.body.walk():
-            if not isinstance(op, FREE):
-                total += SLOW.get(type(op), MATH if op.name.startswith("math.") else 1)
-    return total
+    """Operations of one iteration: its arithmetic and its memory accesses."""
+    arithmetic = () if nest.body is None else nest.body.walk()
+    return len(nest.accesses) + sum(weight_of(op).loop for op in arithmetic)
+
+
+def region_cost(block: Block) -> int:
+    """Operations of a region that stays as it is: each of its operations is one, an elementary function more."""
+    return sum(cost.ELEMENTARY.loop if op.name.startswith("math.") else 1 for op in block.ops)
 
 
 def task_count(iterations: int, work: int, splittable: int) -> int:
     """
     How many tasks to cut a loop into.
 
-    `work`: element operations of all iterations; `splittable`: iterations of the loop that is cut. 1 means serial.
+    `work`: operations of all iterations; `splittable`: iterations of the loop that is cut. 1 means serial.
     """
     if work < PARALLEL_WORK or iterations == 0:
         return 1

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.op import is_elementwise, replace_op
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.gather import DynamicGatherOp, GatherOp, TorchIndexSelectOp
 from ...hlo_dialect.ops.index_dimensions import GatherDimensionNumbersAttr
@@ -89,7 +89,7 @@ def _map(op: MapOp) -> Sequence[Operation]:
             outside = inner.clone()
             new_ops.append(outside)
             values[inner.result] = on_tensors(outside.result)
-        elif getattr(inner, "elementwise", False):
+        elif is_elementwise(inner):
             new = type(inner).create(
                 operands=[on_tensors(operand) for operand in inner.operands],
                 result_types=[make_tensor(shape, element_of(value)) for value in inner.results],

@@ -1,14 +1,15 @@
 """
-The planner's working state: which nodes are fused with which, and what reaches what.
+The planner's working state: which nodes are fused with which, and which cluster depends on which.
 
 A cluster is a fusion in the making. Its number is that of one of its nodes. `reach[c]` is a bit set (a Python integer)
-of the clusters that depend on `c`; bits of clusters that were merged away stay set beside the bit of the one that took
-them. Two clusters may become one only where no third one lies on a path between them: the fusion would need its own
+of the clusters that depend on `c`; the bit of a cluster that was merged into another stays set beside the other's. Two
+clusters may become one only if no third cluster is on a path between them: otherwise the fusion would need its own
 result.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -18,14 +19,14 @@ from xdsl.ir import SSAValue
 from .graph import LOOP_ROLES, BlockGraph, Node, is_splat_constant
 
 MAX_OPS = 200
-"""Operations in one fusion: beyond it, register pressure and compile time cost more than memory traffic."""
+"""Operations in one fusion: with more, register pressure and compile time cost more than memory traffic."""
 
 MAX_INPUTS = 32
-"""Operands of one fusion: as many streams as address registers and the hardware prefetchers can follow."""
+"""Operands of one fusion: as many streams as address registers and hardware prefetchers can follow."""
 
 
 class Mode(IntEnum):
-    """At which index a fusion computes an operation's element, relative to the index it iterates over."""
+    """At which index a fusion computes an element of an operation, relative to the index it iterates over."""
 
     SAME = 0
     """At the same index: may be a result of a loop fusion, or be reduced."""
@@ -39,29 +40,33 @@ class Mode(IntEnum):
 
 @dataclass(slots=True)
 class Cluster:
-    """A fusion in the making; `kind` is the fusion's, or `host` for what stays outside fusions."""
+    """A fusion in the making; `kind` is the fusion's, or `host` for an operation that stays outside fusions."""
 
     number: int
     kind: str
     domain: tuple[int, ...]
     """loop, row: the shape of the results; reduce: the shape that is reduced."""
-    elements: int
     ops: dict[int, Mode]
     evaluations: dict[int, int]
-    """How often each node's elements are computed, in elements."""
+    """How many elements of each node are computed, repeated ones included."""
     inputs: dict[SSAValue, None]
     reduced: tuple[int, ...] = ()
-    """reduce: the reduced dimensions."""
+    """reduce: the dimensions that are reduced."""
     result_shape: tuple[int, ...] = ()
     """reduce: the shape of the results."""
     row_dims: int = 0
     repeated: int = 0
-    """Work that the cluster repeats, in additions."""
+    """Operations that the cluster computes more than once."""
+
+    @property
+    def elements(self) -> int:
+        """The elements of the domain."""
+        return math.prod(self.domain)
 
 
 @dataclass
 class Clusters:
-    """All clusters of a block. `places[n]` are the clusters that compute node n: several where it is duplicated."""
+    """All clusters of a block. `places[n]` are the clusters that compute node n: several if it is duplicated."""
 
     graph: BlockGraph
     live: dict[int, Cluster] = field(default_factory=dict[int, Cluster])
@@ -105,7 +110,7 @@ class Clusters:
         return None
 
     def home(self, number: int) -> int:
-        """The cluster that hands node `number` out: its only place, or the last where it is duplicated."""
+        """The cluster that provides node `number` to others: its only place, or the last if it is duplicated."""
         return self.places[number][-1]
 
     def mergeable(self, one: Cluster, other: Cluster) -> bool:
@@ -115,7 +120,7 @@ class Clusters:
         )
 
     def fits(self, one: Cluster, other: Cluster) -> bool:
-        """Whether the two together stay below the limits."""
+        """Whether the two together stay within the limits."""
         if len(one.ops) + len(other.ops) > MAX_OPS:
             return False
         if len(one.inputs) + len(other.inputs) <= MAX_INPUTS:
@@ -129,7 +134,7 @@ class Clusters:
         return number is not None and number in cluster.ops
 
     def absorb(self, keep: Cluster, gone: Cluster) -> None:
-        """Merge `gone` into `keep`: nodes, inputs and reachability. The caller sets modes that change."""
+        """Merge `gone` into `keep`: nodes, inputs and reachability. The caller sets the modes that change."""
         for index, mode in gone.ops.items():
             keep.ops[index] = min(mode, keep.ops.get(index, mode))
             keep.evaluations[index] = keep.evaluations.get(index, 0) + gone.evaluations[index]
@@ -177,9 +182,9 @@ class Clusters:
 
     def release(self, number: int, cluster: Cluster) -> None:
         """
-        Take a node at the border out of `cluster` again; it stands alone.
+        Take a node at the border out of `cluster` again, into a cluster of its own.
 
-        Also where other clusters have it: they may compute it at another index and not hand it out.
+        It gets one even if other clusters compute it too: they may do so at another index, and not provide it.
         """
         del cluster.ops[number]
         self.places[number].remove(cluster.number)
@@ -188,7 +193,7 @@ class Clusters:
             self.live[number] = single(self.graph.nodes[number])
 
     def group(self, members: list[int]) -> Cluster:
-        """Merge single-node clusters, which a copy of this state found to be mergeable; the first keeps its number."""
+        """Merge clusters of one node each, which a copy of this state showed to be mergeable, into the first."""
         keep = self.live[members[0]]
         for number in members[1:]:
             gone = self.live.pop(number)
@@ -215,14 +220,10 @@ def single(node: Node) -> Cluster:
             assert role in LOOP_ROLES, f"role {role} has no fusion kind"
             kind = "loop"
     inputs = dict.fromkeys(v for v in node.op.operands if not is_splat_constant(v.owner))
-    elements = 1
-    for size in domain:
-        elements *= size
     return Cluster(
         node.index,
         kind,
         domain,
-        elements,
         {node.index: mode},
         {node.index: node.elements},
         inputs,

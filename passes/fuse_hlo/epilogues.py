@@ -1,8 +1,8 @@
 """
 Elementwise work on a matrix product as the product's epilogue: bias, activation, residual, conversion.
 
-A kernel that holds a tile of sums in registers applies it as it writes them, so that the product never goes to memory
-by itself. That needs every element of the product to be read once, at its own index, by the one fusion that uses it.
+A kernel that holds a tile of sums in registers applies the epilogue before it writes them, so that the product itself
+never goes to memory. One fusion alone must use the product, and read each of its elements at the element's own index.
 """
 
 from __future__ import annotations
@@ -13,47 +13,36 @@ from typing import cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.diagnostics import Diagnostic
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.types import numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.types import shape_of
 from .clusters import MAX_INPUTS, MAX_OPS
-from .cost import size_in_words
-from .graph import role_of
+from .decisions import Decision, Verdict
+from .graph import bytes_of, role_of
 
 
-def fuse_epilogues(block: Block) -> Iterator[Diagnostic]:
-    """Join each fusion of a dot in `block` with the loop fusion that is its epilogue; a remark at each dot."""
+def fuse_epilogues(block: Block) -> Iterator[Decision]:
+    """Join each fusion of a dot in `block` with the loop fusion that is its epilogue; a decision for each."""
     for op in list(block.ops):
         if isinstance(op, FusionOp) and op.kind.data == "dot":
             loop = _epilogue_of(op)
             if loop is None:
                 continue
             product = next(inner for inner in op.body.block.ops if isinstance(inner, DotGeneralOp))
-            (user, *_) = loop.body.block.args[_place(op, loop)].uses
-            text = f"fused {product.name} with {user.operation.name}, its epilogue: saves {_saved(op)}"
-            yield Diagnostic("remark", text, product.location)
+            (user, *_) = loop.body.block.args[_operand_number(op, loop)].uses
+            saved = 2 * bytes_of(op.outs[0])  # written and read
+            yield Decision(Verdict.EPILOGUE, product, user.operation, saved=saved)
             _join(op, loop)
 
 
-def _saved(product: FusionOp) -> str:
-    """The bytes of the product, written and read."""
-    type_ = tensor_type(product.outs[0])
-    dtype = numpy_dtype(type_.element_type)
-    elements = 1
-    for size in type_.get_shape():
-        elements *= size
-    return size_in_words(2 * elements * (dtype.itemsize if dtype is not None else 8))
-
-
-def _place(product: FusionOp, loop: FusionOp) -> int:
-    """Which operand of the loop fusion the product is."""
+def _operand_number(product: FusionOp, loop: FusionOp) -> int:
+    """The number of the loop fusion's operand that is the product."""
     return list(loop.operands).index(product.outs[0])
 
 
 def _epilogue_of(product: FusionOp) -> FusionOp | None:
-    """The loop fusion that alone uses a product, each element of it at its own index."""
+    """The loop fusion that alone uses a product and reads each of its elements at the element's own index."""
     if len(product.outs) != 1:
         return None
     uses = list(product.outs[0].uses)
@@ -63,7 +52,7 @@ def _epilogue_of(product: FusionOp) -> FusionOp | None:
     shape = shape_of(product.outs[0].type)
     if any(shape_of(result.type) != shape for result in loop.outs):
         return None
-    if not _reads_at_own_index(loop.body.block.args[_place(product, loop)], shape):
+    if not _reads_at_own_index(loop.body.block.args[_operand_number(product, loop)], shape):
         return None
     inputs = dict.fromkeys([*product.operands, *loop.operands])
     if len(inputs) - 1 > MAX_INPUTS or _size(product) + _size(loop) > MAX_OPS:
@@ -76,7 +65,7 @@ def _size(fusion: FusionOp) -> int:
 
 
 def _reads_at_own_index(argument: SSAValue, shape: tuple[int, ...]) -> bool:
-    """Whether all that depends on the argument is elementwise, of its shape."""
+    """Whether all operations that depend on the argument are elementwise and of its shape."""
     seen: set[Operation] = set()
     waiting: list[SSAValue] = [argument]
     while waiting:
@@ -92,14 +81,13 @@ def _reads_at_own_index(argument: SSAValue, shape: tuple[int, ...]) -> bool:
 
 
 def _join(product: FusionOp, loop: FusionOp) -> None:
-    """Put both into one fusion, where the loop fusion stands."""
+    """Replace both by one fusion at the place of the loop fusion."""
     inputs = [value for value in dict.fromkeys([*product.operands, *loop.operands]) if value is not product.outs[0]]
     block = Block(arg_types=[value.type for value in inputs])
     local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, argument in local.items():
         argument.name_hint = value.name_hint
-    (made,) = _copy_into(block, product, local)
-    local[product.outs[0]] = made
+    (local[product.outs[0]],) = _copy_into(block, product, local)
     returned = _copy_into(block, loop, local)
     location = loop.location
     block.add_op(ReturnOp.create(operands=returned, location=location))
@@ -120,7 +108,7 @@ def _join(product: FusionOp, loop: FusionOp) -> None:
 
 
 def _copy_into(block: Block, fusion: FusionOp, local: dict[SSAValue, SSAValue]) -> list[SSAValue]:
-    """Copy a fusion's operations to a block; what it returns there. `local`: what stands for its operands."""
+    """Copy a fusion's operations to a block; returns its results there. `local`: the values of its operands there."""
     body = fusion.body.block
     mapping: dict[SSAValue, SSAValue] = {
         argument: local[value] for argument, value in zip(body.args, fusion.operands, strict=True)

@@ -1,7 +1,7 @@
 """
 The data flow of one block, as the fusion planner sees it: nodes in program order, their roles, users and sizes.
 
-A role says what a fusion can do with an operation. It depends on the operation's class alone, so that an elementwise
+A role says what a fusion can do with an operation. The operation's class states it (`ROLE`), so that an elementwise
 operation added from outside fuses without a line here.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType
@@ -18,63 +18,11 @@ from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
-from ...hlo_dialect.ops.conversion import BitcastConvertOp
-from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
-from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.ops.fusion import FusionOp
-from ...hlo_dialect.ops.gather import GatherOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.ops.reduction import ReduceOp
-from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.op import EXPENSIVE, HloOp, Role, is_elementwise
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.shapes import reshape_parts
-from ...hlo_dialect.types import is_splat, numpy_dtype
-from .cost import cost_of
-
-Role = Literal[
-    "elementwise",
-    "broadcast",
-    "movement",  # transpose, slice, reverse: the result's index is an affine map of the operand's
-    "gather",  # pad, dynamic_slice, gather: an index map with a condition or an offset known at run time
-    "iota",
-    "reshape",  # a bitcast of the buffer outside fusions; an affine index map inside them
-    "constant",
-    "reduce",
-    "dot",
-    "update",
-    "concatenate",
-    "custom",  # any other operation with a pattern in convert-hlo-to-linalg: a kernel of its own
-    "dead",  # nothing needs it
-    "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
-]
-
-_ROLES: dict[type[Operation], Role] = {
-    BroadcastInDimOp: "broadcast",
-    TransposeOp: "movement",
-    SliceOp: "movement",
-    ReverseOp: "movement",
-    PadOp: "gather",
-    DynamicSliceOp: "gather",
-    GatherOp: "gather",
-    IotaOp: "iota",
-    ReshapeOp: "reshape",
-    ConstantOp: "constant",
-    ReduceOp: "reduce",
-    DotGeneralOp: "dot",
-    DynamicUpdateSliceOp: "update",
-    ConcatenateOp: "concatenate",
-    BitcastConvertOp: "custom",  # between widths; of equal ones it is elementwise
-    WhileOp: "host",
-    IfOp: "host",
-    CaseOp: "host",
-    OptimizationBarrierOp: "host",
-    CustomCallOp: "custom",
-    FusionOp: "host",
-    ReturnOp: "host",
-    func.CallOp: "host",
-    func.ReturnOp: "host",
-}
+from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
 
 LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
 """Roles whose result at one index is computed from the operands at indices known from it."""
@@ -82,25 +30,21 @@ LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", 
 
 def role_of(op: Operation) -> Role | None:
     """The role of an operation, or None for one that the planner does not know."""
-    if getattr(op, "elementwise", False):
+    if is_elementwise(op):
         return "elementwise"
-    known = _ROLES.get(type(op))
-    return "custom" if known is None and _is_custom(op) else known
+    if isinstance(op, (func.CallOp, func.ReturnOp)):
+        return "host"
+    stated = op.ROLE if isinstance(op, HloOp) else None
+    return "custom" if stated is None and _can_be_lowered(op) else stated
 
 
-def listed_role(cls: type[Operation]) -> Role | None:
-    """The role that this file gives to a class, elementwise ones and those of other packages aside."""
-    return _ROLES.get(cls)
-
-
-def _is_custom(op: Operation) -> bool:
-    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation that this file does not know."""
-    # All of linalg: imported only where it is needed.
+def _can_be_lowered(op: Operation) -> bool:
+    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation of another package."""
+    # The whole conversion, imported only for operations that state no role.
     from ...lowering.convert_hlo_to_linalg.conversion import patterns
     from ...lowering.convert_hlo_to_linalg.scalars import scalar_patterns
 
-    known = type(op) in patterns() and type(op) not in scalar_patterns()
-    return known and is_side_effect_free(op)
+    return type(op) in patterns() and type(op) not in scalar_patterns() and is_side_effect_free(op)
 
 
 @dataclass(slots=True)
@@ -123,13 +67,13 @@ class Node:
     after_reduce: bool = False
     """An elementwise operation of a reduction's result: it can be the reduction's epilogue."""
     operands: list[int] = field(default_factory=list[int])
-    """The nodes of this block that the operation, or a region of it, reads; each once."""
+    """The nodes of this block that the operation or one of its regions reads, each once."""
     users: list[int] = field(default_factory=list[int])
-    """The nodes that read this one, in program order; each once."""
+    """The nodes that read this one, each once, in program order."""
 
 
 class BlockGraph:
-    """The nodes of a block and who uses whom; nodes whose results nothing needs have role `dead`."""
+    """The nodes of a block and their uses; a node whose results nothing needs has the role `dead`."""
 
     def __init__(self, block: Block):
         self.block = block
@@ -142,7 +86,7 @@ class BlockGraph:
         self._bury_dead()
 
     def _order_effects(self) -> None:
-        """Calls with side effects stay in their order: each depends on the one before it, and is never dead."""
+        """Keep calls with side effects in their order: each depends on the one before it, and none is dead."""
         last: Node | None = None
         for node in self.nodes:
             node.effects = has_effects(node.op)
@@ -171,15 +115,14 @@ class BlockGraph:
         node = Node(len(self.nodes), op, role)
         self.nodes.append(node)
         self.index[op] = node.index
-        if op.results:
-            _measure(node, op.results[0].type)
+        if op.results and isinstance(op.results[0].type, TensorType):
+            node.shape, node.bytes = shape_of(op.results[0]), bytes_of(op.results[0])
+            node.elements = math.prod(node.shape)
+            node.cost = op.COST if isinstance(op, HloOp) else EXPENSIVE
         if role == "reduce" or role == "broadcast":
-            name = "dimensions" if role == "reduce" else "broadcast_dimensions"
-            node.dims = int_array(op, name)
-            node.operand_shape = cast("TensorType[Attribute]", op.operands[0].type).get_shape()
-        elif role == "reshape" and not is_affine_reshape(
-            cast("TensorType[Attribute]", op.operands[0].type).get_shape(), node.shape
-        ):
+            node.dims = int_array(op, "dimensions" if role == "reduce" else "broadcast_dimensions")
+            node.operand_shape = shape_of(op.operands[0])
+        elif role == "reshape" and not is_affine_reshape(shape_of(op.operands[0]), node.shape):
             node.role = "host"
         self._connect(node)
 
@@ -203,7 +146,7 @@ def has_effects(op: Operation) -> bool:
 
 
 def _refuse_captures(op: Operation) -> None:
-    """Fail where a region of a kernel's operation reads a value from outside: constants were cloned in before."""
+    """Fail if a region of a kernel's operation reads a value from outside; constants were cloned into it before."""
     inside: set[SSAValue] = set()
     nested = [inner for inner in op.walk() if inner is not op]
     for inner in op.walk():
@@ -214,7 +157,7 @@ def _refuse_captures(op: Operation) -> None:
 
 
 def read_values(op: Operation) -> list[SSAValue]:
-    """The operands of `op` and of every operation in its regions, values defined inside included."""
+    """The operands of `op` and of all operations in its regions, values defined there included."""
     if not op.regions:
         return list(op.operands)
     values: list[SSAValue] = []
@@ -223,15 +166,10 @@ def read_values(op: Operation) -> list[SSAValue]:
     return values
 
 
-def _measure(node: Node, type_: Attribute) -> None:
-    if not isinstance(type_, TensorType):
-        return
-    tensor = cast("TensorType[Attribute]", type_)
-    node.shape = tensor.get_shape()
-    node.elements = math.prod(node.shape)
-    dtype = numpy_dtype(tensor.element_type)
-    node.bytes = node.elements * (dtype.itemsize if dtype is not None else 8)
-    node.cost = cost_of(node.op.name)
+def bytes_of(value: SSAValue) -> int:
+    """The size of a tensor of static shape in bytes, 8 for each element of a type that NumPy does not know."""
+    dtype = numpy_dtype(element_of(value))
+    return math.prod(shape_of(value)) * (8 if dtype is None else dtype.itemsize)
 
 
 def int_array(op: Operation, name: str) -> tuple[int, ...]:
@@ -240,10 +178,10 @@ def int_array(op: Operation, name: str) -> tuple[int, ...]:
 
 
 def is_splat_constant(op: Operation | Block) -> bool:
-    """Whether `op` is a constant of one element or of equal elements: such a one is cloned into fusions."""
+    """Whether `op` is a constant whose elements are equal, or its only one: it is cloned into fusions."""
     return isinstance(op, ConstantOp) and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
 
 
 def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether a reshape is an affine index map: it inserts or removes dimensions of one element, or splits them."""
+    """Whether a reshape is an affine index map: it splits dimensions, or inserts or removes ones of one element."""
     return reshape_parts(source, target) is not None

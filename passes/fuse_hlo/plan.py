@@ -1,7 +1,7 @@
 """
-The fusion plan of a block: decided on clusters, frozen before anything is rewritten.
+The fusion plan of a block: decided on clusters, and frozen before anything is rewritten.
 
-`plan_block` analyses only. Its steps are in an order in which every step finds its inputs computed.
+`plan_block` only analyses. It orders its steps so that the inputs of each are computed before it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from typing import Literal
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from ...hlo_dialect.diagnostics import Diagnostic
 from ...hlo_dialect.types import shape_of
 from .clusters import Cluster, Clusters
+from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
-from .remarks import remarks
 from .rows import fuse_rows
 from .siblings import fuse_siblings
 
 Strategy = Literal["default", "none"]
 
 _MEMORY_KINDS = frozenset({"host", "dot", "custom"})
-"""Kinds of steps that read every operand from memory, splat constants too; custom ones have scalar constants inside."""
+"""Kinds of steps that read all operands from memory, splat constants too; custom ones contain scalar constants."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One fusion to build (in program order of its operations), or one operation that stays outside."""
+    """One fusion to build, with its operations in program order, or one operation that stays outside."""
 
     kind: str
     """The fusion's kind, or `host`."""
@@ -37,37 +36,37 @@ class Step:
     inputs: tuple[SSAValue, ...] = ()
     outputs: tuple[SSAValue, ...] = ()
     moved: frozenset[Operation] = frozenset()
-    """The operations that are moved into the fusion; the others are cloned, another step has them too."""
+    """The operations that are moved into the fusion; the others are cloned, because another step has them too."""
     row_dims: int = 0
 
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What becomes of a block: its steps, what was decided and why, and the operations nobody knows."""
+    """The steps that replace a block, the decisions behind them, and the operations that fusion does not know."""
 
     steps: tuple[Step, ...]
-    remarks: tuple[Diagnostic, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     unknown: tuple[Operation, ...] = ()
 
 
-def plan_block(block: Block, strategy: Strategy, with_remarks: bool = True) -> BlockPlan:
+def plan_block(block: Block, strategy: Strategy) -> BlockPlan:
     """Partition the block's operations into fusions."""
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
     clusters = Clusters.of(graph)
-    said: tuple[Diagnostic, ...] = ()
+    decided: tuple[Decision, ...] = ()
     if strategy == "default":
         fuse_rows(clusters)
         ProducerFusion(clusters).run()
         fuse_siblings(clusters)
-        said = tuple(remarks(clusters)) if with_remarks else ()
+        decided = tuple(decisions(clusters))
         _peel_reshapes(clusters)
-    return BlockPlan(tuple(_Steps(clusters).build()), said)
+    return BlockPlan(tuple(_Steps(clusters).build()), decided)
 
 
 def _peel_reshapes(clusters: Clusters) -> None:
-    """A reshape at the border of a fusion leaves it: outside it costs nothing, the buffer is the same."""
+    """Take reshapes at the border of a fusion out of it: outside they cost nothing, because the buffer is the same."""
     nodes = clusters.graph.nodes
     for cluster in list(clusters.live.values()):
         reshapes = [i for i in sorted(cluster.ops) if nodes[i].role == "reshape"]
@@ -82,7 +81,7 @@ def _peel_reshapes(clusters: Clusters) -> None:
 
 
 class _Steps:
-    """Orders the clusters and writes each down as a step."""
+    """Orders the clusters and makes a step of each."""
 
     def __init__(self, clusters: Clusters):
         self.clusters = clusters
@@ -104,7 +103,7 @@ class _Steps:
         return steps
 
     def _ordered(self) -> list[Cluster]:
-        """Producers before users; among those ready, the one that ends first in the program."""
+        """Producers before users; of those that are ready, first the one that ends first in the program."""
         clusters, live = self.clusters, self.clusters.live
         waiting: dict[int, int] = {}
         readers: dict[int, list[int]] = {number: [] for number in live}
@@ -133,7 +132,7 @@ class _Steps:
         return ordered
 
     def _constant(self, number: int) -> list[Step]:
-        """A constant stays outside for those that read it from memory; a large splat is filled by a fusion."""
+        """A constant stays outside for users that read it from memory; a large splat is filled by a fusion."""
         op = self.nodes[number].op
         if not is_splat_constant(op):
             return [Step("host", (op,))]

@@ -1,11 +1,11 @@
 """
 Producer into consumer: the planner's step that makes loop, reduce and concatenate fusions.
 
-Nodes are visited from the last to the first, so that all users of a node are placed when it is. A node then
+Nodes are visited from the last to the first, so that a node is placed after all its users. It then
 
-1. joins the only fusion that uses it, where that computes it at most as often as the cost model allows;
-2. or, used by several loop fusions over one domain, makes them one fusion (with several results);
-3. or is computed in each of them, where that is cheaper than writing and reading it;
+1. joins the only fusion that uses it, if that computes it at most as often as the cost model allows;
+2. or, used by several loop fusions over one domain, makes them one fusion with several results;
+3. or is computed in each of them, if that is cheaper than writing and reading it;
 4. or joins one of them and becomes one more result of it.
 """
 
@@ -14,12 +14,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...dialects.cost import F32_BYTES, Cost
+from ...hlo_dialect.op import CHEAP, FREE
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.types import shape_of
+from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
-from .cost import CHEAP, FREE, NEGLIGIBLE_WORK, REPEATED_WORK_PER_ELEMENT, repeated_work
 from .graph import LOOP_ROLES, Node
+
+NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
+"""Repeated operations that take no longer than starting one more kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,11 @@ class Fit:
     mode: Mode
     evaluations: int
     is_result: bool
-    """Whether the cluster can also hand the node out."""
+    """Whether the node can be a result of the cluster too."""
 
 
 class ProducerFusion:
-    """Runs the step on `clusters`; `reason` explains afterwards why a producer and a user are apart."""
+    """Runs the step on `clusters`; `fit` also says afterwards why a producer and a user are apart."""
 
     def __init__(self, clusters: Clusters):
         self.clusters = clusters
@@ -79,13 +84,16 @@ class ProducerFusion:
                 clusters.absorb(keep, cluster)
 
     def _worth_repeating(self, node: Node, taken: dict[int, Fit]) -> bool:
-        """Computing a cheap node in each user reads its operands there; else it is written once and read in each."""
+        """
+        Whether to compute a node in each of its users instead of writing it once and reading it in each.
+
+        Each of them then reads the node's operands.
+        """
         if node.cost > CHEAP or len(taken) > 8:
             return False
         if node.cost == FREE:
             return True
-        limit = REPEATED_WORK_PER_ELEMENT
-        if any(self.clusters.live[c].repeated >= limit * self.clusters.live[c].elements for c in taken):
+        if not all(_can_repeat(self.clusters.live[number], 1) for number in taken):
             return False
         read = sum(self.nodes[i].bytes for i in node.operands if self.nodes[i].role != "constant")
         read += sum(node.bytes for v in node.op.operands if v.owner not in self.clusters.graph.index)  # pyright: ignore
@@ -98,9 +106,9 @@ class ProducerFusion:
 
     def _repeat_beside(self, node: Node, taken: dict[int, Fit]) -> None:
         """
-        A free node that some user needs in memory is still computed anew in the fusions that can.
+        Compute a free node, which some user needs in memory, again in the fusions that can.
 
-        Only where that reads less than the node itself: a broadcast or an iota, not a transpose.
+        Only if that reads less than the node itself: a broadcast or an iota, not a transpose.
         """
         if node.role not in ("broadcast", "iota"):
             return
@@ -124,12 +132,11 @@ class ProducerFusion:
         if node.role == "reduce" and cluster.kind == "loop":
             cluster.kind = "reduce"
             cluster.domain, cluster.reduced, cluster.result_shape = own.domain, own.reduced, node.shape
-            cluster.elements = own.elements
             for index in cluster.ops:
                 cluster.ops[index] = Mode.REDUCED
         own.ops[node.index] = fit.mode
         own.evaluations[node.index] = fit.evaluations
-        cluster.repeated += repeated_work(node.cost, fit.evaluations, node.elements)
+        cluster.repeated += _repeated_operations(node, fit.evaluations)
         self.clusters.absorb(cluster, own)
         return True
 
@@ -161,7 +168,7 @@ class ProducerFusion:
         return Fit(mode, evaluations, mode is Mode.SAME and cluster.kind == "loop")
 
     def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
-        """(read at the cluster's own index, evaluations through other maps, read after the reduction); or why not."""
+        """(read at the cluster's own index, elements read through other maps, read after the reduction); or why not."""
         same, mapped, reduced = False, 0, False
         value = node.op.results[0]
         for number in node.users:
@@ -191,14 +198,14 @@ class ProducerFusion:
         return same, mapped, reduced
 
     def _too_much_work(self, node: Node, cluster: Cluster, evaluations: int) -> str | None:
-        repeated = repeated_work(node.cost, evaluations, node.elements)
+        repeated = _repeated_operations(node, evaluations)
         if repeated == 0:
             return None
         if node.after_reduce and node.role == "elementwise":
             return "it is computed once in the epilogue of the reduction before it"
-        if repeated <= NEGLIGIBLE_WORK:
+        if repeated <= NEGLIGIBLE:
             return None
-        if node.cost <= CHEAP and cluster.repeated + repeated <= REPEATED_WORK_PER_ELEMENT * cluster.elements:
+        if node.cost <= CHEAP and _can_repeat(cluster, repeated):
             return None
         return f"would be recomputed {-(-evaluations // max(1, node.elements))}x"
 
@@ -245,6 +252,16 @@ class ProducerFusion:
                 return f"{name} is not part of a kernel"
 
 
+def _repeated_operations(node: Node, evaluations: int) -> int:
+    """The operations that are done more than once when the node's elements are computed `evaluations` times in all."""
+    return node.cost * max(0, evaluations - node.elements)
+
+
+def _can_repeat(cluster: Cluster, operations: int) -> bool:
+    """Whether all that the cluster repeats, and `operations` more, hide behind one memory access of each element."""
+    return CPU.hides(Cost(F32_BYTES * cluster.elements, cluster.repeated + operations))
+
+
 def _times_read(node: Node, user: Node | None) -> int:
     """How often a contraction reads each element of its operand: once for each free index of the other operand."""
     op = user.op if user is not None else None
@@ -274,7 +291,7 @@ def can_unite(clusters: Clusters, keep: Cluster, other: Cluster) -> bool:
 
 
 def _reads_at_same_index(clusters: Clusters, one: Cluster, other: Cluster) -> bool:
-    """Whether what either reads of the other is read by elementwise operations at the fusion's own index."""
+    """Whether each reads the other's results by elementwise operations alone, at the fusion's own index."""
     nodes = clusters.graph.nodes
     for source, target in ((one, other), (other, one)):
         for index in source.ops:

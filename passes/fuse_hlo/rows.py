@@ -1,16 +1,16 @@
 """
-Row fusions: reductions over the trailing dimensions together with everything of the same rows around them.
+Row fusions: reductions over the trailing dimensions, with all operations around them that work on the same rows.
 
-A softmax reads its input for the maximum, again for the sum, again for the quotient. As one kernel over rows each
-input is read once and each output written once, because a row stays in the cache between the steps. Rows are looked for
-before loops and reductions: a loop fusion would take operations that belong to a row.
+A softmax reads its input for the maximum, for the sum, and for the quotient. One kernel over rows reads each input once
+and writes each output once, because a row stays in the cache between the steps. Row fusions are made before loops and
+reductions, which would take operations that belong to a row.
 
-For rows of shape `lead + trailing`, an operation is part of the row as
+For rows of shape `lead + trailing`, an operation takes part as
 
 * full: elementwise or iota, of the shape of all rows;
-* lead: elementwise (or what adds dimensions of one element), one value per row;
+* lead: one value per row, elementwise or with added dimensions of one element;
 * expand: a broadcast of a lead value along its row;
-* outer: a broadcast of something from outside the fusion;
+* outer: a broadcast of a value from outside the fusion;
 * reduce: a reduction of exactly the trailing dimensions.
 """
 
@@ -20,24 +20,34 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ...dialects.cost import F32_BYTES
+from ...hlo_dialect.types import shape_of
+from ...lowering.device.cpu import CPU
 from .clusters import Cluster, Clusters, Mode
 from .graph import BlockGraph, Node
 
 RowRole = Literal["full", "lead", "expand", "outer", "reduce"]
 
 MIN_ROWS = 8
-"""Fewer rows than this leave threads idle, which costs more than the memory traffic when rows are long."""
+"""Fewer rows than this leave threads idle, which costs more than the memory traffic if rows are long."""
 
-LONG_ROW = 1 << 16
-"""A row of more elements leaves the cache between the steps."""
+LONG_ROW = CPU.l2_bytes // 4 // F32_BYTES
+"""A row of more elements leaves its quarter of the second-level cache between the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
-    """What the operations of one row fusion share: the shape of all rows and how many dimensions number the rows."""
+    """The rows of one row fusion: the shape of all together, and how many dimensions number them."""
 
     shape: tuple[int, ...]
     row_dims: int
+
+    @staticmethod
+    def of(node: Node) -> RowShape | None:
+        """The rows that a reduction reduces: its dimensions are the trailing ones, but not all; else None."""
+        rank, count = len(node.operand_shape), len(node.dims)
+        trailing = 1 <= count < rank and tuple(sorted(node.dims)) == tuple(range(rank - count, rank))
+        return RowShape(node.operand_shape, rank - count) if trailing else None
 
     @property
     def lead(self) -> tuple[int, ...]:
@@ -51,17 +61,13 @@ class RowShape:
     def role(self, node: Node) -> RowRole | None:
         """The node's part in a fusion over these rows, or None."""
         match node.role:
-            case "elementwise":
-                if node.shape == self.shape:
-                    return "full"
-                return "lead" if self.is_lead(node.shape) else None
-            case "iota":
+            case "elementwise" | "iota":
                 if node.shape == self.shape:
                     return "full"
                 return "lead" if self.is_lead(node.shape) else None
             case "reshape":
-                source = node.op.operands[0].type.get_shape()  # pyright: ignore
-                return "lead" if self.is_lead(node.shape) and self.is_lead(source) else None  # pyright: ignore
+                both = self.is_lead(node.shape) and self.is_lead(shape_of(node.op.operands[0]))
+                return "lead" if both else None
             case "broadcast":
                 in_place = node.dims[: self.row_dims] == tuple(range(self.row_dims))
                 if not in_place or not self.is_lead(node.operand_shape):
@@ -70,27 +76,19 @@ class RowShape:
                     return "expand"
                 return "lead" if self.is_lead(node.shape) else None
             case "reduce":
-                trailing = tuple(range(self.row_dims, len(self.shape)))
-                matches = node.operand_shape == self.shape and tuple(sorted(node.dims)) == trailing
-                return "reduce" if matches else None
+                return "reduce" if RowShape.of(node) == self else None
             case _:
                 return None
 
 
 def row_shapes(graph: BlockGraph) -> list[RowShape]:
     """The row shapes that reductions of the block have, in program order."""
-    found: dict[RowShape, None] = {}
-    for node in graph.nodes:
-        if node.role != "reduce" or 0 in node.operand_shape:
-            continue
-        rank, count = len(node.operand_shape), len(node.dims)
-        if 1 <= count < rank and tuple(sorted(node.dims)) == tuple(range(rank - count, rank)):
-            found[RowShape(node.operand_shape, rank - count)] = None
-    return list(found)
+    reductions = (node for node in graph.nodes if node.role == "reduce" and 0 not in node.operand_shape)
+    return list(dict.fromkeys(row for node in reductions if (row := RowShape.of(node)) is not None))
 
 
 def too_few_rows(row: RowShape) -> str | None:
-    """Why rows of this shape are not worth one kernel, or None."""
+    """Why rows of this shape are not worth a kernel, or None."""
     rows, length = math.prod(row.lead), math.prod(row.shape[row.row_dims :])
     if rows < MIN_ROWS and length > LONG_ROW:
         return f"{rows} rows of {length} elements would leave threads idle"
@@ -100,7 +98,7 @@ def too_few_rows(row: RowShape) -> str | None:
 
 
 class RowFusion:
-    """Finds the row fusions of one row shape and makes clusters of them."""
+    """Finds the row fusions over rows of one shape and makes clusters of them."""
 
     def __init__(self, clusters: Clusters, row: RowShape):
         self.clusters = clusters
@@ -138,7 +136,7 @@ class RowFusion:
         return False
 
     def _connected(self, seeds: list[int]) -> list[int]:
-        """The nodes with a role that hang together with the seeds, through edges that a row fusion may hold."""
+        """The nodes with a role that are connected to the seeds by edges that can be inside a row fusion."""
         seen, pending = set(seeds), list(seeds)
         while pending:
             index = pending.pop()
@@ -152,7 +150,7 @@ class RowFusion:
         return sorted(seen)
 
     def _inner(self, producer: int, user: int) -> bool:
-        """Whether the edge can lie inside a fusion over these rows."""
+        """Whether the edge can be inside a fusion over these rows."""
         roles = self.roles
         if producer not in roles or user not in roles:
             return False
@@ -174,25 +172,24 @@ class RowFusion:
                 )
 
     def _trial(self, members: list[int]) -> Clusters:
-        """The members merged with their users as far as that is lawful, on a copy of the state."""
+        """The members merged with their users as far as that is legal, on a copy of the state."""
         base = self.clusters
         trial = Clusters(base.graph, {}, [list(p) for p in base.places], list(base.reach))
         for number, cluster in base.live.items():
             trial.live[number] = Cluster(
-                number, cluster.kind, cluster.domain, cluster.elements, dict(cluster.ops),
-                dict(cluster.evaluations), dict(cluster.inputs),
-            )  # fmt: skip
+                number, cluster.kind, cluster.domain, dict(cluster.ops), dict(cluster.evaluations), dict(cluster.inputs)
+            )
         allowed = set(members)
         for index in reversed(members):
             for user in self.nodes[index].users:
                 if user not in allowed or not self._inner(index, user):
                     continue
                 own, other = trial.live[trial.places[index][0]], trial.live[trial.places[user][0]]
-                if own is not other and self._lawful(trial, own, other):
+                if own is not other and self._is_legal(trial, own, other):
                     trial.absorb(other, own)
         return trial
 
-    def _lawful(self, trial: Clusters, one: Cluster, other: Cluster) -> bool:
+    def _is_legal(self, trial: Clusters, one: Cluster, other: Cluster) -> bool:
         if not trial.mergeable(one, other):
             return False
         for source, target in ((one, other), (other, one)):
@@ -222,13 +219,12 @@ class RowFusion:
         cluster = self.clusters.group(members)
         cluster.kind = "row"
         cluster.domain, cluster.row_dims = self.row.shape, self.row.row_dims
-        cluster.elements = math.prod(self.row.shape)
         for index in cluster.ops:
             cluster.ops[index] = Mode.ROW
 
 
 def fuse_rows(clusters: Clusters) -> None:
-    """Make the row fusions of all row shapes, in program order of their first reductions."""
+    """Make the row fusions over rows of each shape, in program order of their first reductions."""
     for row in row_shapes(clusters.graph):
         if too_few_rows(row) is None:
             RowFusion(clusters, row).run()

@@ -1,10 +1,10 @@
-"""Operations that can run as one kernel become one hlo.fusion, and every decision is explained."""
+"""Operations that can run as one kernel become one hlo.fusion, and each decision is explained."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -35,7 +35,7 @@ class FuseHloPass(HloPass):
     Leaves: every computing operation in a fusion; outside them constants, reshapes, control flow and calls.
 
     strategy=none makes each operation a fusion of its own. With epilogues=true, for targets whose matrix products write
-    their results element by element, what is computed elementwise from a product is part of its fusion.
+    their results element by element, elementwise work on a product is part of its fusion.
     """
 
     name = "fuse-hlo"
@@ -57,11 +57,10 @@ class FuseHloPass(HloPass):
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
                 pending[:0] = Rewriter(block, plan.steps).run()
-                epilogues = self.epilogues and self.strategy == "default"
-                joined = {remark.location: remark for remark in fuse_epilogues(block)} if epilogues else {}
-                for remark in plan.remarks:
-                    stands = not remark.message.startswith("not fused hlo.dot_general")
-                    engine.emit(remark if stands else joined.get(remark.location, remark))
+                epilogues = fuse_epilogues(block) if self.epilogues and self.strategy == "default" else ()
+                revised = {decision.node: decision for decision in epilogues}
+                for decision in plan.decisions:
+                    engine.emit(revised.get(decision.node, decision).remark())
 
 
 def sink_constants(block: Block) -> None:
@@ -97,11 +96,11 @@ class Rewriter:
         self.block = block
         self.steps = steps
         self.outside: dict[SSAValue, SSAValue] = {}
-        """What replaces an original value outside the fusions."""
+        """The replacement of each original value outside the fusions."""
         self.originals = {op: tuple(op.operands) for op in block.ops}
 
     def run(self) -> list[Block]:
-        """Rewrite; returns the blocks of control flow that are still to be planned."""
+        """Rewrite the block. Returns the blocks of its control flow, which are still to be planned."""
         kept: set[Operation] = set()
         inner: list[Block] = []
         terminator = self.block.last_op
@@ -167,13 +166,12 @@ class Rewriter:
         return fusion
 
     def _inside(self, value: SSAValue, local: dict[SSAValue, SSAValue], block: Block) -> SSAValue:
-        """What stands for an original value inside the fusion; splat constants are cloned in at their first use."""
-        found = local.get(value)
-        if found is None and is_splat_constant(cast(Operation, value.owner)):
-            clone = cast(Operation, value.owner).clone()
+        """The value inside the fusion for an original one; a splat constant is cloned into it at its first use."""
+        if value not in local and isinstance(value.owner, Operation) and is_splat_constant(value.owner):
+            clone = value.owner.clone()
             block.add_op(clone)
-            found = local[value] = clone.results[0]
-        return value if found is None else found
+            local[value] = clone.results[0]
+        return local.get(value, value)
 
     def _erase_rest(self, kept: set[Operation]) -> None:
         for op in reversed(list(self.block.ops)):

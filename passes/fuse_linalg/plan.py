@@ -6,35 +6,23 @@ Nothing is changed here: the plan is made on the kernel as it is, then `fuse_lin
 
 from __future__ import annotations
 
-import math as pymath
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects import arith, math, tensor
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.dialects.linalg.ops import GenericOp, YieldOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ...dialects.cost import DIVISION, F32_BYTES, Cost
 from ...hlo_dialect.attributes import ints
+from ...lowering.device.cpu import CPU
+from ...lowering.loop_nests.cost import weight_of
 from .bodies import point, substitute
-
-RECOMPUTED_COST = 8
-"""A value that several generics need is computed in each of them up to this cost, else once, into memory."""
-
-REPEATED_COST = 6
-"""In a row kernel, a value of fewer elements than what reads it is computed in its loop below this cost."""
-
-_COSTS: dict[type[Operation], int] = {
-    arith.ConstantOp: 0,
-    YieldOp: 0,
-    arith.DivfOp: 6,
-    math.SqrtOp: 6,
-    math.AbsFOp: 1,
-    math.CopySignOp: 1,
-}
 
 Reads = dict[Operation, bool]
 """The operations of the kernel's block that stay and read a value; whether only at the point of their own loops."""
@@ -50,8 +38,8 @@ class Group:
 
 
 def body_cost(generic: GenericOp) -> int:
-    """Roughly the instructions of a body; an elementary function counts 16."""
-    return sum(_COSTS.get(type(op), 16 if op.name.startswith("math.") else 1) for op in generic.body.block.ops)
+    """The operations of one element that computing a body again takes."""
+    return sum(weight_of(op).body for op in generic.body.block.ops)
 
 
 def is_parallel(generic: GenericOp) -> bool:
@@ -95,7 +83,13 @@ class KernelPlan:
             self.groups = self._decide(kept)
 
     def _decide(self, kept: set[GenericOp]) -> list[Group]:
-        """First the groups of what must stay; then what those would compute more than once, and is not cheap."""
+        """
+        First the groups of what must stay; then what those would compute more than once, and is not cheap.
+
+        Several groups compute a value each for itself where that hides behind reading it from memory. In a row kernel
+        it would come from a cache: what has fewer elements than its reader is computed once if it takes a division or
+        as much.
+        """
 
         def only_forced(generic: GenericOp, reads: Reads) -> bool:
             return False
@@ -107,11 +101,11 @@ class KernelPlan:
 
         def expensive(generic: GenericOp, reads: Reads) -> bool:
             readers = {owners.get(op, -1 - self.position[op]) for op in reads}
-            if len(readers) > 1 and self._costs[generic] > RECOMPUTED_COST:
+            if len(readers) > 1 and not CPU.hides(Cost(F32_BYTES, self._costs[generic])):
                 return True
-            size = pymath.prod(self._extents[generic])
-            repeated = any(pymath.prod(self._extents[op]) > size for op in reads if isinstance(op, GenericOp))
-            return self.row and repeated and self._costs[generic] >= REPEATED_COST
+            size = math.prod(self._extents[generic])
+            repeated = any(math.prod(self._extents[op]) > size for op in reads if isinstance(op, GenericOp))
+            return self.row and repeated and self._costs[generic] >= DIVISION.body
 
         return self._grouped(self._staying(kept, expensive))
 

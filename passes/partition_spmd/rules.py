@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ...hlo_dialect.attributes import int_array, ints
+from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
 from ...hlo_dialect.ops.fourier import FftOp
 from ...hlo_dialect.ops.linear_algebra import CholeskyOp, TriangularSolveOp
@@ -29,7 +30,7 @@ from .parts import Parts, Rule, even, is_split, kept_along, on_parts, same_shape
 
 def partition_operation(op: Operation, layouts: Layouts) -> bool:
     """Put an operation on parts before `op` where operands are split and a rule says how. Whether it did."""
-    rule = PARTITIONED.get(type(op)) or (_elementwise if getattr(op, "elementwise", False) else None)
+    rule = PARTITIONED.get(type(op)) or (_elementwise if is_elementwise(op) else None)
     if rule is None or not any(is_split(operand, layouts) for operand in op.operands):
         return False
     parts = rule(op, layouts)

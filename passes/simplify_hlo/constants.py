@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import DiagnosticError
-from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import SliceOp
@@ -47,7 +47,7 @@ def evaluate(op: HloOp) -> Sequence[Attribute] | None:
     if len(types) == 1 and all(is_splat(constant) for constant in constants):
         if isinstance(op, _MOVEMENTS):
             return (dense_constant(_element(constants[0]), types[0]),) if 0 not in types[0].get_shape() else None
-        if getattr(op, "elementwise", False) and 0 not in types[0].get_shape():
+        if is_elementwise(op) and 0 not in types[0].get_shape():
             values = _reference(op, [_element(constant) for constant in constants])
             return None if values is None else (dense_constant(values[0], types[0]),)
     if any(math.prod(type_.get_shape()) > MAX_ELEMENTS for type_ in types):

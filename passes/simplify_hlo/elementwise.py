@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
@@ -110,7 +111,7 @@ def sink_reshape(op: Operation) -> Rewrite | None:
     `divide(reshape(sum), splat)` becomes `reshape(divide(sum, splat))`: the quotient can then be the reduction's
     epilogue, and the reshape melts into a broadcast or costs nothing at the end.
     """
-    if not getattr(op, "elementwise", False) or len(op.results) != 1:
+    if not is_elementwise(op) or len(op.results) != 1:
         return None
     shape = shape_of(op.results[0])
     source: tuple[int, ...] | None = None
@@ -159,9 +160,8 @@ def _comes_from_reduce(value: SSAValue) -> bool:
         owner = value.owner
         if isinstance(owner, ReduceOp):
             return True
-        if not getattr(owner, "elementwise", False):
+        if not is_elementwise(owner):
             return False
-        assert isinstance(owner, Operation)
         value = next((v for v in owner.operands if not isinstance(v.owner, ConstantOp)), owner.operands[0])
     return False
 

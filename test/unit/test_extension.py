@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from xhlo.hlo_dialect.elementwise import ElementwiseUnaryOp, Kind
-from xhlo.hlo_dialect.op import HloOp, check
+from xhlo.hlo_dialect.ops.elementwise import ElementwiseUnaryOp, Kind
+from xhlo.hlo_dialect.op import HloOp, reject
 from xhlo.hlo_dialect.types import element_of, make_tensor, shape_of
 
 
@@ -52,10 +52,9 @@ class OuterOp(HloOp):
     assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
 
     def infer_types(self):
-        check(
-            element_of(self.lhs) == element_of(self.rhs),
-            lambda: f"outer_c1: lhs has elements of type {element_of(self.lhs)}, rhs of {element_of(self.rhs)}",
-        )
+        lhs, rhs = element_of(self.lhs), element_of(self.rhs)
+        if lhs != rhs:
+            reject(f"outer_c1: lhs has elements of type {lhs}, rhs of {rhs}")
         return (make_tensor(shape_of(self.lhs) + shape_of(self.rhs), element_of(self.lhs)),)
 
     def verify_(self) -> None:
@@ -71,7 +70,7 @@ OPS = (SoftsignOp, OuterOp)
 LOWERINGS = '''
 from typing import Any
 
-from xhlo.dialects.scalar import Scalar
+from xhlo.dialects.build.scalar import Scalar
 from xhlo.lowering.convert_hlo_to_linalg.emission import Emitter, dims_map, identity_map, iterators, signless
 from xhlo.lowering.convert_hlo_to_linalg.narrow import in_single
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,13 +13,17 @@ from xdsl.irdl import irdl_op_definition
 
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.op import CHEAP, EXPENSIVE, HloOp
 from xhlo.hlo_dialect.ops.control_flow import ReturnOp
 from xhlo.hlo_dialect.ops.elementwise_unary import TranscendentalOp
 from xhlo.hlo_dialect.ops.fusion import FusionOp
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.verification import verify_module
+from xhlo.passes.fuse_hlo.decisions import Verdict
+from xhlo.passes.fuse_hlo.epilogues import fuse_epilogues
 from xhlo.passes.fuse_hlo.graph import is_affine_reshape, role_of
+from xhlo.passes.fuse_hlo.plan import plan_block
 from xhlo.passes.manager.pipelines import build_passes
 
 FRONT = "inline,simplify-hlo,cse,"
@@ -259,6 +264,44 @@ def test_expensive_producers_are_not_computed_twice() -> None:
     assert "not fused hlo.exponential with hlo.broadcast_in_dim: would be recomputed 512x" in said
 
 
+TWO_PRODUCTS = program(
+    "%x: tensor<64x96xf32>, %w: tensor<96x96xf32>",
+    """
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<64x96xf32>, tensor<96x96xf32>) -> tensor<64x96xf32> loc("layer.py":7:1)
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<64x96xf32>) -> tensor<96x64xf32>
+  %2 = hlo.dot_general %1, %x, contracting_dims = [1] x [0]
+       : (tensor<96x64xf32>, tensor<64x96xf32>) -> tensor<96x96xf32> loc("layer.py":7:1)
+  %3 = hlo.tanh %2 : tensor<96x96xf32>
+  return %3 : tensor<96x96xf32>""",
+    "tensor<96x96xf32>",
+)
+
+
+def test_decisions_are_about_operations() -> None:
+    """Two products of one location: each decision names its own operations, before any is put into words."""
+    module = parse_module(TWO_PRODUCTS, "<test>", make_context())
+    block = next(iter(module.body.block.ops)).body.block
+    first, transpose, second, tanh, _ = block.ops
+    apart, moved, product = plan_block(block, "default").decisions
+    assert (apart.verdict, apart.node, apart.user) == (Verdict.APART, first, transpose)
+    assert (moved.verdict, moved.node, moved.user) == (Verdict.APART, transpose, second)
+    assert moved.reason == "would be recomputed 96x"
+    assert (product.verdict, product.node, product.user) == (Verdict.APART, second, tanh)
+    assert first.location == second.location
+    with pytest.raises(AttributeError):
+        product.reason = "another"  # pyright: ignore
+
+
+def test_an_epilogue_is_a_decision_about_its_own_product() -> None:
+    module, _ = fuse(TWO_PRODUCTS, "fuse-hlo")
+    block = next(iter(module.body.block.ops)).body.block
+    products = [op for op in block.walk() if op.name == "hlo.dot_general"]
+    (joined,) = fuse_epilogues(block)
+    assert joined.verdict is Verdict.EPILOGUE
+    assert (joined.node, joined.user.name, joined.saved) == (products[1], "hlo.tanh", 2 * 96 * 96 * 4)
+
+
 def test_no_cycle_through_a_contraction() -> None:
     """%0 feeds the dot and the add that needs the dot: one fusion of %0 and %2 would need its own result."""
     text = program(
@@ -293,6 +336,44 @@ def test_a_new_elementwise_operation_fuses() -> None:
     assert len(fusions) == 1
     assert role_of(new) == "elementwise"
     assert "hlo.test_gelu" in [op.name for op in fusions[0].body.block.ops]
+
+
+TWO_REDUCTIONS = program(
+    "%x: tensor<64x32xf32>, %z: tensor<f32>",
+    """
+  %0 = hlo.tanh %x : tensor<64x32xf32>
+  %1 = hlo.reduce(%0 init: %z) applies hlo.add across dimensions = [0]
+       : (tensor<64x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %2 = hlo.reduce(%0 init: %z) applies hlo.add across dimensions = [1]
+       : (tensor<64x32xf32>, tensor<f32>) -> tensor<64xf32>
+  return %1, %2 : tensor<32xf32>, tensor<64xf32>""",
+    "(tensor<32xf32>, tensor<64xf32>)",
+)
+
+
+def test_a_new_operation_states_its_cost() -> None:
+    """An operation is computed in each of two fusions where its class says that it is cheap; none said, it is not."""
+
+    @irdl_op_definition
+    class PolynomialOp(TranscendentalOp):
+        name = "test.polynomial"
+
+    @irdl_op_definition
+    class FlipOp(TranscendentalOp):
+        name = "test.flip"
+        COST: ClassVar[int] = CHEAP
+
+    for cls, verdicts in ((PolynomialOp, [Verdict.APART] * 2), (FlipOp, [Verdict.REPEATED] * 2)):
+        module = parse_module(TWO_REDUCTIONS, "<test>", make_context())
+        block = next(iter(module.body.block.ops)).body.block
+        old = block.first_op
+        new = cls.create(operands=list(old.operands), result_types=list(old.result_types))
+        block.insert_op_before(new, old)
+        old.results[0].replace_all_uses_with(new.results[0])
+        old.detach()
+        old.erase()
+        assert [decision.verdict for decision in plan_block(block, "default").decisions] == verdicts
+    assert PolynomialOp.COST == HloOp.COST == EXPENSIVE
 
 
 def test_unknown_operations_are_refused_by_name() -> None:

@@ -21,9 +21,9 @@ from xdsl.ir import Attribute, SSAValue
 from ....dialects.build.buffers import memref_type
 from ....dialects.build.llvm_layout import byte_width
 from ....dialects.linalg_ext.window import ScanOp, shape_of
-from ...convert_linalg_ext_to_scf.scan import region_cost
 from ...device.chips import STATIC_SHARED_BYTES, Chip
 from ...loop_nests import arithmetic
+from ...loop_nests.cost import region_cost
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.unrolling import UNROLL
 from ..threads.builder import WARP, GpuBuilder

@@ -1,0 +1,43 @@
+"""The CPU that is compiled for: its vectors, caches and rates, as far as decisions depend on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dialects.cost import Cost
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A CPU; rates and caches are those of one thread."""
+
+    vector_bits: int = 512
+    l1_bytes: int = 32 * 1024
+    l2_bytes: int = 1024 * 1024
+    operations_per_ns: int = 8
+    """Operations as dialects/cost.py counts them, in a loop over many elements."""
+    products_per_ns: int = 32
+    """Multiply-adds, in the micro-kernel of a matrix product."""
+    bytes_per_ns: int = 4
+    """From and to memory, while the other threads use it too."""
+    launch_ns: int = 512
+    """To start one more kernel."""
+    fork_ns: int = 1024
+    """To start the threads of a parallel loop and to wait for them."""
+
+    @property
+    def registers(self) -> int:
+        """Vector registers: AVX-512 has 32, AVX2 and SSE 16."""
+        return 32 if self.vector_bits >= 512 else 16
+
+    def operations_in(self, ns: int) -> int:
+        """The operations of one thread in `ns` nanoseconds."""
+        return ns * self.operations_per_ns
+
+    def hides(self, cost: Cost) -> bool:
+        """Whether the operations take no longer than the memory traffic, so that they cost no time of their own."""
+        return cost.operations * self.bytes_per_ns <= cost.bytes * self.operations_per_ns
+
+
+CPU = Machine()
+"""A typical one of today's servers: what is decided before the target is known, and for GPUs too, is decided for it."""
