@@ -9,8 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
+from ...dialects.build.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
@@ -18,8 +19,6 @@ from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
-
-DEAD_WHEN_UNUSED = (memref.AllocOp, memref.SubviewOp, memref.ReinterpretCastOp, arith.ConstantOp)
 
 
 def nest_of(op: Structured) -> Nest:
@@ -91,8 +90,9 @@ def erase_all(structured: Sequence[Structured]) -> None:
         op.detach()
         op.erase()
     for owner in reversed(operands):
-        unused = isinstance(owner, DEAD_WHEN_UNUSED) and all(not any(True for _ in x.uses) for x in owner.results)
-        if unused and isinstance(owner, Operation) and owner.parent is not None:
+        if not is_view(owner) and not isinstance(owner, (memref.AllocOp, arith.ConstantOp)):
+            continue
+        if owner.parent is not None and all(x.first_use is None for x in owner.results):
             owner.detach()
             owner.erase()
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...dialects.build.llvm_layout import root_buffer
+from ...dialects.build.views import root_buffer
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.gpu import nvvm
 from ...dialects.gpu.functions import GpuModuleOp

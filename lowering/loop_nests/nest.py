@@ -28,6 +28,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.build.buffers import row_major
+from ...dialects.build.views import is_view
 from ...hlo_dialect.diagnostics import fail
 from .loop_builder import Index, LoopBuilder, buffer_of
 
@@ -142,7 +143,11 @@ class Nest:
 
 
 def place_of(value: SSAValue) -> Place:
-    """Follow views to the buffer of identity layout that `value` lies in."""
+    """
+    Follow views to the buffer of identity layout that `value` lies in.
+
+    A memref.view begins such a buffer: different ones are taken for disjoint, as plan-buffers makes them.
+    """
     type_ = buffer_of(value)
     owner = value.owner
     shape = type_.get_shape()
@@ -159,6 +164,10 @@ def place_of(value: SSAValue) -> Place:
         if source.strides != row_major(cast("MemRefType[Any]", owner.src.type).get_shape()):
             fail(owner, "reshapes a view that is not contiguous: convert-linalg-to-scf cannot follow it")
         return replace(source, strides=row_major(shape))
+    if isinstance(owner, (memref.AssumeAlignmentOp, memref.CastOp, memref.MemorySpaceCastOp)):
+        return place_of(owner.operands[0])
+    if is_view(owner) and not isinstance(owner, memref.ViewOp):
+        fail(owner, "is a view that convert-linalg-to-scf cannot follow")
     if isinstance(type_.layout, StridedLayoutAttr):
         strides = type_.layout.get_strides()
         if type_.layout.get_offset() != 0 or any(s is None for s in strides):

@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.build.buffers import Buffer
+from ...dialects.build.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
 
@@ -50,13 +51,6 @@ class Storage:
     block: Block | None
     """The block whose operations may overwrite it once its values are dead; None: never (inputs, constants)."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
-
-
-def root_of(buffer: SSAValue) -> SSAValue:
-    """The memory that a buffer lies in: host buffers are whole allocations, under one shape or another."""
-    while isinstance(buffer.owner, memref.ReinterpretCastOp):
-        buffer = buffer.owner.source
-    return buffer
 
 
 class HostBufferizer:
@@ -106,7 +100,7 @@ class HostBufferizer:
         self.buffers[value] = buffer
         self.storage[value] = storage
         if not storage.values:
-            self.contents.setdefault(root_of(buffer), []).append(storage)
+            self.contents.setdefault(root_buffer(buffer), []).append(storage)
         storage.values.append(value)
 
     def hint(self, value: SSAValue, buffer: SSAValue, block: Block) -> None:
@@ -129,7 +123,7 @@ class HostBufferizer:
         """Whether `op`, or anything after it, reads what lies in `buffer` now."""
         return any(
             self.used_after(value, op) or any(operand is value for operand in op.operands)
-            for storage in self.contents.get(root_of(buffer), ())
+            for storage in self.contents.get(root_buffer(buffer), ())
             for value in storage.values
         )
 
@@ -160,12 +154,12 @@ class HostBufferizer:
         moves = [
             (self.buffers[value], target)
             for value, target in zip(values, targets, strict=True)
-            if root_of(self.buffers[value]) is not root_of(target)
+            if root_buffer(self.buffers[value]) is not root_buffer(target)
         ]
-        overwritten = {root_of(target) for _, target in moves}
+        overwritten = {root_buffer(target) for _, target in moves}
         copies: list[Operation] = []
         for source, target in moves:
-            if root_of(source) in overwritten:
+            if root_buffer(source) in overwritten:
                 saved = alloc(cast(Buffer, source.type))
                 block.insert_ops_before([saved, copy(source, saved.memref)], before)
                 source = saved.memref
@@ -297,7 +291,7 @@ class HostBufferizer:
         if self.overwritable(value, op):
             if hinted is None:
                 return self.buffers[value]
-            if root_of(self.buffers[value]) is root_of(hinted):
+            if root_buffer(self.buffers[value]) is root_buffer(hinted):
                 return hinted
         buffer = self.new_buffer(op.results[index], op)
         cast(Block, op.parent).insert_op_before(copy(self.buffers[value], buffer), op)
