@@ -10,6 +10,7 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.build.kernel import PARALLEL, PARALLEL_BODY
 from ..dialects.build.views import is_view
 from ..dialects.cpu import ParallelForOp
 from ..hlo_dialect.diagnostics import fail
@@ -98,7 +99,7 @@ def _for_loop(op: scf.ParallelOp, dim: int, body: Region) -> scf.ForOp:
     return scf.ForOp.create(
         operands=[op.lowerBound[dim], op.upperBound[dim], op.step[dim]],
         regions=[body],
-        attributes={"xhlo.parallel": UnitAttr()},
+        attributes={PARALLEL: UnitAttr()},
         location=op.location,
     )
 
@@ -150,7 +151,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
         Region(body),
         visibility=StringAttr("private"),
     )
-    function.attributes["xhlo.parallel_body"] = UnitAttr()
+    function.attributes[PARALLEL_BODY] = UnitAttr()
     function.location = op.location
     call = ParallelForOp(name, captures.values, count)
     call.location = op.location

@@ -15,6 +15,7 @@ from xdsl.traits import IsTerminator
 
 from ..dialects.build.buffer_ops import alloc, byte_size, index_constant, take_block_arguments
 from ..dialects.build.buffers import Buffer, memref_type
+from ..dialects.build.kernel import ARENA_SIZE, is_kernel, kernels_of
 from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -41,9 +42,7 @@ class Interval:
 def hoist_kernel_buffers(module: ModuleOp) -> None:
     """The top-level memref.alloc of a kernel becomes a parameter, and an alloc before each call."""
     extra: dict[str, list[Buffer]] = {}
-    for function in module.body.block.ops:
-        if not isinstance(function, func.FuncOp) or "hlo.kernel" not in function.attributes:
-            continue
+    for function in kernels_of(module):
         block = function.body.block
         for op in list(block.ops):
             if isinstance(op, memref.AllocOp):
@@ -208,7 +207,7 @@ class PlanBuffersPass(HloPass):
             for op in module.body.block.ops
             if isinstance(op, func.FuncOp)
             and not op.is_declaration
-            and "hlo.kernel" not in op.attributes
+            and not is_kernel(op)
             and SHARED not in op.attributes
         }
         for function in hosts.values():
@@ -224,4 +223,4 @@ class PlanBuffersPass(HloPass):
                 )
             use_arena(function, intervals, size)
             if function.sym_name.data == self.entry:
-                module.attributes["xhlo.arena_size"] = IntegerAttr(size, i64_type)
+                module.attributes[ARENA_SIZE] = IntegerAttr(size, i64_type)

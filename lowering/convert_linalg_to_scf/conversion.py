@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
+from ...dialects.build.kernel import Kernel, kernels_of
 from ...dialects.build.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ..loop_nests.fills import absorbed_fills
@@ -77,8 +78,8 @@ def convert_kernel(kernel: func.FuncOp) -> None:
         return
     absorbed = absorbed_fills(structured)
     builder = LoopBuilder(kernel)
-    rows = kernel.attributes.get("hlo.row_dims")
-    if not (isinstance(rows, IntegerAttr) and convert_rows(builder, structured, absorbed, int(rows.value.data))):
+    rows = Kernel(kernel).rows
+    if not (rows and convert_rows(builder, structured, absorbed, rows)):
         convert_nests(builder, without_fills(structured, absorbed), absorbed)
     erase_all(structured)
 
@@ -112,6 +113,5 @@ class ConvertLinalgToScfPass(HloPass):
     illegal = ("linalg.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for function in module.body.block.ops:
-            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                convert_kernel(function)
+        for kernel in kernels_of(module):
+            convert_kernel(kernel)

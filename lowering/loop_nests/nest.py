@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -28,6 +28,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.build.buffers import row_major
+from ...dialects.build.kernel import loop_sizes
 from ...dialects.build.views import is_view
 from ...hlo_dialect.diagnostics import fail
 from .loop_builder import Index, LoopBuilder, buffer_of
@@ -245,9 +246,9 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
 
     Fused reductions carry the attribute: a slice that is read from its start looks like the whole of its operand.
     """
-    stated = op.attributes.get("xhlo.loop_sizes")
-    if isinstance(stated, DenseArrayBase):
-        return cast("DenseArrayBase[Any]", stated).get_values()
+    stated = loop_sizes(op)
+    if stated is not None:
+        return stated
     sizes: list[int | None] = [None] * len(op.iterator_types.data)
     for operand, map_ in zip((*op.outputs, *op.inputs), (*maps[len(op.inputs) :], *maps), strict=False):
         if isinstance(operand.type, MemRefType):
