@@ -1,8 +1,8 @@
-"""All operations inside of one, fast: xDSL's generators take several times as long on nested regions."""
+"""The operations inside of one and the blocks of a region, in order; faster than xDSL's nested generators."""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region
 
 
 def operations_in(op: Operation) -> list[Operation]:
@@ -23,3 +23,27 @@ def _collect(op: Operation, found: list[Operation]) -> None:
                     _collect(inner, found)
                 inner = inner.next_op
             block = block.next_block
+
+
+def successors(block: Block) -> list[Block]:
+    """The blocks of the same region that a block branches to."""
+    last = block.last_op
+    return [] if last is None else [following for following in last.successors if following.parent is block.parent]
+
+
+def reverse_postorder(region: Region) -> list[Block]:
+    """The blocks that the entry reaches, each after its predecessors except for the ends of loops."""
+    found: list[Block] = []
+    entry = region.blocks[0]
+    seen = {entry}
+    stack = [(entry, reversed(successors(entry)))]
+    while stack:
+        block, rest = stack[-1]
+        following = next(rest, None)
+        if following is None:
+            stack.pop()
+            found.append(block)
+        elif following not in seen:
+            seen.add(following)
+            stack.append((following, reversed(successors(following))))
+    return found[::-1]

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     VectorType,
+    f32,
     i64,
 )
 from xdsl.dialects.utils import FastMathFlag
@@ -216,10 +217,14 @@ class _Rewriter:
         self.op = op
         self.sizes = sizes
 
-    def insert(self, op: Operation) -> SSAValue:
+    def add(self, op: Operation) -> None:
         op.location = self.op.location
         cast(Block, self.op.parent).insert_op_before(op, self.op)
-        return op.results[0] if op.results else cast(SSAValue, None)
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Add an operation; its first result."""
+        self.add(op)
+        return op.results[0]
 
     def create(self, op_class: type[Operation], operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
         return self.insert(op_class.create(operands=operands, result_types=[type_]))
@@ -279,12 +284,12 @@ def _lane_id(op: Operation, to: _Rewriter) -> None:
 
 
 def _barrier(op: GpuBarrierOp, to: _Rewriter) -> None:
-    to.insert(nvvm.Barrier0Op.create())
+    to.add(nvvm.Barrier0Op.create())
     to.replace()
 
 
 def _return(op: GpuReturnOp, to: _Rewriter) -> None:
-    to.insert(func.ReturnOp(*op.values))
+    to.add(func.ReturnOp(*op.values))
     to.replace()
 
 
@@ -330,7 +335,7 @@ def _parts(value: SSAValue, to: _Rewriter) -> list[SSAValue]:
     """A value as i32s, the lower bits first; an f32 or i32 as it is."""
     type_ = value.type
     bits = _bits_of(type_, to.op)
-    if str(type_) in ("i32", "f32"):
+    if type_ in (_I32, f32):
         return [value]
     if isinstance(type_, IndexType):
         value = to.insert(arith.IndexCastOp(value, i64))

@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ..dialects.build.kernel import PARALLEL, VECTORIZE
 from ..dialects.gpu.functions import GpuFuncOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import lowered_functions, lowered_parts
 from .loop_nests.unrolling import UNROLL, mark_small_loops
 
-LOOP_ATTRIBUTES = ("xhlo.parallel", "xhlo.vectorize", UNROLL)
+LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
 """Facts about a loop that its closing branch keeps."""
 
 _I1 = IntegerType(1)

@@ -25,12 +25,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.build.buffers import Buffer, i32_array, i64_array, row_major
+from ..dialects.build.spread import Spread
 from ..dialects.gpu import nvgpu
 from ..dialects.gpu import nvvm_tensor_core as nvvm
 from ..dialects.gpu.functions import WORKGROUP, GpuFuncOp
 from ..dialects.gpu.nvvm import GLOBAL_SPACE, SHARED_SPACE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import reverse_postorder
 from .device.parts import device_modules, lowered_parts
 
 _KINDS: Mapping[type[Attribute], str] = {
@@ -77,13 +79,10 @@ def _has_fragments(function: GpuFuncOp) -> bool:
     return any(op.name.startswith("nvgpu.") for op in function.walk())
 
 
-def _is_fragment(type_: Attribute) -> bool:
-    return isinstance(type_, VectorType) and len(type_.get_shape()) == 2
-
-
-def _registers(type_: Attribute) -> list[Attribute]:
-    """The types of a fragment's registers."""
-    fragment = cast("VectorType[Any]", type_)
+def _register_types(type_: Attribute) -> Sequence[Attribute] | None:
+    """The types of a fragment's registers; None for another type."""
+    if not isinstance(type_, VectorType) or len((fragment := cast("VectorType[Any]", type_)).get_shape()) != 2:
+        return None
     element: Attribute = fragment.element_type
     rows, width = fragment.get_shape()
     if width * nvgpu.bits_of(element) == 32:
@@ -99,65 +98,37 @@ class _FunctionConversion:
 
     def __init__(self, function: GpuFuncOp):
         self.function = function
-        self.values: dict[SSAValue, list[SSAValue]] = {}
+        self.spread = Spread(_register_types)
         self.op: Operation = function
 
     def run(self) -> None:
-        blocks = list(self.function.body.blocks)
-        for block in blocks:
-            self._split_arguments(block)
-        dead: list[Operation] = []
-        branches: list[Operation] = []
-        for block in _from_entry(blocks):
+        for block in self.function.body.blocks:
+            self.spread.arguments(block)
+        body = self.function.body
+        for block in dict.fromkeys((*reverse_postorder(body), *body.blocks)):  # unreachable ones last
             for op in list(block.ops):
                 self.op = op
                 pattern = _PATTERNS.get(type(op))
                 if isinstance(op, (cf.BranchOp, cf.ConditionalBranchOp)):
-                    branches.append(op)
-                elif pattern is not None and (op.name.startswith("nvgpu.") or self._touches_fragments(op)):
+                    self.spread.operands(op)
+                elif pattern is not None and (op.name.startswith("nvgpu.") or self.spread.concerns(op)):
                     pattern(op, self)
-                    dead.append(op)
-                elif self._touches_fragments(op):
+                    self.spread.replaced.operations.append(op)
+                elif self.spread.concerns(op):
                     fail(op, "takes or gives a fragment, which convert-nvgpu-to-nvvm knows in nvgpu and vector only")
-        for op in branches:
-            self._convert_branch(op)
-        for op in reversed(dead):
-            op.detach()
-            op.erase(safe_erase=False)
-        for block in blocks:
-            for argument in reversed(block.args):
-                if argument in self.values:
-                    block.erase_arg(argument)
-
-    def _touches_fragments(self, op: Operation) -> bool:
-        return any(_is_fragment(value.type) for value in (*op.operands, *op.results))
-
-    def _split_arguments(self, block: Block) -> None:
-        """Arguments for the registers, after those that there are; the fragments' own go when nothing uses them."""
-        for argument in list(block.args):
-            if _is_fragment(argument.type):
-                types = _registers(argument.type)
-                self.values[argument] = [block.insert_arg(type_, len(block.args)) for type_ in types]
-
-    def _convert_branch(self, op: Operation) -> None:
-        def split(operands: Sequence[SSAValue]) -> list[SSAValue]:
-            plain = [value for value in operands if value not in self.values]
-            return plain + [part for value in operands if value in self.values for part in self.values[value]]
-
-        if isinstance(op, cf.BranchOp):
-            op.operands = split(op.arguments)
-        elif isinstance(op, cf.ConditionalBranchOp):
-            then, otherwise = split(op.then_arguments), split(op.else_arguments)
-            op.operands = [op.cond, *then, *otherwise]
-            op.properties["operandSegmentSizes"] = i32_array((1, len(then), len(otherwise)))
+        self.spread.erase()
 
     # Used by the patterns.
 
-    def insert(self, op: Operation) -> SSAValue:
-        """Put an operation before the one under conversion; its first result."""
+    def add(self, op: Operation) -> None:
+        """Put an operation before the one under conversion."""
         op.location = self.op.location
         cast(Block, self.op.parent).insert_op_before(op, self.op)
-        return op.results[0] if op.results else cast(SSAValue, None)
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Add an operation; its first result."""
+        self.add(op)
+        return op.results[0]
 
     def fields(self, structure: SSAValue, types: Sequence[Attribute]) -> list[SSAValue]:
         """The values that a structure holds."""
@@ -192,64 +163,52 @@ class _FunctionConversion:
         return self.insert(UnrealizedConversionCastOp.get([self.insert(place)], [result]))
 
 
-def _from_entry(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks so that each comes after those that dominate it; unreachable ones last."""
-    found: dict[Block, None] = {}
-    waiting = [blocks[0]]
-    while waiting:
-        block = waiting.pop()
-        if block not in found:
-            found[block] = None
-            last = block.last_op
-            waiting += reversed(last.successors) if last is not None else ()
-    return [*found, *(block for block in blocks if block not in found)]
-
-
 # Fragments.
 
 
 def _mma(op: nvgpu.MmaSyncOp, to: _FunctionConversion) -> None:
     element: Attribute = cast("VectorType[Any]", op.matrixA.type).element_type
-    a, b, c = (to.values[value] for value in op.operands)
+    a, b, c = (to.spread.parts[value] for value in op.operands)
     if isinstance(cast("VectorType[Any]", op.matrixC.type).element_type, Float16Type):
         fail(op, "adds products up in f16, which convert-nvgpu-to-nvvm does not lower; sum them in f32")
     made = nvvm.MmaSyncOp(a, b, c, _KINDS[type(element)], op.shape)
-    to.values[op.res] = to.fields(to.insert(made), [value.type for value in c])
+    to.spread.replace(op.res, to.fields(to.insert(made), [value.type for value in c]))
 
 
 def _ldmatrix(op: nvgpu.LdMatrixOp, to: _FunctionConversion) -> None:
     loaded = to.insert(nvvm.LdMatrixOp(to.pointer(op.srcMemref, op.indices), op.tiles, op.is_transposed))
     parts = [loaded] if op.tiles == 1 else to.fields(loaded, [i32] * op.tiles)
-    types = _registers(op.res.type)
-    to.values[op.res] = [
+    types = to.spread.types_of([op.res.type])
+    registers = [
         part if part.type == type_ else to.insert(llvm.BitcastOp.create(operands=[part], result_types=[type_]))
         for part, type_ in zip(parts, types, strict=True)
     ]
+    to.spread.replace(op.res, registers)
 
 
 def _broadcast(op: vector.BroadcastOp, to: _FunctionConversion) -> None:
-    registers = _registers(op.vector.type)
-    if any(type_ != op.source.type for type_ in registers):
+    types = to.spread.types_of([op.vector.type])
+    if any(type_ != op.source.type for type_ in types):
         fail(op, "fills a fragment of factors: only sums are broadcast")
-    to.values[op.vector] = [op.source] * len(registers)
+    to.spread.replace(op.vector, [op.source] * len(types))
 
 
 def _shuffle(op: vector.ShuffleOp, to: _FunctionConversion) -> None:
     """Rows of two fragments by number."""
-    rows: list[list[SSAValue]] = []
+    rows: list[tuple[SSAValue, ...]] = []
     for value in (op.v1, op.v2):
-        registers = to.values[value]
+        registers = to.spread.parts[value]
         count = cast("VectorType[Any]", value.type).get_shape()[0]
         each = len(registers) // count
         rows += [registers[each * row : each * (row + 1)] for row in range(count)]
-    to.values[op.result] = [register for row in op.mask.get_values() for register in rows[int(row)]]
+    to.spread.replace(op.result, [register for row in op.mask.get_values() for register in rows[int(row)]])
 
 
 def _extract(op: vector.ExtractOp, to: _FunctionConversion) -> None:
     """A row of sums as a vector, or one of them."""
     fragment = cast("VectorType[Any]", op.vector.type)
     position = [int(number) for number in op.static_position.get_values()]
-    registers = to.values[op.vector]
+    registers = to.spread.parts[op.vector]
     _, width = fragment.get_shape()
     if op.dynamic_position or len(registers) != fragment.get_shape()[0] * width:
         fail(op, "takes part of a fragment of factors: only sums are extracted, at constant places")
@@ -273,15 +232,15 @@ def _copy(op: nvgpu.DeviceAsyncCopyOp, to: _FunctionConversion) -> None:
         narrow = to.insert(arith.IndexCastOp(op.srcElements, i32))
         size = to.insert(arith.ConstantOp.from_int_and_width(op.bytes // op.dstElements.value.data, i32))
         read = to.insert(arith.MuliOp(narrow, size))
-    to.insert(nvvm.CpAsyncOp(target, source, op.bytes, "ca" if op.bypassL1 is None else "cg", read))
+    to.add(nvvm.CpAsyncOp(target, source, op.bytes, "ca" if op.bypassL1 is None else "cg", read))
 
 
 def _group(op: nvgpu.DeviceAsyncCreateGroupOp, to: _FunctionConversion) -> None:
-    to.insert(nvvm.CpAsyncCommitGroupOp())
+    to.add(nvvm.CpAsyncCommitGroupOp())
 
 
 def _wait(op: nvgpu.DeviceAsyncWaitOp, to: _FunctionConversion) -> None:
-    to.insert(nvvm.CpAsyncWaitGroupOp(op.pending))
+    to.add(nvvm.CpAsyncWaitGroupOp(op.pending))
 
 
 _PATTERNS: Mapping[type[Operation], _Pattern] = {

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.build.kernel import CHECKS, RESULT_COUNT
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.ops.check_calls import check_kind, check_name
@@ -84,8 +85,8 @@ class ExtractChecksPass(HloPass):
             function.properties["res_attrs"] = ArrayAttr(
                 [*cast("ArrayAttr[Any]", attributes), *(DictionaryAttr({}) for _ in extra)]
             )
-        module.attributes["xhlo.checks"] = ArrayAttr(described)
-        module.attributes["xhlo.result_count"] = IntegerAttr(first, i64)
+        module.attributes[CHECKS] = ArrayAttr(described)
+        module.attributes[RESULT_COUNT] = IntegerAttr(first, i64)
 
 
 def _compared(op: Operation, block: Block) -> list[SSAValue]:

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TupleType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TupleType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.build.spread import Spread
 from ..hlo_dialect.attributes import OutputOperandAliasAttr, int_array, int_attr, ints
 from ..hlo_dialect.collectives.asynchronous import AsyncDoneOp, AsyncStartOp, FutureType
 from ..hlo_dialect.collectives.host_transfers import AfterAllOp, CreateTokenOp, HostOp, TokenType
@@ -21,30 +22,21 @@ from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, 
 from ..hlo_dialect.ops.tuples import GetTupleElementOp, TupleOp
 from ..hlo_dialect.walking import operations_in
 
-_COMPOUND = (TupleType, TokenType, FutureType)
-"""Types whose values stand for several values, or none."""
-
 _CARRIERS = (WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, func.ReturnOp, func.CallOp)
 """Operations that hand tuples on: each operand and result becomes as many as it has elements."""
 
 
-def leaf_types(type_: Attribute) -> list[Attribute]:
-    """The types that a value stands for: its own, or those of a tuple's elements, nested tuples opened; no token's."""
+def leaf_types(type_: Attribute) -> list[Attribute] | None:
+    """The types of the values that a tuple, token or future stands for, nested tuples opened; None for other types."""
     match type_:
         case TupleType():
-            return [leaf for element in type_.types.data for leaf in leaf_types(element)]
+            return Spread(leaf_types).types_of(type_.types.data)
         case FutureType():
             return list(type_.contents.data)
         case TokenType():
             return []
         case _:
-            return [type_]
-
-
-def _mentions_compounds(op: Operation) -> bool:
-    return any(isinstance(value.type, _COMPOUND) for value in (*op.operands, *op.results)) or any(
-        isinstance(argument.type, _COMPOUND) for region in op.regions for b in region.blocks for argument in b.args
-    )
+            return None
 
 
 @dataclass(frozen=True)
@@ -63,65 +55,50 @@ class FlattenTuplesPass(HloPass):
     illegal = ("hlo.tuple", "hlo.get_tuple_element", "hlo.after_all", "hlo.create_token", "hlo.async_start")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
-        for function in functions:
-            inner = any(_mentions_compounds(op) for op in operations_in(function))
-            types = function.function_type
-            if inner or any(isinstance(t, _COMPOUND) for t in (*types.inputs, *types.outputs)):
-                _flatten_function(function)
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp):
+                spread = Spread(leaf_types)
+                types = (*function.function_type.inputs, *function.function_type.outputs)
+                if spread.types_of(types) != list(types) or any(map(spread.concerns, operations_in(function))):
+                    _flatten_function(function, spread)
 
 
-def _flatten_function(function: func.FuncOp) -> None:
-    types = function.function_type
-    flattener = _Flattener()
+def _flatten_function(function: func.FuncOp, spread: Spread) -> None:
+    flattener = _Flattener(spread)
     for block in function.body.blocks:
         flattener.block(block)
-    flattener.erase_old()
-    for name, old in (("arg_attrs", types.inputs.data), ("res_attrs", types.outputs.data)):
-        attributes = function.properties.get(name)
-        if isinstance(attributes, ArrayAttr):
-            each = cast("ArrayAttr[Any]", attributes).data
-            spread = [attribute for attribute, t in zip(each, old, strict=True) for _ in leaf_types(t)]
-            function.properties[name] = ArrayAttr(spread)
-    function.properties["function_type"] = FunctionType.from_lists(
-        [leaf for t in types.inputs.data for leaf in leaf_types(t)],
-        [leaf for t in types.outputs.data for leaf in leaf_types(t)],
-    )
+    spread.erase()
+    spread.signature(function)
 
 
 class _Flattener:
-    """Rewrites one function in program order; `elements` says what stands for each tuple."""
+    """Rewrites one function in program order."""
 
-    def __init__(self) -> None:
-        self.elements: dict[SSAValue, list[SSAValue]] = {}
-        self.old: list[Operation] = []
-        self.old_arguments: list[BlockArgument] = []
+    def __init__(self, spread: Spread) -> None:
+        self.spread = spread
 
     def block(self, block: Block) -> None:
-        self._arguments(block)
+        self.spread.arguments(block)
         for op in list(block.ops):
             if isinstance(op, TupleOp):
-                self.elements[op.results[0]] = self._leaves(op.operands)
-                self.old.append(op)
+                self._replace(op, self.spread.of(op.operands))
             elif isinstance(op, (AfterAllOp, CreateTokenOp)):
-                self.elements[op.results[0]] = []
-                self.old.append(op)
+                self._replace(op, ())
             elif isinstance(op, AsyncStartOp):
                 self._start(op, block)
             elif isinstance(op, AsyncDoneOp):
-                for result, leaf in zip(op.results, self._leaves(op.operands), strict=True):
-                    self._stand_for(result, [leaf])
-                self.old.append(op)
+                for result, leaf in zip(op.results, self.spread.of(op.operands), strict=True):
+                    self.spread.replace(result, [leaf])
+                self.spread.replaced.operations.append(op)
             elif isinstance(op, GetTupleElementOp):
                 self._element(op)
-            elif not _mentions_compounds(op):
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self.block(inner)
+            elif not self.spread.concerns(op):
+                self._regions(op)
             elif isinstance(op, _CARRIERS):
-                self._carry(op, block)
+                self._regions(op)
+                self.spread.carry(op)
             elif isinstance(op, CustomCallOp):
-                self._custom_call(op, block)
+                self._custom_call(op)
             elif isinstance(op, HostOp):
                 fail(op, f"is not supported: it needs a host that {op.DOES} the data, and compiled programs have none")
             else:
@@ -130,39 +107,20 @@ class _Flattener:
                     "takes or gives a tuple, token or future, which only control flow and calls can",
                 )
 
-    def erase_old(self) -> None:
-        for op in reversed(self.old):
-            op.detach()
-            op.erase()
-        for argument in reversed(self.old_arguments):
-            argument.block.erase_arg(argument)
+    def _regions(self, op: Operation) -> None:
+        for region in op.regions:
+            for inner in region.blocks:
+                self.block(inner)
 
-    def _leaves(self, values: Sequence[SSAValue]) -> list[SSAValue]:
-        return [leaf for value in values for leaf in self.elements.get(value, (value,))]
-
-    def _arguments(self, block: Block) -> None:
-        for argument in list(block.args):
-            if isinstance(argument.type, _COMPOUND):
-                leaves: list[SSAValue] = []
-                for type_ in leaf_types(argument.type):
-                    leaves.append(block.insert_arg(type_, argument.index))
-                self.elements[argument] = leaves
-                self.old_arguments.append(argument)
+    def _replace(self, op: Operation, leaves: Sequence[SSAValue]) -> None:
+        self.spread.replace(op.results[0], leaves)
+        self.spread.replaced.operations.append(op)
 
     def _element(self, op: GetTupleElementOp) -> None:
         types = cast("TupleType", op.operands[0].type).types.data
         index = op.index.value.data
-        first = sum(len(leaf_types(t)) for t in types[:index])
-        self._stand_for(op.results[0], self.elements[op.operands[0]][first : first + len(leaf_types(types[index]))])
-        self.old.append(op)
-
-    def _stand_for(self, value: SSAValue, leaves: list[SSAValue]) -> None:
-        if isinstance(value.type, _COMPOUND):
-            self.elements[value] = leaves
-        else:
-            if leaves[0].name_hint is None:
-                leaves[0].name_hint = value.name_hint
-            value.replace_all_uses_with(leaves[0])
+        first, count = (len(self.spread.types_of(part)) for part in (types[:index], types[index : index + 1]))
+        self._replace(op, self.spread.parts[op.operands[0]][first : first + count])
 
     def _start(self, op: AsyncStartOp, block: Block) -> None:
         """The operations of the body take the place of what begins them."""
@@ -175,10 +133,9 @@ class _Flattener:
             if inner is not last:
                 inner.detach()
                 block.insert_op_before(inner, op)
-        self.elements[op.results[0]] = list(last.operands)
-        self.old.append(op)
+        self._replace(op, list(last.operands))
 
-    def _custom_call(self, op: CustomCallOp, block: Block) -> None:
+    def _custom_call(self, op: CustomCallOp) -> None:
         """Tokens go, and with them what the properties say of them; a tuple is for the target to understand."""
         if any(isinstance(value.type, (TupleType, FutureType)) for value in (*op.operands, *op.results)):
             fail(op, "takes or gives a tuple, which only control flow and calls of functions can: pass its elements")
@@ -193,27 +150,8 @@ class _Flattener:
             found = (_renumbered(alias, operands, results) for alias in op.output_operand_aliases.data)
             aliases = [alias for alias in found if alias is not None]
             op.properties["output_operand_aliases"] = ArrayAttr(aliases)
-        self._carry(op, block)
-
-    def _carry(self, op: Operation, block: Block) -> None:
-        for region in op.regions:
-            for inner in region.blocks:
-                self.block(inner)
-        new = type(op).create(
-            operands=self._leaves(op.operands),
-            result_types=[leaf for result in op.results for leaf in leaf_types(result.type)],
-            properties=op.properties,
-            attributes=op.attributes,
-            regions=[op.detach_region(region) for region in list(op.regions)],
-            location=op.location,
-        )
-        block.insert_op_before(new, op)
-        position = 0
-        for result in op.results:
-            count = len(leaf_types(result.type))
-            self._stand_for(result, list(new.results[position : position + count]))
-            position += count
-        self.old.append(op)
+        self._regions(op)
+        self.spread.carry(op)
 
 
 def _renumbered(

@@ -10,6 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.build.kernel import is_kernel
 from ..hlo_dialect.custom_calls.operations import CompositeOp, CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -66,7 +67,7 @@ class InlinePass(HloPass):
         functions = {
             op.sym_name.data: op
             for op in module.body.block.ops
-            if isinstance(op, func.FuncOp) and not op.is_declaration and "hlo.kernel" not in op.attributes
+            if isinstance(op, func.FuncOp) and not op.is_declaration and not is_kernel(op)
         }
         done: set[str] = set()
         for name in functions:

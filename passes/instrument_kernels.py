@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.build.buffer_ops import index_constant
 from ..dialects.build.buffers import memref_type
+from ..dialects.build.kernel import kernels_of
 from ..hlo_dialect.hlo_pass import HloPass
 
 CLOCK = "xhlo_clock"
@@ -20,11 +21,7 @@ CLOCK = "xhlo_clock"
 
 def kernel_names(module: ModuleOp) -> list[str]:
     """The module's kernels in order; a kernel's position is its row in the profile."""
-    return [
-        op.sym_name.data
-        for op in module.body.block.ops
-        if isinstance(op, func.FuncOp) and "hlo.kernel" in op.attributes
-    ]
+    return [kernel.sym_name.data for kernel in kernels_of(module)]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Float8E8M0FNUType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from ..dialects.build.rewriting import like
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.ops.conversion import ConvertOp, ReducePrecisionOp
@@ -67,13 +68,8 @@ def _widen(op: Operation) -> None:
             conversion = ConvertOp.to(operand, element)
             before.append(conversion)
             widened[operand] = conversion.results[0]
-    new = type(op).create(
-        operands=[widened.get(operand, operand) for operand in op.operands],
-        result_types=[_wide(type_, element) for type_ in op.result_types],
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in list(op.regions)],
-    )
+    operands = [widened.get(operand, operand) for operand in op.operands]
+    new = like(op, operands, [_wide(type_, element) for type_ in op.result_types])
     after: list[Operation] = []
     values: list[SSAValue] = []
     for old, result in zip(op.results, new.results, strict=True):
@@ -92,12 +88,8 @@ def _widen_combiner(op: Operation) -> None:
     combiner = cast(Operation, block.first_op)
     old = list(block.args)
     arguments = {argument: block.insert_arg(_wide(argument.type), len(block.args)) for argument in old}
-    new = type(combiner).create(
-        operands=[arguments[cast(BlockArgument, operand)] for operand in combiner.operands],
-        result_types=[_wide(type_) for type_ in combiner.result_types],
-        properties=combiner.properties,
-        attributes=combiner.attributes,
-    )
+    operands = [arguments[cast(BlockArgument, operand)] for operand in combiner.operands]
+    new = like(combiner, operands, [_wide(type_) for type_ in combiner.result_types])
     replace_op(combiner, [new], list(new.results))
     for argument in reversed(old):
         block.erase_arg(argument)

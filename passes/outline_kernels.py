@@ -10,9 +10,10 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.build.kernel import Kernel
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
@@ -106,12 +107,8 @@ def _function(name: str, op: FusionOp) -> func.FuncOp:
     types = FunctionType.from_lists([a.type for a in block.args], [r.type for r in op.results])
     function = func.FuncOp(name, types, region, StringAttr("private"))
     function.location = op.location
-    function.attributes["hlo.kernel"] = op.kind
-    if op.row_dims is not None:
-        function.attributes["hlo.row_dims"] = IntegerAttr(op.row_count, i64)
     tied = (0,) if op.kind.data == "update" else _updated_arguments(block, returned)
-    if tied:
-        function.attributes["hlo.tied"] = DenseArrayBase.from_list(i64, tied)
+    Kernel.mark(function, op.kind, op.row_count, tied)
     return function
 
 

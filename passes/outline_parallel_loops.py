@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.build.kernel import PARALLEL, PARALLEL_BODY
+from ..dialects.build.views import is_view
 from ..dialects.cpu import ParallelForOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -17,18 +19,15 @@ from ..hlo_dialect.walking import operations_in
 
 INDEX = IndexType()
 
-REMATERIALIZED = (
-    arith.ConstantOp,
-    memref.ReinterpretCastOp,
-    memref.SubviewOp,
-    memref.CastOp,
-    memref.ViewOp,
-    memref.CollapseShapeOp,
-    memref.ExpandShapeOp,
-    memref.GetGlobalOp,
-)
-"""Cheap operations that are repeated in the body: constants fold there, and a view that travelled beside its buffer
-would be a second name for memory that the body's parameters claim to be theirs alone."""
+
+def _is_repeated(op: Operation | Block) -> TypeGuard[Operation]:
+    """
+    Whether the body gets an operation of its own in place of a parameter for its result.
+
+    Constants fold there, and a view that is passed with its buffer would be a second name for memory that the body's
+    parameters claim to be theirs alone.
+    """
+    return is_view(op) or isinstance(op, (arith.ConstantOp, memref.GetGlobalOp))
 
 
 @dataclass
@@ -47,7 +46,7 @@ class Captures:
         if found is not None:
             return found
         owner = value.owner
-        if isinstance(owner, REMATERIALIZED):
+        if _is_repeated(owner):
             for operand in owner.operands:
                 self.inside(operand)
             copy = owner.clone(self.mapping)
@@ -100,7 +99,7 @@ def _for_loop(op: scf.ParallelOp, dim: int, body: Region) -> scf.ForOp:
     return scf.ForOp.create(
         operands=[op.lowerBound[dim], op.upperBound[dim], op.step[dim]],
         regions=[body],
-        attributes={"xhlo.parallel": UnitAttr()},
+        attributes={PARALLEL: UnitAttr()},
         location=op.location,
     )
 
@@ -152,7 +151,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
         Region(body),
         visibility=StringAttr("private"),
     )
-    function.attributes["xhlo.parallel_body"] = UnitAttr()
+    function.attributes[PARALLEL_BODY] = UnitAttr()
     function.location = op.location
     call = ParallelForOp(name, captures.values, count)
     call.location = op.location
@@ -165,7 +164,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 def erase_dead_repeated(function: func.FuncOp) -> None:
     """Constants and views that only the outlined loops used are dead in the function that they left."""
     for op in reversed(list(function.body.block.ops)):
-        if isinstance(op, REMATERIALIZED) and all(result.uses.get_length() == 0 for result in op.results):
+        if _is_repeated(op) and all(result.uses.get_length() == 0 for result in op.results):
             op.detach()
             op.erase()
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType
 from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from ..dialects.build.buffer_ops import alloc, byte_size, index_constant, take_block_arguments
 from ..dialects.build.buffers import Buffer, memref_type
+from ..dialects.build.kernel import ARENA_SIZE, is_kernel, kernels_of
 from ..dialects.cpu import SHARED
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
@@ -40,9 +42,7 @@ class Interval:
 def hoist_kernel_buffers(module: ModuleOp) -> None:
     """The top-level memref.alloc of a kernel becomes a parameter, and an alloc before each call."""
     extra: dict[str, list[Buffer]] = {}
-    for function in module.body.block.ops:
-        if not isinstance(function, func.FuncOp) or "hlo.kernel" not in function.attributes:
-            continue
+    for function in kernels_of(module):
         block = function.body.block
         for op in list(block.ops):
             if isinstance(op, memref.AllocOp):
@@ -61,12 +61,46 @@ def hoist_kernel_buffers(module: ModuleOp) -> None:
             op.operands = [*op.operands, *(buffer.memref for buffer in buffers)]
 
 
-def _aliases(value: SSAValue) -> Iterator[SSAValue]:
-    """The buffer and every view of it."""
-    yield value
-    for use in value.uses:
-        if isinstance(use.operation, (memref.ReinterpretCastOp, memref.SubviewOp, memref.CastOp)):
-            yield from _aliases(use.operation.results[0])
+_RUN_ONCE = (func.FuncOp, memref.AllocaScopeOp, scf.ExecuteRegionOp, scf.IfOp, scf.IndexSwitchOp)
+"""Operations whose regions run at most once each time that they are reached."""
+
+
+def _receivers(op: Operation, buffer: memref.AllocOp) -> Iterator[SSAValue]:
+    """The values that `op` may give the memory of an operand to, as a view or through control flow."""
+    carriers = [op]
+    if op.has_trait(IsTerminator, value_if_unregistered=False):
+        around = cast(Operation, op.parent_op())
+        carriers.append(around)
+        if around.is_ancestor(buffer) and not isinstance(around, _RUN_ONCE):
+            fail(
+                buffer,
+                f"is carried from one iteration of '{around.name}' to the next: plan-buffers gives the buffers of all "
+                "iterations one place",
+            )
+    for carrier in carriers:
+        yield from carrier.results
+        yield from (argument for region in carrier.regions for block in region.blocks for argument in block.args)
+
+
+def _aliases(buffer: memref.AllocOp) -> list[SSAValue]:
+    """The buffer and every value that may lie in its memory: any memref that an operation makes of such a value."""
+    found: dict[SSAValue, None] = {buffer.memref: None}
+    pending: list[SSAValue] = [buffer.memref]
+    while pending:
+        for use in pending.pop().uses:
+            for value in _receivers(use.operation, buffer):
+                if value not in found and isinstance(value.type, (MemRefType, UnrankedMemRefType)):
+                    found[value] = None
+                    pending.append(value)
+    return list(found)
+
+
+def _user_beside(op: Operation, user: Operation) -> Operation:
+    """The operation that is or holds `user`, in the block of `op` or, if `user` is outside of it, the next around."""
+    block = cast(Block, op.parent)
+    while (found := block.find_ancestor_op_in_block(user)) is None:
+        block = cast(Block, block.parent_block())
+    return found
 
 
 def live_intervals(function: func.FuncOp) -> list[Interval]:
@@ -89,12 +123,9 @@ def live_intervals(function: func.FuncOp) -> list[Interval]:
     intervals: list[Interval] = []
     for op in allocs:
         end = first[op]
-        for alias in _aliases(op.memref):
+        for alias in _aliases(op):
             for use in alias.uses:
-                user: Operation = use.operation
-                while user.parent is not op.parent:
-                    user = cast(Operation, user.parent_op())
-                end = max(end, last[user])
+                end = max(end, last[_user_beside(op, use.operation)])
         intervals.append(Interval(op, byte_size(op.memref.type), first[op], end))
     return intervals
 
@@ -159,7 +190,8 @@ class PlanBuffersPass(HloPass):
     Before: `%b = memref.alloc() : memref<4xf32>`
     After:  `%b = memref.view %arena[%c64][] : memref<128xi8> to memref<4xf32>`; the module's attribute xhlo.arena_size
             is the entry's arena in bytes.
-    Assumes: the level after bufferize or convert-linalg-to-scf; allocs of kernels stand at their top level.
+    Assumes: the level after bufferize or convert-linalg-to-scf; host functions call kernels and declarations only, and
+             allocs of kernels are at their top level.
     Leaves: no memref.alloc.
     """
 
@@ -170,11 +202,18 @@ class PlanBuffersPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         hoist_kernel_buffers(module)
-        for function in module.body.block.ops:
-            if not isinstance(function, func.FuncOp) or function.is_declaration:
-                continue
-            if "hlo.kernel" in function.attributes or SHARED in function.attributes:
-                continue
+        hosts = {
+            op.sym_name.data: op
+            for op in module.body.block.ops
+            if isinstance(op, func.FuncOp)
+            and not op.is_declaration
+            and not is_kernel(op)
+            and SHARED not in op.attributes
+        }
+        for function in hosts.values():
+            for op in operations_in(function):
+                if isinstance(op, func.CallOp) and op.callee.root_reference.data in hosts:
+                    fail(op, "calls a host function, which has an arena of its own: plan-buffers comes after inline")
             intervals = live_intervals(function)
             size = assign_offsets(intervals)
             if size > MAX_ARENA:
@@ -184,4 +223,4 @@ class PlanBuffersPass(HloPass):
                 )
             use_arena(function, intervals, size)
             if function.sym_name.data == self.entry:
-                module.attributes["xhlo.arena_size"] = IntegerAttr(size, i64_type)
+                module.attributes[ARENA_SIZE] = IntegerAttr(size, i64_type)

@@ -9,9 +9,10 @@ from typing import Any, cast
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.build.rewriting import set_type
 from ..hlo_dialect.attributes import int_array
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import HloOp, replace_op
@@ -117,11 +118,7 @@ def _take_types(op: Operation, types: Sequence[Attribute]) -> None:
     """Give results the types found where they say more than those they have."""
     for result, type_ in zip(op.results, types, strict=False):
         if _is_dynamic(result.type) and result.type != type_ and types_agree(result.type, type_):
-            _set_type(result, type_)
-
-
-def _set_type(value: SSAValue, type_: Attribute) -> None:
-    value._type = type_  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+            set_type(result, type_)
 
 
 def _returned(block: Block) -> list[Attribute]:
@@ -136,12 +133,12 @@ def _while(op: WhileOp) -> None:
     for block in blocks:
         for argument, operand in zip(block.args, op.operands, strict=True):
             if _is_dynamic(argument.type) and types_agree(argument.type, operand.type):
-                _set_type(argument, operand.type)
+                set_type(argument, operand.type)
     _block(blocks[1])
     if _returned(blocks[1]) != [argument.type for argument in blocks[1].args]:
         for block, types in zip(blocks, stated, strict=True):
             for argument, type_ in zip(block.args, types, strict=True):
-                _set_type(argument, type_)
+                set_type(argument, type_)
     _block(blocks[0])
     _take_types(op, [argument.type for argument in blocks[1].args])
 

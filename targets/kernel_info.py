@@ -6,9 +6,10 @@ import math
 from collections import Counter
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.build import kernel as attributes
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.custom_calls.registry import target_of
 from ..hlo_dialect.op import is_elementwise
@@ -58,10 +59,7 @@ def describe_kernels(module: ModuleOp) -> list[Kernel]:
     )
     kernels: list[Kernel] = []
     for function in module.body.block.ops:
-        if not isinstance(function, func.FuncOp):
-            continue
-        kind = function.attributes.get("hlo.kernel")
-        if not isinstance(kind, StringAttr):
+        if not attributes.is_kernel(function):
             continue
         types = [*function.function_type.inputs, *function.function_type.outputs]
         ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
@@ -70,7 +68,7 @@ def describe_kernels(module: ModuleOp) -> list[Kernel]:
         kernels.append(
             Kernel(
                 name=function.sym_name.data,
-                kind=kind.data if call is None else "library" if library else "callback",
+                kind=attributes.Kernel(function).kind if call is None else "library" if library else "callback",
                 ops=len(ops),
                 bytes=sum(tensor_bytes(type_) for type_ in types),
                 flops=sum(flops_of(op) for op in ops),

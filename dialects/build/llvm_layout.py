@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import llvm, memref
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     VectorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 Vector: TypeAlias = VectorType[Any]
 Integer: TypeAlias = IntegerType[Any, Any]
@@ -82,21 +82,3 @@ class Layout:
                 return False
             expected *= size
         return True
-
-
-_VIEWS = (
-    memref.SubviewOp,
-    memref.CastOp,
-    memref.ReinterpretCastOp,
-    memref.CollapseShapeOp,
-    memref.ExpandShapeOp,
-    memref.ViewOp,
-    memref.AssumeAlignmentOp,
-)
-
-
-def root_buffer(value: SSAValue) -> SSAValue:
-    """The buffer that a memref is a view of: a block argument or the result of an operation that makes one."""
-    while isinstance(value.owner, _VIEWS):
-        value = value.owner.operands[0]
-    return value

@@ -28,6 +28,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..build.buffers import i32_array
+from ..build.rewriting import like
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -63,11 +64,8 @@ class DestinationOp(IRDLOperation):
 
     def with_operands(self, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Self:
         """The same operation on other operands; it takes the regions of this one."""
-        regions = [self.detach_region(region) for region in list(self.regions)]
-        new = self.of(inputs, outputs, regions, {k: v for k, v in self.properties.items() if k != _SEGMENTS})
-        new.attributes = dict(self.attributes)
-        new.location = self.location
-        return new
+        segments = {_SEGMENTS: i32_array((len(inputs), len(outputs)))}
+        return like(self, [*inputs, *outputs], _tensor_types(outputs), segments)
 
     def verify_(self) -> None:
         results = [result.type for result in self.results]

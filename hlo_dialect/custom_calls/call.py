@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.build.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ..diagnostics import fail
 from ..shapes import is_static
 from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, tensor_type
@@ -30,7 +31,7 @@ from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, 
 CONFIGURATIONS = ("mhlo.attributes", "mhlo.backend_config", "backend_config")
 """Dictionaries in which exporters put a call's attributes; entries of later ones replace those of earlier ones."""
 
-_COMPLEX = {"operand": "xhlo.complex_operands", "result": "xhlo.complex_results"}
+_COMPLEX = {"operand": COMPLEX_OPERANDS, "result": COMPLEX_RESULTS}
 """Attributes that split-complex sets: the operands and results that are now pairs of real numbers."""
 
 

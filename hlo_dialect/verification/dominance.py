@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Region
 
+from ..walking import reverse_postorder, successors
+
 
 def dominator_children(region: Region) -> tuple[dict[Block, list[Block]], list[Block]]:
     """
@@ -13,11 +15,11 @@ def dominator_children(region: Region) -> tuple[dict[Block, list[Block]], list[B
     """
     entry = region.blocks.first
     assert entry is not None, "an empty region has no dominators"
-    order = _postorder(entry)
+    order = reverse_postorder(region)[::-1]
     number = {block: index for index, block in enumerate(order)}
     predecessors: list[list[int]] = [[] for _ in order]
     for block in order:
-        for successor in _successors(block):
+        for successor in successors(block):
             predecessors[number[successor]].append(number[block])
     root = len(order) - 1
     dominator = [-1] * len(order)
@@ -46,26 +48,3 @@ def _intersect(dominator: list[int], first: int, second: int) -> int:
         while second < first:
             second = dominator[second]
     return first
-
-
-def _successors(block: Block) -> list[Block]:
-    last = block.last_op
-    if last is None:
-        return []
-    return [successor for successor in last.successors if successor.parent is block.parent]
-
-
-def _postorder(entry: Block) -> list[Block]:
-    seen = {entry}
-    order: list[Block] = []
-    stack = [(entry, iter(_successors(entry)))]
-    while stack:
-        block, rest = stack[-1]
-        following = next(rest, None)
-        if following is None:
-            stack.pop()
-            order.append(block)
-        elif following not in seen:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return order

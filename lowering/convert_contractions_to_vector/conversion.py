@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
+from ...dialects.build.kernel import CONTRACTION, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
@@ -31,7 +32,7 @@ def _is_zero(fill: FillOp | None) -> bool:
 def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
     """Lower the marked products of one kernel that are large enough."""
     structured = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
-    marked = [op for op in structured if isinstance(op, GenericOp) and "xhlo.contraction" in op.attributes]
+    marked = [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]
     if not marked:
         return
     absorbed = absorbed_fills(structured)
@@ -87,6 +88,5 @@ class ConvertContractionsToVectorPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         machine = Machine(self.vector_bits, self.l1_bytes, self.l2_bytes)
-        for function in list(module.body.block.ops):
-            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                convert_contractions(function, machine)
+        for kernel in list(kernels_of(module)):
+            convert_contractions(kernel, machine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute
 
+from ...dialects.build.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.linalg_ext.calls import HostCallOp
 from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
@@ -19,8 +20,8 @@ _ABOUT_MEMORY = frozenset(
         "result_layouts",
         "output_operand_aliases",
         "has_side_effect",
-        "xhlo.complex_operands",
-        "xhlo.complex_results",
+        COMPLEX_OPERANDS,
+        COMPLEX_RESULTS,
     )
 )
 """What a custom call states that its target's function is not told: arrays come as the program has them."""

@@ -10,6 +10,7 @@ from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.build.kernel import CONTRACTION
 from ...dialects.build.scalar import Scalar
 from ...hlo_dialect.ops import contraction as hlo
 from ...hlo_dialect.ops.convolution import ConvolutionOp
@@ -61,7 +62,7 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
 
 def _marks(op: hlo.DotGeneralOp) -> dict[str, Attribute]:
     """`xhlo.contraction`, and `xhlo.tf32` where the program asks for products of tf32: chips that have them may."""
-    marks: dict[str, Attribute] = {"xhlo.contraction": UnitAttr()}
+    marks: dict[str, Attribute] = {CONTRACTION: UnitAttr()}
     algorithm = op.algorithm
     if algorithm is not None and algorithm.num_primitive_operations.value.data == 1:
         types = (algorithm.lhs_precision_type, algorithm.rhs_precision_type)

@@ -12,6 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.build.kernel import is_kernel
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.narrow_floats import needs_normalization
@@ -97,7 +98,7 @@ def convert_function(function: func.FuncOp) -> None:
         return
     old = function.body.block
     block = Block(arg_types=[signless(argument.type) for argument in old.args])
-    emitter = Emitter(block, in_kernel="hlo.kernel" in function.attributes)
+    emitter = Emitter(block, in_kernel=is_kernel(function))
     for argument, new in zip(old.args, block.args, strict=True):
         emitter.define(argument, new)
     returned = convert_operations(old, emitter)

@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.build.buffers import i64_array
+from ...dialects.build.kernel import CONTRACTION, LOOP_SIZES
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import convolution as hlo
 from ...hlo_dialect.types import i1, make_tensor, shape_of
@@ -56,7 +57,7 @@ def _convolution(op: hlo.ConvolutionOp, emitter: Emitter) -> None:
         emitter,
         tuple(affine_map(len(sizes), *places) for places in (lhs_places, rhs_places, out_places)),
         iterators(rank + 3, rank + 1),
-        {"xhlo.contraction": UnitAttr(), "xhlo.loop_sizes": i64_array(sizes)},
+        {CONTRACTION: UnitAttr(), LOOP_SIZES: i64_array(sizes)},
         _shape_only(emitter, sizes, (*lhs_places, *rhs_places, *out_places)),
     )
 

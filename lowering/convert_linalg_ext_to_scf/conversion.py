@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.build.kernel import kernels_of
 from ...dialects.linalg_ext.base import DestinationOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -42,9 +43,8 @@ class ConvertLinalgExtToScfPass(HloPass):
     illegal = ("linalg_ext.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for function in module.body.block.ops:
-            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                _convert_kernel(function)
+        for kernel in kernels_of(module):
+            _convert_kernel(kernel)
 
 
 def _convert_kernel(kernel: func.FuncOp) -> None:

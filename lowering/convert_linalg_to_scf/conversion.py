@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
+from ...dialects.build.kernel import Kernel, kernels_of
+from ...dialects.build.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
@@ -18,8 +20,6 @@ from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
-
-DEAD_WHEN_UNUSED = (memref.AllocOp, memref.SubviewOp, memref.ReinterpretCastOp, arith.ConstantOp)
 
 
 def nest_of(op: Structured) -> Nest:
@@ -78,8 +78,8 @@ def convert_kernel(kernel: func.FuncOp) -> None:
         return
     absorbed = absorbed_fills(structured)
     builder = LoopBuilder(kernel)
-    rows = kernel.attributes.get("hlo.row_dims")
-    if not (isinstance(rows, IntegerAttr) and convert_rows(builder, structured, absorbed, int(rows.value.data))):
+    rows = Kernel(kernel).rows
+    if not (rows and convert_rows(builder, structured, absorbed, rows)):
         convert_nests(builder, without_fills(structured, absorbed), absorbed)
     erase_all(structured)
 
@@ -91,8 +91,9 @@ def erase_all(structured: Sequence[Structured]) -> None:
         op.detach()
         op.erase()
     for owner in reversed(operands):
-        unused = isinstance(owner, DEAD_WHEN_UNUSED) and all(not any(True for _ in x.uses) for x in owner.results)
-        if unused and isinstance(owner, Operation) and owner.parent is not None:
+        if not is_view(owner) and not isinstance(owner, (memref.AllocOp, arith.ConstantOp)):
+            continue
+        if owner.parent is not None and all(x.first_use is None for x in owner.results):
             owner.detach()
             owner.erase()
 
@@ -112,6 +113,5 @@ class ConvertLinalgToScfPass(HloPass):
     illegal = ("linalg.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for function in module.body.block.ops:
-            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                convert_kernel(function)
+        for kernel in kernels_of(module):
+            convert_kernel(kernel)

@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, TypeAttribute
 
 from ...dialects.build.llvm_layout import Vector, integer
+from ...dialects.build.rewriting import set_type
 from ...hlo_dialect.walking import operations_in
 
 BITS = integer(16)
@@ -65,19 +66,15 @@ def _bits_attribute(attr: Attribute) -> Attribute:
     return bits_type(attr) if isinstance(attr, TypeAttribute) else attr
 
 
-def _retype(value: SSAValue) -> None:
-    value._type = bits_type(value.type)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-
-
 def bfloat_as_bits(function: Operation) -> None:
     """Rewrite a function of the llvm dialect in place; bitcasts between bf16 and i16 go away."""
     for op in operations_in(function):
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
-                    _retype(argument)
+                    set_type(argument, bits_type(argument.type))
         for result in op.results:
-            _retype(result)
+            set_type(result, bits_type(result.type))
         for name, attr in op.properties.items():
             op.properties[name] = _bits_attribute(attr)
         if isinstance(op, llvm.BitcastOp) and op.operands[0].type == op.results[0].type:

@@ -39,8 +39,8 @@ from ...dialects.build.llvm_layout import (
     bit_width,
     byte_width,
     mangled,
-    root_buffer,
 )
+from ...dialects.build.views import root_buffer
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
 from ...hlo_dialect.diagnostics import fail

@@ -10,13 +10,11 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, Inte
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.build.buffers import i32_array
+from ...dialects.build.kernel import VECTORIZE
 from ...dialects.llvm_ops import LOOP, make_switch
 from ..loop_nests.unrolling import UNROLL
 from .builder import UNIT, LlvmBuilder, Pattern
 from .conventions import I64
-
-PARALLEL = "xhlo.parallel"
-VECTORIZE = "xhlo.vectorize"
 
 
 def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]:

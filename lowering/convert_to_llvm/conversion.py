@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...dialects.build.llvm_layout import root_buffer
+from ...dialects.build.kernel import INLINE, PARALLEL, PARALLEL_BODY, is_kernel
+from ...dialects.build.views import root_buffer
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.gpu import nvvm
 from ...dialects.gpu.functions import GpuModuleOp
@@ -34,9 +35,6 @@ from .builder import UNIT, LlvmBuilder, Pattern, access_group_attributes
 from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import mark_kernel
 
-KERNEL = "hlo.kernel"
-INLINE = "xhlo.inline"
-PARALLEL_BODY = "xhlo.parallel_body"
 MAIN = "main"
 ENTRY = "xhlo_entry"
 
@@ -147,7 +145,7 @@ class ModuleConversion:
             bfloat_as_bits(made)
         if nvvm.KERNEL in op.attributes:
             mark_kernel(made, op)
-        elif KERNEL in op.attributes or SHARED in op.attributes or op.sym_name.data in independent:
+        elif is_kernel(op) or SHARED in op.attributes or op.sym_name.data in independent:
             made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
         if SHARED in op.attributes:
             made.attributes[SHARED] = UNIT
@@ -196,7 +194,7 @@ class ModuleConversion:
         groups: dict[Block, list[int]] = {}
         for block in op.body.blocks:
             last = block.last_op
-            if not isinstance(last, cf.BranchOp) or cf_patterns.PARALLEL not in last.attributes:
+            if not isinstance(last, cf.BranchOp) or PARALLEL not in last.attributes:
                 continue
             to.loop_groups[last] = self.groups
             for inside in _natural_loop(block, last.successor):
@@ -234,7 +232,7 @@ def _function_traits(op: func.FuncOp) -> list[str]:
     """LLVM's attributes of a function: kernels and parallel bodies stay functions, so that their noalias is kept."""
     if INLINE in op.attributes:
         return ["alwaysinline", "nounwind"]
-    if KERNEL in op.attributes or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
+    if is_kernel(op) or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
         return ["noinline", "nounwind"]
     return ["nounwind"] if op.body.blocks else []
 
@@ -263,7 +261,7 @@ def _captures_differ(op: ParallelForOp, function: func.FuncOp) -> bool:
     roots: list[SSAValue] = [root_buffer(value) for value in op.captures if isinstance(value.type, MemRefType)]
     for root in roots:
         parameter = isinstance(root, BlockArgument) and root.owner is function.body.first_block
-        if not (parameter and KERNEL in function.attributes) and not isinstance(root.owner, memref.AllocaOp):
+        if not (parameter and is_kernel(function)) and not isinstance(root.owner, memref.AllocaOp):
             return False
     return len(set(roots)) == len(roots)
 

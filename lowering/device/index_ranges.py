@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.build.buffers import Buffer, row_major
 from ...dialects.gpu.nvvm import SpecialRegisterOp
+from ...hlo_dialect.walking import reverse_postorder
 
 Range: TypeAlias = "tuple[int, int]"
 """The least and the greatest value, as signed numbers."""
@@ -39,7 +40,7 @@ class IndexRanges:
         self.ranges: dict[SSAValue, Range | None] = {}
         self._facts: dict[Block, Facts] = {}
         """By block: ranges that hold there and are narrower than those of the values."""
-        for block in _reverse_postorder(region):
+        for block in reverse_postorder(region):
             for number, argument in enumerate(block.args):
                 self.ranges[argument] = self._argument(block, number)
             self._facts[block] = facts = self._facts_at(block)
@@ -141,23 +142,6 @@ class IndexRanges:
         if whole is not None and (found is None or found[0] < whole[0] or found[1] > whole[1]):
             return whole
         return found
-
-
-def _reverse_postorder(region: Region) -> list[Block]:
-    """The blocks that the entry reaches, each after those before it but for the ends of loops."""
-    found: list[Block] = []
-    seen: set[Block] = set()
-    waiting: list[tuple[Block, bool]] = [(region.blocks[0], False)]
-    while waiting:
-        block, done = waiting.pop()
-        if done:
-            found.append(block)
-        elif block not in seen:
-            seen.add(block)
-            waiting.append((block, True))
-            last = block.last_op
-            waiting += [(next_, False) for next_ in (() if last is None else last.successors)]
-    return found[::-1]
 
 
 # Of arith.cmpi: the predicate that holds where another does not, and signed forms of the unsigned ones.

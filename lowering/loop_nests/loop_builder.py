@@ -18,13 +18,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.build import kernel
 from ...dialects.build.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 from ...dialects.gpu.functions import GpuFuncOp
 
 Index: TypeAlias = int | SSAValue
 """A number that is known now, or a value of type index."""
 
-PARALLEL: Mapping[str, Attribute] = {"xhlo.parallel": UnitAttr()}
+PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
 """The mark of an innermost loop whose iterations do not depend on each other through memory."""
 
 OpT = TypeVar("OpT", bound=Operation)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -28,6 +28,8 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.build.buffers import row_major
+from ...dialects.build.kernel import loop_sizes
+from ...dialects.build.views import is_view
 from ...hlo_dialect.diagnostics import fail
 from .loop_builder import Index, LoopBuilder, buffer_of
 
@@ -142,7 +144,11 @@ class Nest:
 
 
 def place_of(value: SSAValue) -> Place:
-    """Follow views to the buffer of identity layout that `value` lies in."""
+    """
+    Follow views to the buffer of identity layout that `value` lies in.
+
+    A memref.view begins such a buffer: different ones are taken for disjoint, as plan-buffers makes them.
+    """
     type_ = buffer_of(value)
     owner = value.owner
     shape = type_.get_shape()
@@ -159,6 +165,10 @@ def place_of(value: SSAValue) -> Place:
         if source.strides != row_major(cast("MemRefType[Any]", owner.src.type).get_shape()):
             fail(owner, "reshapes a view that is not contiguous: convert-linalg-to-scf cannot follow it")
         return replace(source, strides=row_major(shape))
+    if isinstance(owner, (memref.AssumeAlignmentOp, memref.CastOp, memref.MemorySpaceCastOp)):
+        return place_of(owner.operands[0])
+    if is_view(owner) and not isinstance(owner, memref.ViewOp):
+        fail(owner, "is a view that convert-linalg-to-scf cannot follow")
     if isinstance(type_.layout, StridedLayoutAttr):
         strides = type_.layout.get_strides()
         if type_.layout.get_offset() != 0 or any(s is None for s in strides):
@@ -236,9 +246,9 @@ def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
 
     Fused reductions carry the attribute: a slice that is read from its start looks like the whole of its operand.
     """
-    stated = op.attributes.get("xhlo.loop_sizes")
-    if isinstance(stated, DenseArrayBase):
-        return cast("DenseArrayBase[Any]", stated).get_values()
+    stated = loop_sizes(op)
+    if stated is not None:
+        return stated
     sizes: list[int | None] = [None] * len(op.iterator_types.data)
     for operand, map_ in zip((*op.outputs, *op.inputs), (*maps[len(op.inputs) :], *maps), strict=False):
         if isinstance(operand.type, MemRefType):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
+from ...dialects.build.kernel import CONTRACTION, Kernel, kernels_of
 from ...dialects.cpu import HostCallOp
 from ...dialects.gpu.functions import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.gpu.library import MatmulOp
@@ -40,7 +41,7 @@ Mapping = Callable[[KernelMapper, Phase], bool]
 
 def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
     """That of contraction.py, which takes longer to load than a program without contractions to map."""
-    if not any("xhlo.contraction" in op.attributes for op in phase.ops):
+    if not any(CONTRACTION in op.attributes for op in phase.ops):
         return False
     from .contraction import mapping as contraction
 
@@ -73,8 +74,7 @@ def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip, libraries: 
         if structured:
             fail(call, "stands in a kernel with other operations; map-kernels-to-gpu takes it alone")
         return
-    attribute = kernel.attributes.get("hlo.row_dims")
-    rows = int(attribute.value.data) if isinstance(attribute, IntegerAttr) else 0
+    rows = Kernel(kernel).rows
     mapper = KernelMapper(kernel, device, chip)
     absorbed = absorbed_fills(structured)
     phases = phases_of(kernel, structured, absorbed)
@@ -150,9 +150,8 @@ class MapKernelsToGpuPass(HloPass):
         chip = get_chip(self.chip)
         device = GpuModuleOp(DEVICE)
         device.targets = ArrayAttr([TargetAttr(StringAttr(chip.name))])
-        for function in list(module.body.block.ops):
-            if isinstance(function, func.FuncOp) and "hlo.kernel" in function.attributes:
-                map_kernel(function, device, chip, self.libraries)
+        for kernel in list(kernels_of(module)):
+            map_kernel(kernel, device, chip, self.libraries)
         calls = any(isinstance(op, MatmulOp) for op in operations_in(module)) if self.libraries != "never" else False
         if device.body.block.first_op is not None or calls:
             # Without kernels too: what stands beside a gpu.module is the host's.

@@ -23,6 +23,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.build.buffers import Buffer
+from ...dialects.build.rewriting import Replaced, like, set_type
+from ...dialects.build.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
 
@@ -52,13 +54,6 @@ class Storage:
     values: list[SSAValue] = field(default_factory=list[SSAValue])
 
 
-def root_of(buffer: SSAValue) -> SSAValue:
-    """The memory that a buffer lies in: host buffers are whole allocations, under one shape or another."""
-    while isinstance(buffer.owner, memref.ReinterpretCastOp):
-        buffer = buffer.owner.source
-    return buffer
-
-
 class HostBufferizer:
     """Rewrites one host function in place."""
 
@@ -73,14 +68,13 @@ class HostBufferizer:
         self.hints: dict[SSAValue, SSAValue] = {}
         self.order: dict[Operation, int] = {}
         """The position of each operation in its block."""
-        self.dead: list[Operation] = []
-        self.loop_blocks: list[Block] = []
+        self.replaced = Replaced()
 
     def run(self) -> None:
         block = self.function.body.block
         for argument in list(block.args):
             if is_tensor(argument):
-                argument._type = buffer_type(argument.type)  # pyright: ignore
+                set_type(argument, buffer_type(argument.type))
                 self.place(argument, argument, Storage(None))
         terminator = cast(Operation, block.last_op)
         returned = list(terminator.operands)
@@ -90,13 +84,8 @@ class HostBufferizer:
         self.rewrite_block(block)
         self.copy_all(returned, outputs, terminator)
         block.insert_op_before(func.ReturnOp(), terminator)
-        self.dead.append(terminator)
-        for op in reversed(self.dead):
-            op.detach()
-            op.erase(safe_erase=False)
-        for loop_block in self.loop_blocks:
-            for argument in reversed(loop_block.args):
-                loop_block.erase_arg(argument)
+        self.replaced.operations.append(terminator)
+        self.replaced.erase()
         take_block_arguments(self.function)
         self.function.properties.pop("res_attrs", None)
 
@@ -106,7 +95,7 @@ class HostBufferizer:
         self.buffers[value] = buffer
         self.storage[value] = storage
         if not storage.values:
-            self.contents.setdefault(root_of(buffer), []).append(storage)
+            self.contents.setdefault(root_buffer(buffer), []).append(storage)
         storage.values.append(value)
 
     def hint(self, value: SSAValue, buffer: SSAValue, block: Block) -> None:
@@ -129,7 +118,7 @@ class HostBufferizer:
         """Whether `op`, or anything after it, reads what lies in `buffer` now."""
         return any(
             self.used_after(value, op) or any(operand is value for operand in op.operands)
-            for storage in self.contents.get(root_of(buffer), ())
+            for storage in self.contents.get(root_buffer(buffer), ())
             for value in storage.values
         )
 
@@ -160,12 +149,12 @@ class HostBufferizer:
         moves = [
             (self.buffers[value], target)
             for value, target in zip(values, targets, strict=True)
-            if root_of(self.buffers[value]) is not root_of(target)
+            if root_buffer(self.buffers[value]) is not root_buffer(target)
         ]
-        overwritten = {root_of(target) for _, target in moves}
+        overwritten = {root_buffer(target) for _, target in moves}
         copies: list[Operation] = []
         for source, target in moves:
-            if root_of(source) in overwritten:
+            if root_buffer(source) in overwritten:
                 saved = alloc(cast(Buffer, source.type))
                 block.insert_ops_before([saved, copy(source, saved.memref)], before)
                 source = saved.memref
@@ -191,20 +180,20 @@ class HostBufferizer:
         new = self.constants.get(value, buffer_type(op.result.type))
         cast(Block, op.parent).insert_op_before(new, op)
         self.place(op.result, new.memref, Storage(None))
-        self.dead.append(op)
+        self.replaced.operations.append(op)
 
     def reshape(self, op: CollapseShapeOp | ExpandShapeOp) -> None:
         new = reshape(self.buffers[op.src], buffer_type(op.result.type))
         new.location = op.location
         cast(Block, op.parent).insert_op_before(new, op)
         self.place(op.result, new.result, self.storage[op.src])
-        self.dead.append(op)
+        self.replaced.operations.append(op)
 
     def extract(self, op: tensor.ExtractOp) -> None:
         new = load(self.buffers[op.tensor], list(op.indices))
         cast(Block, op.parent).insert_op_before(new, op)
         op.result.replace_all_uses_with(new.res)
-        self.dead.append(op)
+        self.replaced.operations.append(op)
 
     def call(self, op: func.CallOp) -> None:
         tied = self.tied.get(op.callee.root_reference.data, ())
@@ -224,11 +213,8 @@ class HostBufferizer:
                 block.insert_op_before(copy(self.buffers[base], buffer), op)
                 self.place(result, buffer, Storage(block))
                 arguments[tied[index]] = buffer
-        new = func.CallOp.create(
-            operands=arguments, properties=op.properties, attributes=op.attributes, location=op.location
-        )
-        block.insert_op_before(new, op)
-        self.dead.append(op)
+        block.insert_op_before(like(op, arguments, ()), op)
+        self.replaced.operations.append(op)
 
     def branch(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
         """A branch stores its results to buffers of the parent."""
@@ -242,19 +228,13 @@ class HostBufferizer:
             self.rewrite_block(block)
             self.copy_all(values, targets, terminator)
             self.replace_terminator(block, scf.YieldOp())
-        new = type(op).create(
-            operands=op.operands,
-            properties=op.properties,
-            attributes=op.attributes,
-            regions=[op.detach_region(region) for region in list(op.regions)],
-            location=op.location,
-        )
+        new = like(op, op.operands, ())
         parent = cast(Block, op.parent)
         parent.insert_op_before(new, op)
         self.order[new] = self.order[op]
         for result, target in zip(op.results, targets, strict=True):
             self.place(result, target, Storage(parent))
-        self.dead.append(op)
+        self.replaced.operations.append(op)
 
     def replace_terminator(self, block: Block, new: Operation) -> None:
         old = cast(Operation, block.last_op)
@@ -282,14 +262,13 @@ class HostBufferizer:
         self.rewrite_block(after)
         self.copy_all(yielded, state, terminator)
         self.replace_terminator(after, scf.YieldOp())
-        regions = [op.detach_region(region) for region in list(op.regions)]
-        new = scf.WhileOp.create(attributes=op.attributes, regions=regions, location=op.location)
+        new = like(op, (), ())
         parent.insert_op_before(new, op)
         self.order[new] = self.order[op]
         for result, buffer in zip(op.results, state, strict=True):
             self.place(result, buffer, Storage(parent))
-        self.loop_blocks.extend((before, after))
-        self.dead.append(op)
+        self.replaced.arguments += [*before.args, *after.args]
+        self.replaced.operations.append(op)
 
     def loop_buffer(self, value: SSAValue, index: int, op: scf.WhileOp) -> SSAValue:
         """The buffer of one state value, holding its initial value; the initial value's own buffer if it is free."""
@@ -297,7 +276,7 @@ class HostBufferizer:
         if self.overwritable(value, op):
             if hinted is None:
                 return self.buffers[value]
-            if root_of(self.buffers[value]) is root_of(hinted):
+            if root_buffer(self.buffers[value]) is root_buffer(hinted):
                 return hinted
         buffer = self.new_buffer(op.results[index], op)
         cast(Block, op.parent).insert_op_before(copy(self.buffers[value], buffer), op)

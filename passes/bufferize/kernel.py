@@ -14,9 +14,10 @@ from typing import Any, cast
 from xdsl.dialects import func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
+from ...dialects.build.rewriting import like, set_type
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
@@ -62,7 +63,7 @@ class KernelBufferizer:
     def _make_parameters(self) -> None:
         for argument in self.block.args:
             if is_tensor(argument):
-                _set_type(argument, buffer_type(argument.type))
+                set_type(argument, buffer_type(argument.type))
                 self.buffers[argument] = argument
         for index, value in enumerate(self.returned):
             if index < len(self.tied):
@@ -151,10 +152,6 @@ class KernelBufferizer:
         return found
 
 
-def _set_type(value: SSAValue, type_: Attribute) -> None:
-    value._type = type_  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
-
-
 def _empty(self: KernelBufferizer, op: tensor.EmptyOp) -> None:
     """Has no buffer: see `destination`."""
 
@@ -183,16 +180,8 @@ def _generic(self: KernelBufferizer, op: GenericOp) -> None:
             self.block.insert_op_before(unread, op)
             self.buffers[value] = unread.memref
     inputs = [self.buffers.get(value, value) for value in op.inputs]
-    region = op.detach_region(op.body)
-    _extracts_to_loads(self, region.block)
-    new = GenericOp.create(
-        operands=[*inputs, *outputs],
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[region],
-        location=op.location,
-    )
-    self.block.insert_op_before(new, op)
+    _extracts_to_loads(self, op.body.block)
+    self.block.insert_op_before(like(op, [*inputs, *outputs], ()), op)
 
 
 def _structured(self: KernelBufferizer, op: DestinationOp) -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.build.kernel import Kernel, is_kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from .host import ConstantPool, HostBufferizer
 from .kernel import KernelBufferizer
-
-
-def tied_arguments(function: func.FuncOp) -> Sequence[int]:
-    """The arguments that results 0, 1, .. of a kernel update in place (attribute hlo.tied)."""
-    tied = function.attributes.get("hlo.tied")
-    return tied.get_values() if isinstance(tied, DenseArrayBase) else ()
 
 
 @dataclass(frozen=True)
@@ -39,13 +33,12 @@ class BufferizePass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
-        kernels = [function for function in functions if "hlo.kernel" in function.attributes]
-        tied = {kernel.sym_name.data: tied_arguments(kernel) for kernel in kernels}
+        tied = {kernel.sym_name.data: Kernel(kernel).tied for kernel in kernels_of(module)}
         constants = ConstantPool(module)
         for function in functions:
             if function.is_declaration:
                 continue
-            if "hlo.kernel" in function.attributes:
+            if is_kernel(function):
                 KernelBufferizer(function, tied[function.sym_name.data]).run()
             else:
                 HostBufferizer(function, constants, tied).run()

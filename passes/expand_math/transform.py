@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.build.buffers import memref_type
+from ...dialects.build.kernel import INLINE
 from ...dialects.build.scalar import Scalar
 from ...dialects.gpu.functions import GpuModuleOp
 from ...hlo_dialect.hlo_pass import HloPass
@@ -128,7 +129,7 @@ def _define(name: str, op: Operation, body: Body) -> func.FuncOp:
     value = body(*(Scalar(block, argument) for argument in block.args))
     block.add_op(func.ReturnOp(value.value))
     function = func.FuncOp(name, FunctionType.from_lists(operands, results), Region(block), StringAttr("private"))
-    function.attributes["xhlo.inline"] = UnitAttr()
+    function.attributes[INLINE] = UnitAttr()
     return function
 
 

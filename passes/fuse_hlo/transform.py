@@ -11,6 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.build.kernel import is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp
@@ -47,7 +48,7 @@ class FuseHloPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
         for function in list(module.body.block.ops):
-            if not isinstance(function, func.FuncOp) or "hlo.kernel" in function.attributes:
+            if not isinstance(function, func.FuncOp) or is_kernel(function):
                 continue
             pending = list(function.body.blocks)
             while pending:

@@ -11,15 +11,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects import math, tensor
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
+from ...dialects.build.kernel import CONTRACTION, LOOP_SIZES, loop_sizes
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
-from ...hlo_dialect.attributes import ints
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from .bodies import point, substitute
@@ -47,14 +46,14 @@ def is_parallel(generic: GenericOp) -> bool:
 
 
 def is_contraction(generic: GenericOp) -> bool:
-    return "xhlo.contraction" in generic.attributes
+    return CONTRACTION in generic.attributes
 
 
 def extents(generic: GenericOp) -> tuple[int, ...]:
     """The loop's sizes: what xhlo.loop_sizes says, else read off the operands that a plain dimension indexes."""
-    stated = generic.attributes.get("xhlo.loop_sizes")
-    if isinstance(stated, DenseArrayBase):
-        return ints(cast(Any, stated))
+    stated = loop_sizes(generic)
+    if stated is not None:
+        return stated
     sizes = [-1] * len(generic.iterator_types)
     for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
         shape: tuple[int, ...] = cast(Any, value.type).get_shape()
@@ -214,7 +213,7 @@ class KernelPlan:
         """
         for group in self.groups:
             for generic in group.members:
-                if is_parallel(generic) or "xhlo.loop_sizes" in generic.attributes:
+                if is_parallel(generic) or LOOP_SIZES in generic.attributes:
                     continue
                 if len(self._given(generic)) < len(generic.iterator_types):
                     return next(producer for producer in _producers(generic) if producer in self.inlined)

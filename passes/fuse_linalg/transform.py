@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, StringAttr
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.build.buffers import i32_array
+from ...dialects.build.kernel import LOOP_SIZES, Kernel, kernels_of
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
 from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of
@@ -89,7 +90,7 @@ class KernelFuser:
         inputs = [value for value, _ in body.operands]
         attributes = dict(last.attributes)
         if not parallel:
-            attributes["xhlo.loop_sizes"] = int_array(sizes)
+            attributes[LOOP_SIZES] = int_array(sizes)
         new = GenericOp.create(
             operands=[*inputs, *(_written(output) if parallel else output for output in outputs)],
             result_types=[output.type for output in outputs],
@@ -159,9 +160,6 @@ class FuseLinalgPass(HloPass):
     name = "fuse-linalg"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for function in module.body.block.ops:
-            if not isinstance(function, func.FuncOp) or function.is_declaration:
-                continue
-            kind = function.attributes.get("hlo.kernel")
-            if isinstance(kind, StringAttr):
-                KernelFuser(function.body.block, kind.data == "row").run()
+        for kernel in kernels_of(module):
+            if not kernel.is_declaration:
+                KernelFuser(kernel.body.block, Kernel(kernel).kind == "row").run()

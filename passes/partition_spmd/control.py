@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.build.rewriting import Replaced, like
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
@@ -18,21 +19,6 @@ ATTEMPTS = 4
 """At what a loop carries: what its body makes of it may be split though it came in whole."""
 
 Tilings = Sequence[Tiling | None]
-
-
-@dataclass
-class Replaced:
-    """What was replaced, and goes when all is done."""
-
-    operations: list[Operation] = field(default_factory=list[Operation])
-    arguments: list[BlockArgument] = field(default_factory=list[BlockArgument])
-
-    def erase(self) -> None:
-        for op in reversed(self.operations):
-            op.detach()
-            op.erase()
-        for argument in reversed(self.arguments):
-            argument.block.erase_arg(argument)
 
 
 class ControlFlow:
@@ -63,16 +49,9 @@ class ControlFlow:
     def _carrying(self, op: WhileOp, tilings: Tilings) -> tuple[WhileOp, Tilings]:
         """The loop with values split by `tilings`, and how its body splits what it hands on."""
         operands = [self._as_carried(*pair) for pair in zip(op.operands, tilings, strict=True)]
-        new = WhileOp.create(
-            operands=operands,
-            result_types=[value.type for value in operands],
-            attributes=op.attributes,
-            regions=[region.clone() for region in op.regions],
-            location=op.location,
-        )
-        around = op.parent
-        assert around is not None
-        around.insert_op_before(new, op)
+        types = [value.type for value in operands]
+        new = like(op, operands, types, regions=[region.clone() for region in op.regions])
+        cast(Block, op.parent).insert_op_before(new, op)
         condition, body = (region.block for region in new.regions)
         self._inside(condition, operands, tilings)
         self._hand_out(condition, [None])
@@ -122,17 +101,10 @@ class ControlFlow:
             tilings.append(next((found for value in returned if (found := even(value, self.layouts))), None))
         for block in blocks:
             self._hand_out(block, tilings)
-        new = type(op).create(
-            operands=[self.layouts.whole(op.operands[0])],
-            result_types=[
-                result.type if tiling is None else make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
-                for result, tiling in zip(op.results, tilings, strict=True)
-            ],
-            attributes=op.attributes,
-            regions=[op.detach_region(region) for region in list(op.regions)],
-            location=op.location,
-        )
-        around = op.parent
-        assert around is not None
-        around.insert_op_before(new, op)
+        types = [
+            result.type if tiling is None else make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
+            for result, tiling in zip(op.results, tilings, strict=True)
+        ]
+        new = like(op, [self.layouts.whole(op.operands[0])], types)
+        cast(Block, op.parent).insert_op_before(new, op)
         self._results(op, new, tilings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.build.rewriting import like
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
@@ -16,6 +18,7 @@ Parts = Sequence[tuple[Tiling, SSAValue]] | None
 Rule = Callable[[Operation, Layouts], Parts]
 
 STATED = ("sdy.sharding", "mhlo.sharding")
+"""Attributes of arguments, results and operations that say how they are split."""
 
 
 def is_split(value: SSAValue, layouts: Layouts) -> bool:
@@ -42,20 +45,14 @@ def on_parts(
     properties: Mapping[str, Attribute] | None = None,
 ) -> list[tuple[Tiling, SSAValue]]:
     """The operation on other operands, its results split by `tilings`."""
-    new = type(op).create(
-        operands=list(operands),
-        result_types=[
-            make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
-            for tiling, result in zip(tilings, op.results, strict=True)
-        ],
-        properties={**op.properties, **(properties or {})},
-        attributes={name: value for name, value in op.attributes.items() if name not in STATED},
-        regions=[region.clone() for region in op.regions],
-        location=op.location,
-    )
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(new, op)
+    types = [
+        make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
+        for tiling, result in zip(tilings, op.results, strict=True)
+    ]
+    new = like(op, operands, types, properties, [region.clone() for region in op.regions])
+    for name in STATED:
+        new.attributes.pop(name, None)
+    cast(Block, op.parent).insert_op_before(new, op)
     return list(zip(tilings, new.results, strict=True))
 
 

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.build.rewriting import Replaced
 from ...hlo_dialect.collectives.base import CollectiveOp
 from ...hlo_dialect.collectives.process_groups import grid_of
 from ...hlo_dialect.custom_calls.markers import IDENTITIES
@@ -35,9 +36,10 @@ from ...hlo_dialect.sharding.operations import (
 )
 from ...hlo_dialect.sharding.tilings import Tiling, parse_tiling, tiling_of
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
-from .control import ControlFlow, Replaced
+from .control import ControlFlow
 from .effects import run_once
 from .layouts import Layouts
+from .parts import STATED
 from .rules import partition_operation
 
 PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
@@ -45,9 +47,6 @@ PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_shardi
 
 MAX_PARTITIONS = 4096
 """Each is a thread when the program runs, and tables of them stand in the program."""
-
-_STATED = ("sdy.sharding", "mhlo.sharding")
-"""Attributes of arguments, results and operations that say how they are split."""
 
 
 def parameter_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
@@ -119,7 +118,7 @@ def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
     if not isinstance(attributes, ArrayAttr):
         return [None] * count
     each = cast("ArrayAttr[DictionaryAttr]", attributes).data
-    return [next((entry.data[name] for name in _STATED if name in entry.data), None) for entry in each]
+    return [next((entry.data[name] for name in STATED if name in entry.data), None) for entry in each]
 
 
 def stated_tiling(stated: Attribute | None, user: Operation, type_: Attribute, partitions: int) -> Tiling | None:
@@ -145,7 +144,7 @@ def states_shardings(module: ModuleOp) -> bool:
     if PARAMETERS in module.attributes:
         return False
     for op in module.walk():
-        if isinstance(op, (ConstraintOp, ManualComputationOp)) or any(name in op.attributes for name in _STATED):
+        if isinstance(op, (ConstraintOp, ManualComputationOp)) or any(name in op.attributes for name in STATED):
             return True
         if isinstance(op, func.FuncOp):
             inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
@@ -248,7 +247,7 @@ class _Partitioner:
             self._share_out(op)
         else:
             self._share_out(op)
-        for name in _STATED:
+        for name in STATED:
             op.attributes.pop(name, None)
 
     def _share_out(self, op: Operation) -> None:
@@ -318,7 +317,7 @@ class _Partitioner:
         if isinstance(op, ConstraintOp):
             stated: Attribute | None = op.wanted
         else:
-            stated = next((op.attributes[name] for name in _STATED if name in op.attributes), None)
+            stated = next((op.attributes[name] for name in STATED if name in op.attributes), None)
         try:
             return stated_tiling(stated, op, op.results[0].type, self.partitions)
         except VerifyException as error:
@@ -394,4 +393,4 @@ def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAVal
 
 
 def _without_shardings(entry: DictionaryAttr) -> DictionaryAttr:
-    return DictionaryAttr({name: value for name, value in entry.data.items() if name not in _STATED})
+    return DictionaryAttr({name: value for name, value in entry.data.items() if name not in STATED})

@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.build.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...hlo_dialect.attributes import int_array, int_attr
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp, comparison_direction
@@ -40,9 +41,6 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.types import HloTensor, i1, i32, make_tensor, shape_of, tensor_type
 from .arithmetic import Parts, PartsBuilder
-
-COMPLEX = "xhlo.complex"
-"""The attribute of a function's arguments and results whose last dimension of two makes a complex number."""
 
 
 def is_complex_type(type_: Attribute) -> bool:
@@ -127,8 +125,8 @@ def split_custom_call(op: CustomCallOp, b: PartsBuilder) -> list[SSAValue | Part
         properties={**op.properties, **_layouts(op)},
         attributes={
             **op.attributes,
-            "xhlo.complex_operands": _flags(op.operand_types),
-            "xhlo.complex_results": _flags(op.result_types),
+            COMPLEX_OPERANDS: _flags(op.operand_types),
+            COMPLEX_RESULTS: _flags(op.result_types),
         },
         location=op.location,
     )

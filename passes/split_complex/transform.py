@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.build.buffers import i32_array
+from ...dialects.build.rewriting import like
+from ...dialects.build.spread import Spread
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
@@ -26,6 +26,7 @@ from ...lowering.tables import tables
 from .arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
 from .layout import deinterleave, interleave, is_complex_type, pairs_type, part_type, split_custom_call, split_signature
 
+_CARRIERS = (WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp)
 _VARIADIC = frozenset(("hlo.all_gather", "hlo.all_to_all", "hlo.map", "hlo.scatter", "hlo.sort"))
 """Operations that take any number of tensors, and so both parts of one."""
 
@@ -36,10 +37,8 @@ def rules() -> dict[type[Operation], Rule]:
     return {cls: rule for table in tables(__package__ or "", "RULES") for cls, rule in table.items()}
 
 
-def _touches_complex(op: Operation) -> bool:
-    return any(is_complex_type(value.type) for value in (*op.results, *op.operands)) or any(
-        is_complex_type(argument.type) for region in op.regions for block in region.blocks for argument in block.args
-    )
+def _part_types(type_: Attribute) -> Sequence[Attribute] | None:
+    return [part_type(type_)] * 2 if is_complex_type(type_) else None
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,15 @@ class SplitComplexPass(HloPass):
     name = "split-complex"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for function in list(module.body.block.ops):
-            if isinstance(function, func.FuncOp) and any(_touches_complex(op) for op in operations_in(function)):
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp):
                 splitter = Splitter(self)
-                splitter.arguments(function)
-                for block in function.body.blocks:
-                    splitter.block(block)
-                splitter.erase_old()
-                split_signature(function)
+                if any(map(splitter.spread.concerns, operations_in(function))):
+                    splitter.arguments(function)
+                    for block in function.body.blocks:
+                        splitter.block(block)
+                    splitter.spread.erase()
+                    split_signature(function)
 
 
 class Splitter:
@@ -73,9 +73,8 @@ class Splitter:
 
     def __init__(self, owner: HloPass):
         self.owner = owner
-        self.parts: dict[SSAValue, Parts] = {}
-        self.old: list[Operation] = []
-        self.old_arguments: list[BlockArgument] = []
+        self.spread = Spread(_part_types, ("_re", "_im"))
+        self.parts = cast("dict[SSAValue, Parts]", self.spread.parts)
 
     def arguments(self, function: func.FuncOp) -> None:
         """Complex arguments of a function become pairs, which the first operations take apart."""
@@ -87,8 +86,8 @@ class Splitter:
             if is_complex_type(argument.type):
                 pairs = block.insert_arg(pairs_type(argument.type), argument.index)
                 pairs.name_hint = argument.name_hint
-                self._name(argument, deinterleave(builder, pairs))
-                self.old_arguments.append(argument)
+                self.spread.replace(argument, deinterleave(builder, pairs))
+                self.spread.replaced.arguments.append(argument)
 
     def _return(self, op: Operation) -> None:
         builder = PartsBuilder(op, self.parts)
@@ -97,7 +96,7 @@ class Splitter:
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
-            if not _touches_complex(op):
+            if not self.spread.concerns(op):
                 for region in op.regions:
                     for inner in region.blocks:
                         self.block(inner)
@@ -105,23 +104,12 @@ class Splitter:
                 self._return(op)
             elif isinstance(op, CustomCallOp):
                 self._custom_call(op)
-            elif isinstance(op, (ReturnOp, OptimizationBarrierOp)):
-                self._carry(op, [])
-            elif isinstance(op, (WhileOp, IfOp, CaseOp)):
-                self._carry(op, self._regions(op))
-            elif isinstance(op, (ReduceOp, ReduceWindowOp)):
-                self._reduce(op)
-            elif op.name in _VARIADIC:
-                self._carry(op, self._regions(op, paired=op.name == "hlo.sort"))
+            elif isinstance(op, (ReduceOp, ReduceWindowOp)) and _is_sum(op):
+                self._sums(op)
+            elif isinstance(op, _CARRIERS) or op.name in _VARIADIC:
+                self._carry(op)
             else:
                 self._apply(op)
-
-    def erase_old(self) -> None:
-        for op in reversed(self.old):
-            op.detach()
-            op.erase()
-        for argument in reversed(self.old_arguments):
-            argument.block.erase_arg(argument)
 
     def _apply(self, op: Operation) -> None:
         rule = rules().get(type(op)) or RULES_BY_NAME.get(op.name)
@@ -135,137 +123,36 @@ class Splitter:
             result.name_hint = op.results[0].name_hint
             op.results[0].replace_all_uses_with(result)
         else:
-            self._name(op.results[0], result)
-        self.old.append(op)
+            self.spread.replace(op.results[0], result)
+        self.spread.replaced.operations.append(op)
 
     def _custom_call(self, op: CustomCallOp) -> None:
         found = split_custom_call(op, PartsBuilder(op, self.parts))
         for old, new in zip(op.results, found, strict=True):
-            if isinstance(new, SSAValue):
-                new.name_hint = old.name_hint
-                old.replace_all_uses_with(new)
-            else:
-                self._name(old, new)
-        self.old.append(op)
+            self.spread.replace(old, [new] if isinstance(new, SSAValue) else new)
+        self.spread.replaced.operations.append(op)
 
-    def _name(self, old: SSAValue, parts: Parts) -> None:
-        self.parts[old] = parts
-        for part, suffix in zip(parts, ("re", "im"), strict=True):
-            if part.name_hint is None and old.name_hint is not None:
-                part.name_hint = f"{old.name_hint}_{suffix}"
-
-    def _both(self, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """The values with each complex one replaced by its two parts."""
-        return [part for value in values for part in self.parts.get(value, (value,))]
-
-    def _types(self, values: Sequence[SSAValue]) -> list[Attribute]:
-        found: list[Attribute] = []
-        for value in values:
-            found += [part_type(value.type)] * 2 if is_complex_type(value.type) else [value.type]
-        return found
-
-    def _regions(self, op: Operation, paired: bool = False) -> list[Region]:
-        """The operation's regions, detached, their blocks' arguments and contents split (see `_arguments`)."""
-        regions: list[Region] = []
-        for region in list(op.regions):
-            for block in region.blocks:
-                self._arguments(block, paired)
-                self.block(block)
-            regions.append(op.detach_region(region))
-        return regions
-
-    def _arguments(self, block: Block, paired: bool = False) -> None:
-        """
-        Two arguments for each complex one. Where arguments come in pairs of what is compared, the real parts of a pair
-        come first: z, w become z_re, w_re, z_im, w_im.
-        """
-        old = list(block.args)
-        for index in range(0, len(old), 2 if paired else 1):
-            group = old[index : index + (2 if paired else 1)]
-            if not is_complex_type(group[0].type):
-                continue
-            place, type_ = group[0].index, part_type(group[0].type)
-            fresh = [block.insert_arg(type_, place) for _ in range(2 * len(group))][::-1]
-            for offset, argument in enumerate(group):
-                self._name(argument, (fresh[offset], fresh[offset + len(group)]))
-                self.old_arguments.append(argument)
-
-    def _carry(self, op: Operation, regions: list[Region]) -> None:
+    def _carry(self, op: Operation) -> None:
         """The same operation with both parts of each complex operand and result."""
-        new = type(op).create(
-            operands=self._both(op.operands),
-            result_types=self._types(op.results),
-            properties={**op.properties, **self._segments(op)},
-            attributes=op.attributes,
-            regions=regions,
-        )
-        if not op.results:
-            replace_op(op, [new], [])
-            return
-        block = cast(Block, op.parent)
-        new.location = op.location
-        block.insert_op_before(new, op)
-        self._take_results(op, list(new.results))
-
-    def _segments(self, op: Operation) -> dict[str, Attribute]:
-        """The sizes of the groups of operands, where the operation states them, with both parts counted."""
-        stated = op.properties.get("operandSegmentSizes")
-        if stated is None:
-            return {}
-        sizes: list[int] = []
-        first = 0
-        for size in cast("DenseArrayBase[Any]", stated).get_values():
-            sizes.append(len(self._both(op.operands[first : first + int(size)])))
-            first += int(size)
-        return {"operandSegmentSizes": i32_array(tuple(sizes))}
-
-    def _take_results(self, op: Operation, results: list[SSAValue]) -> None:
-        position = 0
-        for old in op.results:
-            if is_complex_type(old.type):
-                self._name(old, (results[position], results[position + 1]))
-                position += 2
-            else:
-                results[position].name_hint = old.name_hint
-                old.replace_all_uses_with(results[position])
-                position += 1
-        self.old.append(op)
-
-    def _reduce(self, op: ReduceOp | ReduceWindowOp) -> None:
-        """A sum is two sums; any other function of complex numbers becomes one of their parts."""
-        combiner = single_combiner(op.regions[0])
-        if isinstance(combiner, AddOp) and op.input_count == 1:
-            self._sums(op)
-            return
-        body = op.regions[0].block
-        count = op.input_count
-        self._arguments(body)
-        self.block(body)
-        new = type(op).create(
-            operands=[*self._both(op.operands[:count]), *self._both(op.operands[count:])],
-            result_types=self._types(op.results),
-            properties=op.properties,
-            attributes=op.attributes,
-            regions=[op.detach_region(op.regions[0])],
-            location=op.location,
-        )
-        cast(Block, op.parent).insert_op_before(new, op)
-        self._take_results(op, list(new.results))
+        for region in op.regions:
+            for block in region.blocks:
+                self.spread.arguments(block, group=2 if op.name == "hlo.sort" else 1)
+                self.block(block)
+        self.spread.carry(op)
 
     def _sums(self, op: ReduceOp | ReduceWindowOp) -> None:
+        """A sum is two sums."""
         sums: list[SSAValue] = []
         for value, init in zip(self.parts[op.operands[0]], self.parts[op.operands[1]], strict=True):
             body = Block(arg_types=[init.type, init.type])
             add = AddOp.create(operands=list(body.args), result_types=[init.type], location=op.location)
             body.add_ops([add, ReturnOp.create(operands=list(add.results), location=op.location)])
-            new = type(op).create(
-                operands=[value, init],
-                result_types=[part_type(op.results[0].type)],
-                properties=op.properties,
-                attributes=op.attributes,
-                regions=[Region([body])],
-                location=op.location,
-            )
+            new = like(op, [value, init], [part_type(op.results[0].type)], regions=[Region([body])])
             cast(Block, op.parent).insert_op_before(new, op)
             sums.append(new.results[0])
-        self._take_results(op, sums)
+        self.spread.replace(op.results[0], sums)
+        self.spread.replaced.operations.append(op)
+
+
+def _is_sum(op: ReduceOp | ReduceWindowOp) -> bool:
+    return op.input_count == 1 and isinstance(single_combiner(op.regions[0]), AddOp)

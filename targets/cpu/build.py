@@ -9,12 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp, TensorType
 
+from ...dialects.build.kernel import COMPLEX
 from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
 from ...passes.manager import pipelines
 from ...passes.manager.timing import Timing
-from ...passes.split_complex.layout import COMPLEX
 from ..compile import run_passes
 from ..kernel_info import describe_kernels
 from ..registry import CPU

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, LocationAttr, ModuleOp, StringAttr
 
+from ...dialects.build.kernel import ARENA_SIZE, CHECKS, RESULT_COUNT
 from ...dialects.cpu import HostCallOp
 from ...hlo_dialect.types import ArrayType
 from ...hlo_dialect.walking import operations_in
@@ -72,7 +73,7 @@ class Image:
 
 def checks_of(module: ModuleOp) -> tuple[Check, ...]:
     """What tests the extra results that extract-checks made of the program's checks."""
-    found = module.attributes.get("xhlo.checks")
+    found = module.attributes.get(CHECKS)
     if not isinstance(found, ArrayAttr):
         return ()
     return tuple(map(_check, cast("ArrayAttr[DictionaryAttr]", found).data))
@@ -107,11 +108,11 @@ def host_calls_of(module: ModuleOp) -> tuple[HostCall, ...]:
 
 def result_count(module: ModuleOp, outputs: int) -> int:
     """The results that the program itself returns; those after them belong to its checks."""
-    count = module.attributes.get("xhlo.result_count")
+    count = module.attributes.get(RESULT_COUNT)
     return count.value.data if isinstance(count, IntegerAttr) else outputs
 
 
 def arena_bytes(module: ModuleOp) -> int:
     """What plan-buffers found that one run needs of memory."""
-    size = module.attributes.get("xhlo.arena_size")
+    size = module.attributes.get(ARENA_SIZE)
     return size.value.data if isinstance(size, IntegerAttr) else 0

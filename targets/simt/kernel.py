@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects.build.views import uses_through_views
 from ...dialects.gpu.functions import GpuFuncOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.numbers.scalar_operations import INT64, element_dtype
@@ -62,35 +63,14 @@ class Accesses:
     writes: bool
 
 
-VIEWS = (
-    "memref.reinterpret_cast",
-    "memref.subview",
-    "memref.cast",
-    "memref.view",
-    "memref.collapse_shape",
-    "memref.expand_shape",
-    "memref.memory_space_cast",
-    "memref.assume_alignment",
-)
 READS = {"memref.load": 0, "vector.load": 0}
 WRITES = {"memref.store": 1, "vector.store": 1}
-
-
-def _uses(buffer: SSAValue) -> Iterator[Use]:
-    """The uses of a buffer and its views, other than to make a view."""
-    pending = [buffer]
-    while pending:
-        for use in pending.pop().uses:
-            if use.operation.name in VIEWS:
-                pending += use.operation.results
-            else:
-                yield use
 
 
 def _accesses(parameter: SSAValue) -> Accesses:
     """Both, if a use is unknown."""
     reads = writes = False
-    for use in _uses(parameter):
+    for use in uses_through_views(parameter):
         name = use.operation.name
         reads = reads or WRITES.get(name) != use.index
         writes = writes or READS.get(name) != use.index
@@ -99,7 +79,8 @@ def _accesses(parameter: SSAValue) -> Accesses:
 
 def _unit(buffer: SSAValue) -> int:
     """The bytes of the smallest elements that a buffer is accessed in."""
-    sizes = (element_dtype(use.operation, use.operation.operands[use.index].type).itemsize for use in _uses(buffer))
+    uses = uses_through_views(buffer)
+    sizes = (element_dtype(use.operation, use.operation.operands[use.index].type).itemsize for use in uses)
     return min(sizes, default=1)
 
 

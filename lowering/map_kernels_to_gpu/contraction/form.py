@@ -18,11 +18,9 @@ from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
+from ....dialects.build.kernel import CONTRACTION
 from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic
-
-CONTRACTION = "xhlo.contraction"
-"""The mark of a generic that multiplies and adds."""
 
 CONVERSIONS = (
     arith.ExtFOp,

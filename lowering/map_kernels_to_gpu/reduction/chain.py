@@ -19,14 +19,13 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.build.views import uses_through_views
 from ...loop_nests.combiners import known_combiners
 from ...loop_nests.nest import Access, Nest
 from ..threads.vectors import element_bytes, multiple_of
 from .combination import Combination, Joint, independent_outputs, restricted, taken_apart
 
 Inits = tuple[SSAValue | None, ...]
-
-VIEWS = (memref.ReinterpretCastOp, memref.SubviewOp, memref.CollapseShapeOp, memref.ExpandShapeOp, memref.CastOp)
 
 
 MOST_POSITIONS = 2**31 - 1
@@ -125,11 +124,7 @@ def joint_of(reductions: Sequence[Step]) -> Joint:
 
 def only_used_by(value: SSAValue, ops: Collection[Operation]) -> bool:
     """Whether nothing but `ops` uses a buffer, also through views."""
-    return all(
-        use.operation in ops
-        or (isinstance(use.operation, VIEWS) and all(only_used_by(x, ops) for x in use.operation.results))
-        for use in value.uses
-    )
+    return all(use.operation in ops for use in uses_through_views(value))
 
 
 def temporaries_of(ops: Sequence[Operation], nests: Sequence[Nest]) -> set[SSAValue]:

@@ -11,6 +11,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.build.buffers import INDEX, Buffer, i32_array
+from ....dialects.build.views import is_view
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
 from ....hlo_dialect.diagnostics import fail
 from ...convert_linalg_to_scf.conversion import Absorbed, Structured, initial_values, nest_of
@@ -188,13 +189,11 @@ class Launch:
                 del self.arguments[number]
 
 
-UNUSED = (memref.ReinterpretCastOp, memref.SubviewOp, memref.LoadOp, memref.GetGlobalOp, memref.CastOp)
-
-
 def _erase_unused(block: Block) -> None:
     """Erase views, loads and scalar arithmetic at the function's top that nothing uses."""
     for op in reversed(list(block.ops)):
-        pure = isinstance(op, UNUSED) or (op.name.startswith(("arith.", "math.")) and not op.regions)
+        arithmetic = op.name.startswith(("arith.", "math.")) and not op.regions
+        pure = arithmetic or is_view(op) or isinstance(op, (memref.LoadOp, memref.GetGlobalOp))
         if pure and op.results and all(result.uses.get_length() == 0 for result in op.results):
             op.detach()
             op.erase()

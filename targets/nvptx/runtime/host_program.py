@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import cpu
 from ....dialects.build.buffer_ops import byte_size
+from ....dialects.build.kernel import is_kernel
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ....dialects.gpu.library import Matmul, MatmulOp
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
@@ -295,7 +296,7 @@ class _Reader:
     def call(self, op: func.CallOp) -> Steps:
         """The kernel's body, on the buffers of the call."""
         kernel = self.functions[op.callee.root_reference.data]
-        if "hlo.kernel" not in kernel.attributes or kernel.is_declaration:
+        if not is_kernel(kernel) or kernel.is_declaration:
             fail(op, f"calls @{kernel.sym_name.data}, which is not a kernel; inline it first")
         block = kernel.body.block
         for argument, value in zip(block.args, op.arguments, strict=True):

@@ -1,0 +1,32 @@
+// RUN: hlo-opt %s --plan-buffers --verify-diagnostics --split-input-file
+
+// One place would hold both what the last iteration computed and what this one does.
+func.func @carried(%x: memref<16xf32>, %out: memref<16xf32>) {
+  %r = scf.while (%u = %x) : (memref<16xf32>) -> memref<16xf32> {
+    %more = func.call @more(%u) : (memref<16xf32>) -> i1
+    scf.condition(%more) %u : memref<16xf32>
+  } do {
+  ^bb0(%u: memref<16xf32>):
+    // expected-error@+1 {{is carried from one iteration of 'scf.while' to the next: plan-buffers gives the buffers of all iterations one place}}
+    %b = memref.alloc() : memref<16xf32>
+    func.call @k(%u, %b) : (memref<16xf32>, memref<16xf32>) -> ()
+    scf.yield %b : memref<16xf32>
+  }
+  func.call @k(%r, %out) : (memref<16xf32>, memref<16xf32>) -> ()
+  func.return
+}
+
+func.func private @k(memref<16xf32>, memref<16xf32>)
+func.func private @more(memref<16xf32>) -> i1
+
+// -----
+
+func.func @main(%x: memref<16xf32>) {
+  // expected-error@+1 {{calls a host function, which has an arena of its own: plan-buffers comes after inline}}
+  func.call @inner(%x) : (memref<16xf32>) -> ()
+  func.return
+}
+
+func.func private @inner(%x: memref<16xf32>) {
+  func.return
+}
