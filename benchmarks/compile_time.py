@@ -19,9 +19,9 @@ from pathlib import Path
 
 import jax
 import numpy as np
-from compile_programs import compile_programs
 from jax._src import compiler
 
+from compile_programs import compile_programs
 from xhlo.targets.compile import _compile
 from xhlo.targets.executable import Executable
 from xhlo.targets.registry import CPU

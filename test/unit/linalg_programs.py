@@ -7,11 +7,11 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from linalg_interpreter import interpret
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from linalg_interpreter import interpret
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate

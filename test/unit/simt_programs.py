@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from conformance import difference
 from xdsl.dialects.builtin import ModuleOp
 
+from conformance import difference
 from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module

@@ -366,19 +366,16 @@ def test_bad_input_takes_less_than_a_gigabyte() -> None:
     resource = pytest.importorskip("resource")
     del resource
     script = (
-        "import resource, sys, importlib.util\n"
+        "import resource\n"
         f"resource.setrlimit(resource.RLIMIT_AS, ({BYTES}, {BYTES}))\n"
-        "spec = importlib.util.spec_from_file_location('bad_input', sys.argv[1])\n"
-        "cases = importlib.util.module_from_spec(spec)\n"
-        "sys.modules['bad_input'] = cases\n"
-        "spec.loader.exec_module(cases)\n"
+        "import test_bad_input as cases\n"
         "for case in cases.CASES:\n"
         "    cases.errors_of(cases.marked(case.values[0])[0])\n"
     )
-    path = Path(__file__).resolve()
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    here = Path(__file__).parent
     done = subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment, cwd=here
     )
     assert done.returncode == 0, done.stderr[-2000:]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from linalg_programs import check, element, kernel, numbered, reducer, tensor
 
 BF16 = ml_dtypes.bfloat16

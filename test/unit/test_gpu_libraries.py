@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from conformance import difference
+from test_gpu_contractions import Dot, array, tensor
 from xhlo.dialects.gpu.functions import GpuLaunchFuncOp
 from xhlo.dialects.gpu.library import SUMS, Matmul, MatmulOp, Matrix
 from xhlo.hlo_dialect.dialect import make_context
@@ -19,10 +19,6 @@ from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
 from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.host import HostProgram
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conformance import difference
-from test_gpu_contractions import Dot, array, tensor
 
 
 def mapped(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[Any, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,14 @@ import numpy as np
 import pytest
 
 import xhlo
+from conformance import difference
+from emulated_gpu import EmulatedKernels, run_emulated
+from simt_programs import kernel_text
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
 from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
 from xhlo.targets.compile import run_passes
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conformance import difference
-from emulated_gpu import EmulatedKernels, run_emulated
-from simt_programs import kernel_text
 
 NUMPY: dict[str, Any] = {
     "f64": np.float64,

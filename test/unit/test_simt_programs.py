@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import conformance
 import xhlo
+from simt_programs import check_on_simt, gpu_level
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
@@ -16,10 +17,6 @@ from xhlo.targets.compile import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 from xhlo.tools import hlo_fuzz, hlo_run
-
-sys.path.insert(0, str(Path(__file__).parent))
-import conformance
-from simt_programs import check_on_simt, gpu_level
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
