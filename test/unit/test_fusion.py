@@ -10,14 +10,13 @@ import pytest
 from xdsl.irdl import irdl_op_definition
 
 from counting import calls
+from hlo_programs import Program
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.ops.control_flow import ReturnOp
 from xhlo.hlo_dialect.ops.elementwise_unary import TranscendentalOp
 from xhlo.hlo_dialect.ops.fusion import FusionOp
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
-from xhlo.hlo_dialect.verification import verify_module
 from xhlo.passes.fuse_hlo.graph import is_affine_reshape, role_of
 from xhlo.passes.manager.pipelines import build_passes
 
@@ -26,12 +25,8 @@ FRONT = "inline,simplify-hlo,cse,"
 
 def fuse(text: str, pipeline: str = FRONT + "fuse-hlo"):
     """The fused module and what was said about it."""
-    context = make_context()
-    module = parse_module(text, "<test>", context)
-    for each in build_passes(pipeline):
-        each.apply(context, module)
-    verify_module(module)
-    return module, [diagnostic.message for diagnostic in context.diagnostics.emitted]
+    fused = Program(text).after(pipeline)
+    return fused.module, fused.messages
 
 
 def kinds(text: str, pipeline: str = FRONT + "fuse-hlo") -> Counter[str]:
@@ -211,11 +206,8 @@ def test_results_stay(text: str, strategy: str) -> None:
 
 def same_results(text: str, pipeline: str, seed: int = 0) -> None:
     """Fail unless the pipeline keeps the results that the reference gives on random inputs."""
-    before = parse_module(text, "<test>", make_context())
-    after, _ = fuse(text, pipeline)
-    inputs = random_inputs(before, np.random.default_rng(seed))
-    for wanted, actual in zip(evaluate(before, inputs), evaluate(after, inputs), strict=True):
-        np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-6)
+    inputs = random_inputs(Program(text).module, np.random.default_rng(seed))
+    Program(text).after(pipeline).same_results(*inputs, rtol=1e-5)
 
 
 def random_inputs(module, rng: np.random.Generator) -> list[np.ndarray]:
