@@ -1,5 +1,6 @@
 # make demo     compile, run, check and explain a program that JAX exported
 # make test     everything that CI runs
+# make test-quick  before each commit: the source checks but pyright, the IR tests, the unit tests that are not slow
 # make lint     the checks of the source alone; `make format` mends what it can
 # make conformance  the programs of ../shared/conformance alone, on the reference, on the CPU and as text
 # make gpu-test the conformance programs, the examples and the exchange of arrays on a GPU; skipped where there is none
@@ -14,13 +15,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test conformance gpu-test lint format bench docs clean
+.PHONY: demo test test-quick conformance gpu-test lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
 
 test: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py
+
+test-quick: .venv/.for-tests
+	@$(BIN)/python test/run_checks.py quick
 
 conformance: .venv/.for-tests
 	@$(BIN)/pytest -q -n 2 test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \

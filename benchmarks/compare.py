@@ -21,9 +21,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from programs import Program, programs
 
 import xhlo
+from programs import Program, programs
 
 HERE = Path(__file__).parent
 

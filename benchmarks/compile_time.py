@@ -19,9 +19,9 @@ from pathlib import Path
 
 import jax
 import numpy as np
-from compile_programs import compile_programs
 from jax._src import compiler
 
+from compile_programs import compile_programs
 from xhlo.targets.compile import _compile
 from xhlo.targets.executable import Executable
 from xhlo.targets.registry import CPU
@@ -84,6 +84,16 @@ def first_compile(clock: Callable[[], float]) -> float:
     return statistics.median(runs)
 
 
+def first_hlo_opt(*words: str) -> float:
+    """Elapsed milliseconds of hlo-opt in a process of its own, start and imports included; the median of five."""
+    times: list[float] = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "xhlo.tools.hlo_opt", *words], stdout=subprocess.DEVNULL, check=True)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
 def trace_lower_compile(clock: Callable[[], float]) -> float:
     """Milliseconds to trace, lower and compile x * a + 1 for an a that is new each time; the median of nine."""
     times: list[float] = []
@@ -144,7 +154,10 @@ def main() -> None:
     lines += ["", "| what | ms |", "| --- | ---: |"]
     lines.append(f"| trace, lower and compile x * 2 + 1, process warm | {trace_lower_compile(clock):.1f} |")
     lines.append(f"| first compilation in a process, imports of the compiler included | {first_compile(clock):.0f} |")
-    print(*lines[-4:], sep="\n")
+    ptx = first_hlo_opt("--fuse", "--lower", "--target=nvptx", "--emit=ptx", str(HERE.parent / "examples/softmax.mlir"))
+    lines.append(f"| hlo-opt --help, elapsed | {first_hlo_opt('--help'):.0f} |")
+    lines.append(f"| hlo-opt from examples/softmax.mlir to PTX, elapsed | {ptx:.0f} |")
+    print(*lines[-6:], sep="\n")
     if arguments.write:
         clock_name = "processor time of all threads" if arguments.cpu_time else "elapsed time"
         head = (

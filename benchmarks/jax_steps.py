@@ -30,6 +30,7 @@ clock = time.process_time if CPU_TIME else time.perf_counter
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
+
 from jax_programs import JaxProgram, jax_programs  # noqa: E402
 
 PLATFORMS = ("xhlo", "cpu")

@@ -3,6 +3,7 @@ Runs the checks of `make test`, all of them even when some fail, and sums them u
 
     python test/run_checks.py              all checks
     python test/run_checks.py lit pytest   these
+    python test/run_checks.py quick        those of `make test-quick`
 """
 
 from __future__ import annotations
@@ -10,48 +11,103 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 JOBS = "2"
+PYTEST = [sys.executable, "-m", "pytest", "-n", JOBS, "-q"]
+
+SLOW = frozenset(
+    """
+    chlo_functions complex convolution cpu_structural custom_calls_jax custom_calls_lapack determinism devices_of_jax docs
+    edge_semantics example_package fourier fuzz_text gpu_contractions gpu_contractions_ptx gpu_llvm
+    """.split()
+)
+"""The files test/unit/test_*.py that `quick` leaves out."""
+
+
+def quick_files() -> list[str]:
+    names = sorted(path.stem.removeprefix("test_") for path in (ROOT / "test" / "unit").glob("test_*.py"))
+    return [f"test/unit/test_{name}.py" for name in names if name not in SLOW]
+
 
 CHECKS = {
+    # Beside the others until it ends: it takes one processor.
+    "pyright": [str(BIN / "pyright")],
     "ruff": [str(BIN / "ruff"), "check", "--quiet", "."],
     "format": [str(BIN / "ruff"), "format", "--check", "--quiet", "."],
     "imports": [str(BIN / "lint-imports")],
-    "pyright": [str(BIN / "pyright")],
     "lit": [str(BIN / "lit"), "-j", JOBS, "-sv", "test/lit"],
-    "pytest": [sys.executable, "-m", "pytest", "-n", JOBS, "-q"],
+    "pytest": PYTEST,
     # JAX on xhlo and on XLA's cpu; apart from the others, for which JAX has no platform but cpu.
-    "jax": [sys.executable, "-m", "pytest", "-n", JOBS, "-q", "test/jax"],
+    "jax": [*PYTEST, "test/jax"],
 }
 """By name, in order; each prints only what is wrong, as far as it can."""
 
+QUICK = ["ruff", "format", "imports", "lit", "units"]
 
-def run_check(name: str) -> tuple[bool, float]:
-    """Whether the check passed, and its seconds."""
-    print(f"\n=== {name}: {' '.join(Path(word).name if word.startswith('/') else word for word in CHECKS[name])}")
-    sys.stdout.flush()
-    start = time.perf_counter()
-    # Import-linter finds the package through the working directory.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    status = subprocess.run(CHECKS[name], cwd=ROOT, env=environment, check=False).returncode
-    return status == 0, time.perf_counter() - start
+
+@dataclass
+class Run:
+    """A check that was started."""
+
+    name: str
+    words: list[str]
+    output: IO[Any] | None
+    """Where it writes until it is shown; None for the terminal."""
+    process: subprocess.Popen[bytes] = field(init=False)
+    start: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Import-linter finds the package through the working directory.
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment, stdout=self.output, stderr=self.output)
+
+    def finish(self) -> bool:
+        """Waits for it and shows what it wrote. Whether it passed."""
+        status = self.process.wait()
+        self.seconds = time.perf_counter() - self.start
+        if self.output is not None:
+            self.output.seek(0)
+            sys.stdout.buffer.write(self.output.read())
+        return status == 0
+
+
+def title(name: str, words: list[str]) -> None:
+    shown = [Path(word).name if word.startswith("/") else word for word in words]
+    print(f"\n=== {name}: {' '.join(shown[:6])}{' ..' * (len(shown) > 6)}", flush=True)
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in CHECKS]
+    checks = {**CHECKS, "units": [*PYTEST, *quick_files()]}
+    names = QUICK if names == ["quick"] else names or list(CHECKS)
+    unknown = [name for name in names if name not in checks]
     if unknown:
-        print(f"no check is named {unknown[0]}; there are: {', '.join(CHECKS)}", file=sys.stderr)
+        print(f"no check is named {unknown[0]}; there are: quick, {', '.join(checks)}", file=sys.stderr)
         return 2
-    results = {name: run_check(name) for name in names or CHECKS}
+    passed: dict[str, tuple[bool, float]] = {}
+    with tempfile.TemporaryFile() as output:
+        beside = Run("pyright", checks["pyright"], output) if "pyright" in names and len(names) > 1 else None
+        for name in names:
+            if beside is None or name != beside.name:
+                title(name, checks[name])
+                run = Run(name, checks[name], None)
+                passed[name] = run.finish(), run.seconds
+            if beside is not None and (beside.process.poll() is not None or name == names[-1]):
+                title(beside.name, beside.words)
+                passed[beside.name] = beside.finish(), beside.seconds
+                beside = None
     print("\n=== summary")
-    for name, (passed, seconds) in results.items():
-        print(f"{'ok' if passed else 'FAILED':<8}{name:<10}{seconds:6.1f} s")
-    failed = sum(not passed for passed, _ in results.values())
-    print(f"checks: {len(results) - failed} passed, {failed} failed")
+    for name, (ok, seconds) in passed.items():
+        print(f"{'ok' if ok else 'FAILED':<8}{name:<10}{seconds:6.1f} s")
+    failed = sum(not ok for ok, _ in passed.values())
+    print(f"checks: {len(passed) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

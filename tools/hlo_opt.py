@@ -76,6 +76,7 @@ OPTIONS = (
         "N",
         aliases=("mlir-elide-elementsattrs-if-larger",),
     ),
+    Option("verify-roundtrip", "Print the input in every form, read that, and fail where it differs", DEBUGGING),
     Option("verify-each", "Verify the module after each pass, not only at the end", DEBUGGING),
     Option("print-ir-before", "Print the module before these passes", DEBUGGING, "optional", "PASS,.."),
     Option("print-ir-after", "Print the module after these passes", DEBUGGING, "optional", "PASS,.."),
@@ -114,6 +115,7 @@ class Settings:
     locations: bool
     stablehlo: bool
     elide_larger_than: int | None
+    verify_roundtrip: bool
     verify_each: bool
     print_before: frozenset[str]
     print_after: frozenset[str]
@@ -204,6 +206,7 @@ def understand(arguments: Arguments) -> Settings:
             if arguments.has("elide-large-constants")
             else None
         ),
+        verify_roundtrip=arguments.has("verify-roundtrip"),
         verify_each=arguments.has("verify-each"),
         print_before=_pass_names(arguments, "print-ir-before"),
         print_after=_pass_names(arguments, "print-ir-after"),

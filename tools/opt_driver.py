@@ -25,6 +25,7 @@ from ..targets.registry import BINARY
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
 from .hlo_opt import Settings
+from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
 
 SEPARATORS = {"mlir": "// -----\n", "llvm": "; -----\n", "asm": "# -----\n", "ptx": "// -----\n"}
@@ -119,6 +120,9 @@ class _Session:
         except PassFailure as failure:
             print_internal_error("hlo-opt", failure)
             self.outcome.fail(EXIT_INTERNAL)
+        except RoundTripError as failure:
+            print(f"hlo-opt: error: {failure}", file=sys.stderr)
+            self.outcome.fail(EXIT_INTERNAL)
         if self.settings.verify_diagnostics is not None:
             self._check_diagnostics()
 
@@ -129,6 +133,9 @@ class _Session:
             module = self._read(ctx, verify=False)
         with self.timing.stage("verify"):
             _verify(module)
+        if self.settings.verify_roundtrip:
+            with self.timing.stage("verify round trip"):
+                self._verify_round_trip(module)
         passes = self._passes(module)
         manager = PassManager(
             ctx,
@@ -148,6 +155,12 @@ class _Session:
 
     def _read(self, ctx: HloContext, verify: bool) -> ModuleOp:
         return parse_module(self.part.text, self.part.filename, ctx, fast=self.settings.fast, verify=verify)
+
+    def _verify_round_trip(self, module: ModuleOp) -> None:
+        def read(text: str, name: str) -> ModuleOp:
+            return parse_module(text, name, self._silent_context(), fast=self.settings.fast)
+
+        verify_round_trip(module, self.part.filename, read)
 
     def _passes(self, module: ModuleOp) -> list[ModulePass]:
         """The passes asked for, and for emission those that lower what is not lowered yet."""

@@ -209,7 +209,7 @@ class GpuFuncOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> GpuFuncOp:
         name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
         results: list[Attribute] = []
         if parser.parse_optional_punctuation("->"):
             if parser.parse_optional_punctuation("("):
@@ -219,7 +219,7 @@ class GpuFuncOp(IRDLOperation):
                 results = [parser.parse_type()]
         workgroup: list[Parser.Argument] = []
         if parser.parse_optional_keyword("workgroup"):
-            workgroup = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+            workgroup = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
         properties: dict[str, Attribute] = {
             "sym_name": name,
             "function_type": FunctionType.from_lists([argument.type for argument in arguments], results),
@@ -256,6 +256,13 @@ class GpuFuncOp(IRDLOperation):
         printer.print_op_attributes({**sizes, **self.attributes}, print_keyword=True)
         printer.print_string(" ", indent=0)
         printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _parse_argument(parser: Parser) -> Parser.Argument:
+    """`%x: type` and where it was written, if that is said."""
+    argument = parser.parse_argument()
+    argument.location = parser.parse_optional_location()
+    return argument
 
 
 @irdl_op_definition

@@ -117,7 +117,8 @@ class HloParser(HloAttributeParser):
                 raise
             self.raise_error(f"'{op_type.name}' op could not be read: {error}", token.span)
         stack.pop()
-        bodiless = isinstance(op, FuncOp) and not op.body.blocks
+        # In generic form an empty region is how a declaration is written.
+        bodiless = custom and isinstance(op, FuncOp) and not op.body.blocks
         if bodiless and self._empty_region is not None and self._empty_region > token.span.start:
             self.raise_error("a function's body has at least one block", self._empty_region)
         if custom and (location := self.parse_optional_location()) is not None:

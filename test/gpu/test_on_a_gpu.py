@@ -7,8 +7,6 @@ the libraries that are installed; streams, threads, errors, profiles, the cache 
 
 from __future__ import annotations
 
-import importlib
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import conformance
 import xhlo
+from test_gpu_runtime import CHAIN, COUNT, chain, chain_inputs
 from xhlo.targets.nvptx.executable import GpuExecutable
 from xhlo.targets.nvptx.runtime.arrays import DeviceArray
 from xhlo.targets.nvptx.runtime.device import Device, open_device
@@ -25,11 +25,6 @@ from xhlo.targets.nvptx.runtime.driver import GpuUnavailableError
 from xhlo.tools.arrays import compare, random_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "unit"))
-conformance = importlib.import_module("conformance")
-CHAIN, COUNT, chain, chain_inputs = (
-    getattr(importlib.import_module("test_gpu_runtime"), name) for name in ("CHAIN", "COUNT", "chain", "chain_inputs")
-)
 
 try:
     DEVICE: Device | None = open_device()

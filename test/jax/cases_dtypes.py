@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import case, integers, normal, special_values
 from jax import lax
+
+from cases import case, integers, normal, special_values
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 NARROW_INTEGERS = ["int2", "int4", "uint2", "uint4"]

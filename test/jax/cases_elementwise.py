@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import booleans, case, integers, normal, special_values, uniform
 from jax import lax
+
+from cases import booleans, case, integers, normal, special_values, uniform
 
 UNARY = {
     "abs": (jnp.abs, normal(3, 5)),

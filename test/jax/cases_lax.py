@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import booleans, case, integers, normal, permutation, special_values, uniform
 from jax import lax
+
+from cases import booleans, case, integers, normal, permutation, special_values, uniform
 
 MODES = ["clip", "fill", "promise_in_bounds"]
 SCATTER_MODES = ["clip", "drop", "promise_in_bounds"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import case, integers, normal, positive_definite, uniform, well_conditioned
 from jax import lax
 from jax.scipy import linalg
 from jax.scipy.optimize import minimize
+
+from cases import case, integers, normal, positive_definite, uniform, well_conditioned
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
 TOLERANCES = {

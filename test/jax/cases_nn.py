@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import booleans, case, integers, normal, uniform
 from jax import lax, nn
+
+from cases import booleans, case, integers, normal, uniform
 
 ROUNDING = "sums of many products in another order"
 ACTIVATIONS = ["relu", "relu6", "sigmoid", "softplus", "sparse_plus", "sparse_sigmoid", "soft_sign", "silu", "swish", "mish", "log_sigmoid", "leaky_relu",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from cases import booleans, case, integers, normal, permutation, uniform
 
 ROUNDING = "sums of many products in another order"

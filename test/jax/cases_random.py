@@ -9,8 +9,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import case, normal, positive_definite, uniform
 from jax import random
+
+from cases import case, normal, positive_definite, uniform
 
 GENERATORS = ["threefry2x32", "rbg", "unsafe_rbg"]
 THREEFRY = np.array([7, 42], np.uint32)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import booleans, case, integers, normal, positive_definite, special_values, uniform
 from jax import lax, nn
 from jax.scipy import linalg, special, stats
+
+from cases import booleans, case, integers, normal, positive_definite, special_values, uniform
 
 ROUNDING = "sums of many products in another order"
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from cases import case, integers, normal, uniform
 from jax.scipy import fft, signal, special, stats
 from jax.scipy.cluster import vq
 from jax.scipy.interpolate import RegularGridInterpolator
 from jax.scipy.spatial.transform import Rotation
+
+from cases import case, integers, normal, uniform
 
 SERIES = "series, continued fractions and recurrences in f32"
 ROUNDING = "sums of many products in another order"

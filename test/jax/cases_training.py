@@ -10,9 +10,10 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from cases import booleans, case, integers, normal, uniform
 from jax import lax, nn, random
 from jax.experimental.ode import odeint
+
+from cases import booleans, case, integers, normal, uniform
 
 STEPS = 5
 TOLERANCE = (5e-5, 5e-6)

@@ -7,9 +7,10 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import case, integers, normal, uniform
 from jax import lax
 from jax.flatten_util import ravel_pytree
+
+from cases import case, integers, normal, uniform
 
 ROUNDING = "sums of many products in another order"
 

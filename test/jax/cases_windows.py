@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import case, integers, normal
 from jax import lax
+
+from cases import case, integers, normal
 
 ROUNDING = "sums of many products in another order"
 

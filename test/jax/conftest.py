@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,6 @@ os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
 # Tests of their own turn these on; they must not act on the others.
 for name in ("JAX_ENABLE_X64", "JAX_COMPILATION_CACHE_DIR", "XHLO_DUMP_TO"):
     os.environ.pop(name, None)
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

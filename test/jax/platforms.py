@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
-from cases import Case
 from jax._src import compiler
+
+from cases import Case
 
 COMPILED_ON: list[str] = []
 """The platforms of all executables that JAX compiled, or took from a cache, in order."""

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.experimental import checkify, io_callback
+
 from platforms import only_on
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
 from platforms import only_on
 
 COUNT = 12 * int(os.environ.get("XHLO_STRESS", "1"))

@@ -14,10 +14,11 @@ pytest.importorskip("jax", reason="JAX is not installed")
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import integers, normal
 from jax import lax, shard_map
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+
+from cases import integers, normal
 from platforms import COMPILED_ON
 
 

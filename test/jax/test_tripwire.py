@@ -13,6 +13,7 @@ pytest.importorskip("jax", reason="JAX is not installed")
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from platforms import COMPILED_ON, only_on
 
 ALONE = """

@@ -1,7 +1,8 @@
 """
 The lit tests: `lit test/lit` from any environment with the package's dependencies, on the checkout that holds this file.
 
-`hlo-opt`, `hlo-run` and `filecheck` (also written `FileCheck`) in RUN lines are those of the Python that runs lit.
+`hlo-opt`, `hlo-run` and `filecheck` (also written `FileCheck`) in RUN lines are those of the Python that runs lit. They
+run in forks of a process that lit starts (../prefork/tool_server.py); with XHLO_PLAIN_TOOLS=1 each starts anew.
 """
 
 # lit reads this file with `config` and `lit_config` defined.
@@ -17,6 +18,9 @@ import lit.formats
 
 here = Path(__file__).resolve().parent
 root = here.parent.parent
+sys.path.insert(0, str(root / "test" / "prefork"))
+from tool_server import ToolServer  # noqa: E402
+
 tools = Path(sys.executable).parent
 
 config.name = "xhlo"
@@ -34,16 +38,8 @@ if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 
 
-def tool(script: str, module: str) -> str:
-    """The installed command, or the module of the checkout where none is installed."""
-    installed = tools / script
-    return f'"{installed}"' if installed.exists() else f'"{sys.executable}" -m {module}'
-
-
-for name, command in (
-    ("hlo-opt", tool("hlo-opt", "xhlo.tools.hlo_opt")),
-    ("hlo-run", tool("hlo-run", "xhlo.tools.hlo_run")),
-    ("(?:filecheck|FileCheck)", tool("filecheck", "filecheck")),
-):
+server = ToolServer(config.environment)
+for name, tool in (("hlo-opt", "hlo-opt"), ("hlo-run", "hlo-run"), ("(?:filecheck|FileCheck)", "filecheck")):
     # A word of its own: not a part of a file's name.
+    command = " ".join(f'"{word}"' for word in server.command(tool))
     config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w.-])", command))

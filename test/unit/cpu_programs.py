@@ -10,9 +10,7 @@ import ml_dtypes
 import numpy as np
 
 import xhlo
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
+from hlo_programs import Program
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.bool_),
@@ -40,7 +38,7 @@ def type_of(array: np.ndarray) -> str:
 def run(text: str, inputs: Sequence[np.ndarray], target: str = "cpu") -> tuple[np.ndarray, ...]:
     """@main's results on one target."""
     if target == "reference":
-        return evaluate(parse_module(text, "test.mlir", make_context()), inputs)
+        return Program(text).results(*inputs)
     results = xhlo.compile(text)(*inputs)
     return results if isinstance(results, tuple) else (results,)
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -244,8 +242,8 @@ def executables_of_several_devices_are_serialized() -> None:
 @check
 def programs_agree_with_xla() -> None:
     """Those of spmd_programs.py, through JAX on both platforms."""
-    sys.path.insert(0, str(Path(__file__).parent))
     import jax
+
     import spmd_programs
 
     wrong: list[str] = []

@@ -17,8 +17,8 @@ from typing import Any
 
 import llvmlite.binding
 import numpy as np
-from simt_programs import gpu_level
 
+from simt_programs import gpu_level
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
 from xhlo.targets.compile import run_passes

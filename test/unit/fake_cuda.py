@@ -14,8 +14,8 @@ from functools import cache, partial
 from typing import Any
 
 import cuda.bindings.driver as real
-from simulated_gpu import Function, Graph, SimulatedDriver
 
+from simulated_gpu import Function, Graph, SimulatedDriver
 from xhlo.targets.nvptx.runtime.driver import CopyOnDevice, CopyToHost, CudaError, Launch, RecordEvent
 
 DEVICE = real.CUmemorytype.CU_MEMORYTYPE_DEVICE

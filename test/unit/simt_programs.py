@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from conformance import difference
 from xdsl.dialects.builtin import ModuleOp
 
+from conformance import difference
+from hlo_programs import Program
 from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 from xhlo.passes.manager import pipelines
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
@@ -52,7 +52,7 @@ def check_on_simt(
     Floats may differ by `rtol`, relative to the array's root mean square (by default f32 1e-4, f64 1e-9, ..).
     """
     arrays = [np.asarray(array) for array in inputs]
-    want = evaluate(parse_module(text, "test.mlir", make_context()), arrays)
+    want = Program(text).results(*arrays)
     got = run_on_simt(text, arrays, chip=chip, fuse=fuse)
     pairs = enumerate(zip(got, want, strict=True))
     found = {i: difference(actual, np.asarray(expected), rtol, False) for i, (actual, expected) in pairs}

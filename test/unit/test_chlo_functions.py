@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
+from hlo_programs import Program
 
 special = pytest.importorskip("scipy.special")
 
@@ -37,7 +35,7 @@ def program(op: str, *operands: Any, result: str | None = None) -> str:
 
 
 def reference(text: str, *operands: Any) -> tuple[Any, ...]:
-    return tuple(evaluate(parse_module(text, "test", make_context()), operands))
+    return Program(text).results(*operands)
 
 
 def both(op: str, *operands: Any, result: str | None = None) -> tuple[Any, Any]:

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
+from hlo_programs import Program
 
 
 def both(text: str, *operands: Any) -> list[tuple[Any, ...]]:
     """The results on the CPU and of the reference."""
     compiled = xhlo.compile(text)(*operands)
     compiled = compiled if isinstance(compiled, tuple) else (compiled,)
-    return [compiled, tuple(evaluate(parse_module(text, "test", make_context()), operands))]
+    return [compiled, Program(text).results(*operands)]
 
 
 def broadcast(op: str, lhs: str, rhs: str, result: str, attributes: str = "") -> str:

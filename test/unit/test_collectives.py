@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import xhlo
+from hlo_programs import Program
 from xhlo.hlo_dialect.collectives.process_groups import Grouping, process_groups
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.reference.replicas import evaluate_replicas
 from xhlo.targets.cpu.replicated import compile_replicated
 
@@ -289,7 +289,7 @@ def test_tokens_are_neither_inputs_nor_results() -> None:
       return %3#0, %4 : !stablehlo.token, tensor<3xf32>
     }"""
     x = np.arange(3, dtype=np.float32)
-    (result,) = evaluate(parse_module(text, "test", make_context()), [x])
+    (result,) = Program(text).results(x)
     np.testing.assert_array_equal(result, -x)
     np.testing.assert_array_equal(xhlo.compile(text)(x), -x)
 
@@ -304,7 +304,7 @@ def test_operations_of_the_host_are_refused_by_name(op: str) -> None:
         "  return %0 : !stablehlo.token\n}"
     )
     with pytest.raises(DiagnosticError, match=f"'hlo.{op}' op is not supported by the reference interpreter: it needs"):
-        evaluate(parse_module(text, "test", make_context()), [])
+        Program(text).results()
     with pytest.raises(DiagnosticError, match=f"'hlo.{op}' op is not supported: it needs a host"):
         xhlo.compile(text)
 

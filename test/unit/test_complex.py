@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,10 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from cpu_programs import run
-
 import xhlo
+from cpu_programs import run
 
 TYPES = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 INF, NAN = np.inf, np.nan

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-import xhlo
-
-sys.path.insert(0, str(Path(__file__).parent))
 import conformance
+import xhlo
 
 pytestmark = pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 

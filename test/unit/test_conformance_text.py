@@ -6,22 +6,19 @@ that it makes of the original, and broken copies of it are refused with a diagno
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import conformance
+from test_fuzz_text import broken
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.tools.fuzzing.checks import check_text
 from xhlo.tools.fuzzing.programs import Program
-
-sys.path.insert(0, str(Path(__file__).parent))
-import conformance
-from test_fuzz_text import broken
 
 LIT = Path(__file__).resolve().parents[1] / "lit" / "hlo_dialect"
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from linalg_programs import check, element, kernel, numbered, reducer, tensor
 
 BF16 = ml_dtypes.bfloat16
@@ -168,7 +165,8 @@ def test_bitcast_convert(source: Any, target: Any) -> None:
 @pytest.mark.parametrize("dtype", FLOATS, ids=element)
 @pytest.mark.parametrize("bits", [(8, 7), (5, 10), (4, 3), (1, 0), (11, 52), (5, 2)])
 def test_reduce_precision(dtype: Any, bits: tuple[int, int]) -> None:
-    x = np.concatenate([edges(dtype), np.linspace(-70000, 70000, 301).astype(dtype)])
+    with np.errstate(over="ignore"):
+        x = np.concatenate([edges(dtype), np.linspace(-70000, 70000, 301).astype(dtype)])
     attributes = f"{{exponent_bits = {bits[0]} : i32, mantissa_bits = {bits[1]} : i32}}"
     check(elementwise("reduce_precision", [x], dtype, attributes), x)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import sys
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TYPES, run
 
 Array = np.ndarray[Any, Any]

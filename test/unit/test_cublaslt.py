@@ -15,6 +15,11 @@ import numpy as np
 import pytest
 
 import xhlo
+from conformance import difference
+from fake_cublaslt import NOT_INITIALIZED, NOT_SUPPORTED, FakeCublasLt
+from simulated_gpu import SimulatedDriver, compile_simulated
+from test_gpu_contractions import array
+from test_gpu_libraries import ADD, ATTENTION, RELU, dense
 from xhlo.dialects.gpu.library import SUMS, Matmul, Matrix
 from xhlo.targets.nvptx.runtime import cublaslt, cuda_driver
 from xhlo.targets.nvptx.runtime.cublaslt import Algorithm, CublasLt, HeuristicResult, find_library, present_libraries
@@ -24,13 +29,6 @@ from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
 from xhlo.targets.nvptx.runtime.host_program import LibraryStep
 from xhlo.targets.nvptx.serialization import serialize
 from xhlo.targets.simt.library import run_matmul
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conformance import difference
-from fake_cublaslt import NOT_INITIALIZED, NOT_SUPPORTED, FakeCublasLt
-from simulated_gpu import SimulatedDriver, compile_simulated
-from test_gpu_contractions import array
-from test_gpu_libraries import ADD, ATTENTION, RELU, dense
 
 # The library. ---------------------------------------------------------------------------------------------------------
 
@@ -310,6 +308,7 @@ def through_the_bindings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bindings") is None:
         pytest.skip("the package cuda-bindings is not installed")
     import cuda.bindings.driver as real
+
     from fake_cuda import RESULTS, FakeCuda
 
     recording: dict[int, list[Callable[[], None]]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,13 @@ import pytest
 if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bindings") is None:
     pytest.skip("the package cuda-bindings is not installed", allow_module_level=True)
 
+from fake_cuda import FakeCuda
+from simulated_gpu import SimulatedDriver, compile_simulated
+from test_gpu_runtime import CASES, CHAIN, COUNT, chain, chain_inputs
 from xhlo.targets.nvptx.runtime import cuda_driver
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
 from xhlo.targets.nvptx.runtime.device import Device, open_device, present_chip, use_device
 from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from fake_cuda import FakeCuda
-from simulated_gpu import SimulatedDriver, compile_simulated
-from test_gpu_runtime import CASES, CHAIN, COUNT, chain, chain_inputs
 
 
 @pytest.fixture

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 import xhlo
+from hlo_programs import Program
 from xhlo.hlo_dialect.custom_calls import registry
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 from xhlo.tools.run_driver import profile_table
 
 X = np.arange(4, dtype=np.float32)
@@ -30,7 +28,7 @@ def call(target: str, more: str = "") -> str:
 
 
 def reference(text: str, *arrays: Any) -> Any:
-    return evaluate(parse_module(text, "t", make_context()), arrays)[0]
+    return Program(text).results(*arrays)[0]
 
 
 def both(text: str, *arrays: Any) -> Any:

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
+from hlo_programs import Program
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = pytest.importorskip("jax")
@@ -48,7 +46,7 @@ def agree(text: str, expected: list[Any], arrays: tuple[Any, ...]) -> xhlo.Execu
     exe = xhlo.compile(text)
     compiled = exe(*arrays)
     compiled = compiled if isinstance(compiled, tuple) else (compiled,)
-    interpreted = evaluate(parse_module(text, "t", make_context()), arrays)
+    interpreted = Program(text).results(*arrays)
     for ours, reference, theirs in zip(compiled, interpreted, expected, strict=True):
         near(ours, theirs)
         near(reference, theirs)

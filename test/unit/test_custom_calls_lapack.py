@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import xhlo
+from hlo_programs import Program
 from xhlo.hlo_dialect.custom_calls import batched_calls
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax: Any = pytest.importorskip("jax")
@@ -53,7 +51,7 @@ def run(function: Callable[..., Any], *arrays: Any) -> tuple[list[Any], list[Any
     assert any(kernel.kind == "library" and kernel.target.startswith("lapack_") for kernel in exe.kernels)
     compiled = exe(*arrays)
     results = list(compiled) if isinstance(compiled, tuple) else [compiled]
-    for ours, meant in zip(results, evaluate(parse_module(text, "t", make_context()), arrays), strict=True):
+    for ours, meant in zip(results, Program(text).results(*arrays), strict=True):
         near(ours, meant)
     return expected, results
 
@@ -205,6 +203,6 @@ def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) 
     compiled = xhlo.compile(text)(x)
     monkeypatch.setattr(batched_calls, "_loader", None)
     monkeypatch.setattr(batched_calls, "_loops", {})
-    for ours, meant in zip(evaluate(parse_module(text, "t", make_context()), (x,)), compiled, strict=True):
+    for ours, meant in zip(Program(text).results(x), compiled, strict=True):
         np.testing.assert_array_equal(ours, meant)
     assert not batched_calls._loops

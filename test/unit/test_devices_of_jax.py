@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("jax")
-sys.path.insert(0, str(Path(__file__).parent))
 import device_checks
 
 

@@ -17,20 +17,25 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tool_client import MODULES
+from tool_server import ToolServer
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COPIED = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools", "xhlo", "examples", "test")
+COPIED = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools", "xhlo", "examples", "test")
 TOOLS = {
     "hlo-opt": "-m xhlo.tools.hlo_opt",
     "hlo-run": "-m xhlo.tools.hlo_run",
@@ -62,6 +67,12 @@ def steps_of(page: Path) -> Iterator[Step]:
         yield Step(match[1], match[2], text.count("\n", 0, match.start()) + 1)
 
 
+def changes_the_checkout(step: Step) -> bool:
+    """Whether it edits a file, writes a module or installs a package."""
+    name = _FILE_NAME.match(step.text)
+    return step.language == "diff" or (name is not None and name[1].endswith(".py")) or "pip install" in step.text
+
+
 def commands_of(step: Step) -> Iterator[tuple[str, str]]:
     """(command, what the page shows below it)"""
     for part in re.split(r"^\$ ", step.text, flags=re.MULTILINE)[1:]:
@@ -73,9 +84,9 @@ def commands_of(step: Step) -> Iterator[tuple[str, str]]:
 
 
 class Workplace:
-    """A copy of the checkout, in which a reader's steps are done."""
+    """A copy of the checkout, in which a reader's steps are done; the tools start anew where these change it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, is_changed: bool):
         self.root = folder / "checkout"
         self.packages = folder / "packages"
         self.packages.mkdir()
@@ -86,13 +97,21 @@ class Workplace:
                 shutil.copy2(ROOT / name, self.root / name)
         commands = folder / "bin"
         commands.mkdir()
-        for tool, arguments in TOOLS.items():
-            script = commands / tool
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-            script.chmod(0o755)
         path = os.pathsep.join((str(commands), os.environ["PATH"]))
         python_path = os.pathsep.join((str(self.root), str(self.packages)))
         self.environment = {**os.environ, "PATH": path, "PYTHONPATH": python_path, "COLUMNS": "100"}
+        self.server = None if is_changed else ToolServer(self.environment)
+        for tool, arguments in TOOLS.items():
+            command = f'"{sys.executable}" {arguments}'
+            if self.server is not None and tool in MODULES:
+                command = shlex.join(self.server.command(tool))
+            script = commands / tool
+            script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+            script.chmod(0o755)
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.stop()
 
     def do(self, step: Step) -> None:
         if step.language == "console":
@@ -174,15 +193,16 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page(page: Path, tmp_path: Path):
-    workplace = Workplace(tmp_path)
-    for step in steps_of(page):
-        try:
-            workplace.do(step)
-        except AssertionError as error:
-            failure = f"{page.name}:{step.line}: {error}"
-        else:
-            continue
-        pytest.fail(failure, pytrace=False)
+    steps = list(steps_of(page))
+    with closing(Workplace(tmp_path, any(changes_the_checkout(step) for step in steps))) as workplace:
+        for step in steps:
+            try:
+                workplace.do(step)
+            except AssertionError as error:
+                failure = f"{page.name}:{step.line}: {error}"
+            else:
+                continue
+            pytest.fail(failure, pytrace=False)
 
 
 def test_shortened_output_is_compared():

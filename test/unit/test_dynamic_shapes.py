@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import xhlo
+from hlo_programs import Program
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 
 
 def run(text: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    return evaluate(parse_module(text, "test.mlir"), arrays)
+    return Program(text).results(*arrays)
 
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

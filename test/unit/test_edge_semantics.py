@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, FLOATS, INTEGERS, SIGNED, TARGETS, UNSIGNED, apply, run, same
 
 INF, NAN = np.inf, np.nan

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from lowered_programs import DTYPES, WIDTHS, elementwise, floats, integers, same, unsigned
 
 INTEGER_BINARY = {

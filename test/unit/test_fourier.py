@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import xhlo
-
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import TARGETS, run
-
 from xhlo.passes.decompose_hlo.fourier import MAX_PRIME, MAX_RADIX, radices
 
 I = tuple[int, ...]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from xdsl.dialects.linalg.ops import GenericOp
 
-sys.path.insert(0, str(Path(__file__).parent))
 from linalg_interpreter import interpret
 from linalg_programs import check, kernel, lowered, numbered, reducer
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TARGETS, TYPES, Batch, apply, edges, random_values, run, same, type_of
-
 from xhlo.hlo_dialect.ops.index_dimensions import (
     GatherDimensionNumbersAttr,
     IndexDimensions,

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from simulated_gpu import LEGACY, PER_THREAD, compile_simulated, simulated_device
 from xhlo.hlo_dialect.types import ArrayType
 from xhlo.targets.nvptx.runtime import dlpack
 from xhlo.targets.nvptx.runtime.arrays import DeviceArray, stream_handle
 from xhlo.targets.nvptx.runtime.device import Device
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simulated_gpu import LEGACY, PER_THREAD, compile_simulated, simulated_device
 
 DOUBLE = """
 func.func @main(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import subprocess
 import sys
@@ -12,13 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-HERE = Path(__file__).resolve().parent
-BENCHMARKS = HERE.parents[1] / "benchmarks"
-sys.path[:0] = [str(HERE), str(BENCHMARKS)]
-gpu, programs = map(importlib.import_module, ("gpu", "gpu_programs"))
-as_text, simulated_device = (
-    getattr(importlib.import_module("simulated_gpu"), n) for n in ("as_text", "simulated_device")
-)
+import gpu
+import gpu_programs as programs
+from simulated_gpu import as_text, simulated_device
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 SMALL = [
     programs.mean(1 << 12),

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import xhlo
+from simulated_gpu import compile_simulated, simulated_device
+from test_gpu_runtime import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from xhlo.lowering.device.chips import get_chip
 from xhlo.targets import compile as compiling
 from xhlo.targets.nvptx import build, cubin_cache, serialization
 from xhlo.targets.nvptx.executable import GpuExecutable
 from xhlo.targets.serialized import unpack
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simulated_gpu import compile_simulated, simulated_device
-from test_gpu_runtime import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 
 with_ptxas = pytest.mark.skipif(shutil.which("ptxas") is None, reason="there is no ptxas on PATH")
 

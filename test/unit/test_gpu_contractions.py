@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from simt_programs import check_on_simt, gpu_level
 from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.lowering.device.chips import CHIPS, get_chip
 from xhlo.lowering.map_kernels_to_gpu.contraction import mapping, tensor_cores, tiles
@@ -24,9 +23,6 @@ from xhlo.lowering.map_kernels_to_gpu.contraction.tiles import (
     fits,
     split_depth,
 )
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simt_programs import check_on_simt, gpu_level
 
 TYPES = {
     "f32": np.float32,

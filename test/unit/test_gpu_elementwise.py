@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import check_on_simt, gpu_level
-
 from xhlo.lowering.map_kernels_to_gpu.elementwise import mapping, together
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined

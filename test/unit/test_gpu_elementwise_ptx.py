@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from test_gpu_ext import ROWS, scan_program, scatter_program, sort_program
 from test_gpu_reductions import ptx_of
-
 from xhlo.lowering.device.chips import get_chip
 from xhlo.targets.nvptx.assembler import assemble, assemblers
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import check_on_simt, run_on_simt
 from test_gpu_elementwise import array, tensor
-
 from xhlo.lowering.map_kernels_to_gpu.indexing import scan, sort
 
 # Sorts.

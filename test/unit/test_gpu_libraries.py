@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from conformance import difference
+from hlo_programs import Program
+from test_gpu_contractions import Dot, array, tensor
 from xhlo.dialects.gpu.functions import GpuLaunchFuncOp
 from xhlo.dialects.gpu.library import SUMS, Matmul, MatmulOp, Matrix
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 from xhlo.passes.manager import pipelines
 from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.build import entry_types
 from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.host import HostProgram
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conformance import difference
-from test_gpu_contractions import Dot, array, tensor
 
 
 def mapped(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[Any, Any]:
@@ -52,7 +48,7 @@ def check(
     module, (_, results) = mapped(text)
     outputs = [np.zeros(type_.shape, type_.dtype) for type_ in results]
     HostProgram(module).run(list(inputs), outputs)
-    wanted = evaluate(parse_module(text, "test.mlir", make_context()), list(inputs))
+    wanted = Program(text).results(*inputs)
     for actual, expected in zip(outputs, wanted, strict=True):
         message = difference(actual, np.asarray(expected), rtol, False)
         assert not message, message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,14 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
-from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
-from xhlo.targets.compile import run_passes
-
-sys.path.insert(0, str(Path(__file__).parent))
 from conformance import difference
 from emulated_gpu import EmulatedKernels, run_emulated
+from hlo_programs import Program
 from simt_programs import kernel_text
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
+from xhlo.targets.compile import run_passes
 
 NUMPY: dict[str, Any] = {
     "f64": np.float64,
@@ -41,7 +38,7 @@ NUMPY: dict[str, Any] = {
 
 
 def check(text: str, *inputs: np.ndarray, rtol: float | None = None, chip: str = "sm_90") -> None:
-    want = evaluate(parse_module(text, "test.mlir", make_context()), list(inputs))
+    want = Program(text).results(*inputs)
     got = run_emulated(text, inputs, chip=chip)
     wrong: dict[int, str] = {}
     for i, (actual, expected) in enumerate(zip(got, map(np.asarray, want), strict=True)):
@@ -148,7 +145,7 @@ def test_approximations() -> None:
     }}"""
     x = np.concatenate([np.linspace(0.05, 9, 60), [1000.0, 1e-3, np.inf, 0.0, 1.0]]).astype(np.float32)
     y = np.concatenate([np.linspace(-3, 3, 60), [0.5, -0.5, 2.0, -2.0, np.inf]]).astype(np.float32)
-    want = evaluate(parse_module(text, "test.mlir", make_context()), [x, y])
+    want = Program(text).results(x, y)
     got = run_emulated(text, [x, y], math="fast")
     for op, actual, expected in zip((*ops, "power", "divide"), got, want, strict=True):
         np.testing.assert_allclose(actual, np.asarray(expected), rtol=1e-4, atol=3e-6, err_msg=op)

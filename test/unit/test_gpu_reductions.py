@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.linalg.ops import GenericOp
 
+from simt_programs import check_on_simt, gpu_level, run_on_simt
 from xhlo.dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
@@ -25,9 +24,6 @@ from xhlo.targets.nvptx.assembler import assemble, assemblers
 from xhlo.targets.nvptx.emission import emit_ptx
 from xhlo.targets.registry import nvptx
 from xhlo.targets.simt.host import HostProgram
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simt_programs import check_on_simt, gpu_level, run_on_simt
 
 TYPES: dict[str, Any] = {
     "f64": np.float64,

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import xhlo
+from simulated_gpu import as_text, compile_simulated, simulated_device
 from xhlo.targets import compile as compiling
 from xhlo.targets.nvptx import build as nvptx_build
 from xhlo.targets.nvptx.runtime import runner
 from xhlo.targets.nvptx.runtime.device import use_device
 from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
 from xhlo.targets.nvptx.runtime.host_program import CopyStep, LaunchStep, ReadStep, SwitchStep, WhileStep
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simulated_gpu import as_text, compile_simulated, simulated_device
 
 CHAIN = """
 func.func @main(%x: tensor<5x33xf32>, %y: tensor<33xf32>) -> (tensor<5x33xf32>, tensor<33xf32>) {

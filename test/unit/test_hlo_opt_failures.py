@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xhlo.hlo_dialect.diagnostics import op_error
 from xhlo.passes.manager import registry
 from xhlo.passes.manager.registry import PassEntry
+from xhlo.tools import round_trip
 
 PROGRAM = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = hlo.add %x, %x : tensor<4xf32>
@@ -147,3 +148,36 @@ def test_reproducer_where_the_directory_is_read_only(run_hlo_opt, monkeypatch: p
     done = run_hlo_opt(PROGRAM, "--test-crash")
     assert done.status == 3
     assert str(elsewhere / "xhlo-reproducer-") in done.err
+
+
+@pytest.mark.parametrize(
+    ("form", "tampered", "status", "message"),
+    [
+        ({}, "hlo.subtract", 3, "input.mlir changes when it is printed in hlo form and read:"),
+        ({"generic": True}, "hlo.subtract", 3, "input.mlir changes when it is printed in generic form and read:"),
+        (
+            {"spelling": "stablehlo"},
+            "hlo.maximum",
+            3,
+            "input.mlir changes when it is printed in StableHLO form and read:",
+        ),
+        ({"generic": True}, "hlo.added", 1, "input.mlir (generic form):4:"),
+    ],
+)
+def test_verify_roundtrip(run_hlo_opt, monkeypatch, form: dict, tampered: str, status: int, message: str) -> None:
+    """A printer that writes another operation, in one of the forms."""
+    honest, seen = round_trip.print_module, []
+
+    def print_module(module: ModuleOp, locations: bool, **options) -> str:
+        seen.append(options)
+        text = honest(module, locations=locations, **options)
+        is_printed_to_be_read = len(seen) % 2 == 0 or options
+        return text.replace("hlo.add", tampered) if options == form and is_printed_to_be_read else text
+
+    assert run_hlo_opt(PROGRAM, "--verify-roundtrip").status == 0
+    monkeypatch.setattr(round_trip, "print_module", print_module)
+    done = run_hlo_opt(PROGRAM, "--verify-roundtrip")
+    assert done.status == status
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert ("-    %0 = hlo.add" in done.err) == (status == 3)

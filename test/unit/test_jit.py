@@ -13,13 +13,11 @@ import numpy as np
 import pytest
 from xdsl.parser import Parser
 
+from lowered_programs import elementwise, floats, llvm_text, run, same
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.lowering.convert_to_llvm.conversion import ConvertToLlvmPass
 from xhlo.targets.cpu import jit, openmp
-
-sys.path.insert(0, str(Path(__file__).parent))
-from lowered_programs import elementwise, floats, llvm_text, run, same
 
 # control flow
 
@@ -226,14 +224,11 @@ def test_thread_count_follows_the_environment() -> None:
 
 def test_a_process_without_runtime_warns_and_runs() -> None:
     """Where no library is found, the loop runs on the caller."""
-    code = f"""
-import warnings, numpy as np, importlib.util, sys
+    code = """
+import warnings, numpy as np
 from xhlo.targets.cpu import openmp
 openmp._candidates = lambda: iter(())
-spec = importlib.util.spec_from_file_location("t", {__file__!r})
-t = importlib.util.module_from_spec(spec)
-sys.modules["t"] = t
-spec.loader.exec_module(t)
+import test_jit as t
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
@@ -241,7 +236,8 @@ with warnings.catch_warnings(record=True) as caught:
 assert (out == x).all()
 print(sum("OpenMP" in str(w.message) for w in caught), openmp.thread_count())
 """
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = Path(__file__).parent
+    shown = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
     assert shown.stdout.split() == ["1", "1"]
 
 

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.hlo_dialect.dialect import make_context
+from hlo_programs import Program
 from xhlo.hlo_dialect.ops.linear_algebra import Transpose, factorize, solve
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 
 NAMES = {
     "float32": "f32",
@@ -45,7 +43,7 @@ def type_of(array: Any) -> str:
 def both(text: str, *arrays: Any) -> tuple[Any, Any]:
     compiled = xhlo.compile(text)
     assert {kernel.kind for kernel in compiled.kernels} & {"library"}
-    return compiled(*arrays), evaluate(parse_module(text, "t", make_context()), arrays)[0]
+    return compiled(*arrays), Program(text).results(*arrays)[0]
 
 
 def near(actual: Any, expected: Any) -> None:
@@ -96,7 +94,7 @@ def test_triangular_solve(dtype: Any, shape: tuple[int, ...]) -> None:
             f"func.func @main(%a: {type_of(a)}, %b: {type_of(b)}) -> {type_of(b)} {{"
             f'%0 = "stablehlo.triangular_solve"(%a, %b) {{{flags}, transpose_a = #stablehlo<transpose {transpose.value}>}} : {types} return %0 : {type_of(b)} }}'
         )
-        expected = evaluate(parse_module(text, "t", make_context()), (a, b))[0]
+        expected = Program(text).results(a, b)[0]
         matrices = (np.tril if lower else np.triu)(a)
         if unit:
             matrices = matrices - matrices * np.eye(size, dtype=dtype) + np.eye(size, dtype=dtype)

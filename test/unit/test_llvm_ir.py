@@ -144,13 +144,7 @@ def test_the_printed_module_means_the_same() -> None:
 
 
 def test_the_text_does_not_depend_on_hash_seeds() -> None:
-    code = f"""
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("t", {__file__!r})
-t = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(t)
-sys.stdout.write(t.emit_llvm_ir(t.lowered(t.PROGRAM)))
-"""
+    code = "import sys, test_llvm_ir as t; sys.stdout.write(t.emit_llvm_ir(t.lowered(t.PROGRAM)))"
     texts = {
         subprocess.run(
             [sys.executable, "-c", code],

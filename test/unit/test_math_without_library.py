@@ -7,18 +7,14 @@ Errors are in units in the last place of the exact result.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from xhlo.targets.cpu import build
-
-sys.path.insert(0, str(Path(__file__).parent))
 from test_math_functions import HAS_WIDE, compiled, evenly, spread, ulps
+from xhlo.targets.cpu import build
 
 pytestmark = pytest.mark.skipif(not HAS_WIDE, reason="long double is no wider than double here")
 

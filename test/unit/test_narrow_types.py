@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from cpu_programs import run
 from xhlo.hlo_dialect.numbers import number_semantics
 from xhlo.hlo_dialect.types import dense_constant, element_type_of, numpy_dtype
-
-sys.path.insert(0, str(Path(__file__).parent))
-from cpu_programs import run
 
 INTEGERS = {name: np.dtype(getattr(ml_dtypes, dtype)) for name, dtype in
             {"i2": "int2", "i4": "int4", "ui2": "uint2", "ui4": "uint4"}.items()}  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, FLOATS, TARGETS, run
 
 Array = np.ndarray[Any, Any]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TARGETS, apply, same, type_of
 
 TYPES = ["f32", "f64", "f16", "bf16", "i32", "ui8", "i8"]

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
-from xhlo.hlo_dialect.sharding.tilings import Tiling, parse_tiling
-
-sys.path.insert(0, str(Path(__file__).parent))
 import spmd_programs
+from xhlo.hlo_dialect.sharding.tilings import Tiling, parse_tiling
 
 pytest.importorskip("jax")
 

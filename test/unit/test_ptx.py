@@ -8,7 +8,6 @@ own: starting ptxas takes longer than most kernels.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import conformance
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.garbage_collector import paused_gc
@@ -29,9 +29,6 @@ from xhlo.targets.nvptx.emission import emit_ptx
 from xhlo.targets.nvptx.resources import KernelResources
 from xhlo.targets.registry import nvptx
 from xhlo.targets.source import Source
-
-sys.path.insert(0, str(Path(__file__).parent))
-import conformance
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PARTS = 8

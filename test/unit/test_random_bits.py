@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import xhlo
-
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TARGETS, run
-
 from xhlo.hlo_dialect.numbers.random_bits import philox, split_dimension, threefry
 
 jax = pytest.importorskip("jax")

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
-from xdsl.dialects.test import TestOp
+from xdsl.dialects.test import TestOp as ValuesOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -34,7 +34,7 @@ I = tuple[int, ...]
 
 
 def values(*types: Any) -> list[SSAValue]:
-    return list(TestOp(result_types=list(types)).results)
+    return list(ValuesOp(result_types=list(types)).results)
 
 
 def t(*shape: int, of: Any = f32) -> HloTensor:
@@ -369,7 +369,7 @@ class TestTuplesAndCalls:
 def if_op(pred: Any, first: Any, second: Any, results: Sequence[Any]) -> IfOp:
     def branch(types: Any) -> Region:
         def build(block: Block) -> Sequence[SSAValue]:
-            made = TestOp(result_types=types)
+            made = ValuesOp(result_types=types)
             block.add_op(made)
             return made.results
 
@@ -381,7 +381,7 @@ def if_op(pred: Any, first: Any, second: Any, results: Sequence[Any]) -> IfOp:
 def while_op(types: Sequence[Any], condition: Any, returned: Sequence[Any]) -> WhileOp:
     def build(result_types: Sequence[Any]) -> Any:
         def inner(block: Block) -> Sequence[SSAValue]:
-            made = TestOp(result_types=result_types)
+            made = ValuesOp(result_types=result_types)
             block.add_op(made)
             return made.results
 

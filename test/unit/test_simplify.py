@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 import random
-import time
-from collections import Counter
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
 
+from counting import calls
+from hlo_programs import Program
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 from xhlo.hlo_dialect.types import f16, f32, f64, i1, i32, i64
-from xhlo.hlo_dialect.verification import verify_module
 from xhlo.passes.manager.pipelines import build_passes
 from xhlo.passes.simplify_hlo.elementwise import is_exact_conversion
 
 
-def simplify(text: str) -> ModuleOp:
-    context = make_context()
-    module = parse_module(text, "<test>", context)
-    for each in build_passes("simplify-hlo"):
-        each.apply(context, module)
-    verify_module(module)
-    return module
-
-
-def op_names(module: ModuleOp) -> Counter[str]:
-    return Counter(op.name for op in module.walk() if op.name.startswith("hlo."))
-
-
-def same_bits(text: str, *inputs: np.ndarray) -> ModuleOp:
-    """Fail unless the simplified program gives bit for bit what the program gives; returns it."""
-    module = simplify(text)
-    wanted = evaluate(parse_module(text, "<test>", make_context()), inputs)
-    for expected, actual in zip(wanted, evaluate(module, inputs), strict=True):
-        assert expected.dtype == actual.dtype
-        assert expected.shape == actual.shape
-        assert expected.tobytes() == actual.tobytes()
-    return module
+def simplified(text: str) -> Program:
+    return Program(text).after("simplify-hlo")
 
 
 EDGES = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-45], np.float32)
@@ -57,7 +34,7 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf3
   %2 = hlo.{name} %x, %x : tensor<8xf32>
   return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }}"""
-    same_bits(text, EDGES)
+    simplified(text).same_bits(EDGES)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +63,8 @@ func.func @main(%x: tensor<3x1xf32>) -> tensor<2x3x4xf32> {
   %1 = hlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x3xf32>) -> tensor<2x3x4xf32>
   return %1 : tensor<2x3x4xf32>
 }"""
-    module = same_bits(text, np.arange(3, dtype=np.float32).reshape(3, 1))
-    assert op_names(module) == {"hlo.broadcast_in_dim": 1}
+    program = simplified(text).same_bits(np.arange(3, dtype=np.float32).reshape(3, 1))
+    assert program.count() == {"hlo.broadcast_in_dim": 1}
 
 
 def test_two_values_of_a_loop_that_go_alike_are_one() -> None:
@@ -105,8 +82,8 @@ func.func @main(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
     }
   return %0#0, %0#1 : tensor<i32>, tensor<i32>
 }"""
-    module = same_bits(text, np.asarray(5, np.int32))
-    loop = next(op for op in module.walk() if op.name == "hlo.while")
+    program = simplified(text).same_bits(np.asarray(5, np.int32))
+    loop = next(op for op in program.module.walk() if op.name == "hlo.while")
     assert len(loop.results) == 1
 
 
@@ -126,7 +103,7 @@ func.func @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
     }
   return %0#1 : tensor<f32>
 }"""
-    same_bits(text, np.asarray(1.0, np.float32), np.asarray(2.0, np.float32))
+    simplified(text).same_bits(np.asarray(1.0, np.float32), np.asarray(2.0, np.float32))
 
 
 def random_movements(rng: random.Random, count: int) -> str:
@@ -178,23 +155,25 @@ def random_movements(rng: random.Random, count: int) -> str:
 @pytest.mark.parametrize("seed", range(60))
 def test_random_movements(seed: int) -> None:
     rng = random.Random(seed)
-    same_bits(random_movements(rng, rng.randint(2, 12)), np.arange(6, dtype=np.float32).reshape(2, 1, 3))
+    simplified(random_movements(rng, rng.randint(2, 12))).same_bits(np.arange(6, dtype=np.float32).reshape(2, 1, 3))
 
 
-def test_simplification_is_fast() -> None:
-    """60 us an operation; the bound is loose, because machines that run tests are busy."""
-    lines = [
-        f"  %n{i} = hlo.{('add', 'multiply')[i % 2]} %{'x' if i == 0 else f'n{i - 1}'}, %c : tensor<8xf32>"
-        for i in range(2000)
-    ]
-    text = (
-        "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n  %c = hlo.constant dense<2.0> : tensor<8xf32>\n"
-        + "\n".join(lines)
-        + "\n  return %n1999 : tensor<8xf32>\n}"
-    )
-    context = make_context()
-    module = parse_module(text, "<test>", context)
-    (simplification,) = build_passes("simplify-hlo")
-    start = time.process_time()
-    simplification.apply(context, module)
-    assert time.process_time() - start < 0.6
+def test_simplification_takes_linear_time() -> None:
+    def work(count: int) -> int:
+        lines = [
+            f"  %n{i} = hlo.{('add', 'multiply')[i % 2]} %{'x' if i == 0 else f'n{i - 1}'}, %c : tensor<8xf32>"
+            for i in range(count)
+        ]
+        text = (
+            "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n  %c = hlo.constant dense<2.0> : tensor<8xf32>\n"
+            + "\n".join(lines)
+            + f"\n  return %n{count - 1} : tensor<8xf32>\n}}"
+        )
+        context = make_context()
+        module = parse_module(text, "<test>", context)
+        (simplification,) = build_passes("simplify-hlo")
+        return calls(lambda: simplification.apply(context, module))
+
+    small, large = work(500), work(2000)
+    assert large < 6 * small
+    assert large < 350 * 2000, "150 calls an operation"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from xhlo.targets.simt.lanes import SimtError
-
-sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import SHARED, kernel_text, run_device_function
+from xhlo.targets.simt.lanes import SimtError
 
 REVERSE = f"""
     %x = memref.load %a[%t] : memref<64xf32>

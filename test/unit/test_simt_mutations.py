@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,10 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Operation
 
+from simt_programs import gpu_level
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.lanes import SimtError
 from xhlo.targets.simt.memory import undefined
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simt_programs import gpu_level
 
 SOFTMAX = """
 func.func @main(%x: tensor<5x3001xf32>) -> tensor<5x3001xf32> {

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from simt_programs import SHARED, kernel_text, run_device_function
-
 from xhlo.targets.simt.lanes import SimtError
 
 BF16 = np.dtype(ml_dtypes.bfloat16)

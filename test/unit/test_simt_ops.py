@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import ml_dtypes
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 from lowered_programs import DTYPES, elementwise, floats, integers, same
 from simt_programs import SHARED, kernel_text, run_device_function
 

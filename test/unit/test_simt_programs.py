@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import conformance
 import xhlo
+from hlo_programs import Program
+from simt_programs import check_on_simt, gpu_level
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.hlo_dialect.reading import parse_module
-from xhlo.hlo_dialect.reference import evaluate
 from xhlo.targets.compile import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 from xhlo.tools import hlo_fuzz, hlo_run
-
-sys.path.insert(0, str(Path(__file__).parent))
-import conformance
-from simt_programs import check_on_simt, gpu_level
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -159,5 +155,5 @@ def test_functions_that_expand_math_makes():
     assert any(op.name == "func.call" for device in module.walk() if device.name == "gpu.func" for op in device.walk())
     got = [undefined(type_.shape, type_.dtype) for type_ in outputs]
     HostProgram(module).run([x], got)
-    for op, actual, want in zip(ops, got, evaluate(parse_module(text), [x]), strict=True):
+    for op, actual, want in zip(ops, got, Program(text).results(x), strict=True):
         np.testing.assert_allclose(actual, want, rtol=1e-6, err_msg=op)

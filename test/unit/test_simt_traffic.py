@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import xhlo
+from simt_programs import SHARED, gpu_level, kernel_text, parse_program
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.kernel import Kernel
 from xhlo.targets.simt.memory import undefined
 from xhlo.targets.simt.traffic import SECTOR, KernelTraffic
-
-sys.path.insert(0, str(Path(__file__).parent))
-from simt_programs import SHARED, gpu_level, kernel_text, parse_program
 
 
 def counted(body: str, parameters: str, *, threads: int = 64, shared: str = "") -> KernelTraffic:

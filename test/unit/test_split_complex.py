@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ComplexType, TensorType
 
+from hlo_programs import Program
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
@@ -21,23 +22,17 @@ C = "tensor<6xcomplex<f32>>"
 R = "tensor<6xf32>"
 
 
-def split(text: str):
-    context = make_context()
-    module = parse_module(text, "<test>", context)
-    for each in build_passes("split-complex"):
-        each.apply(context, module)
-    verify_module(module)
-    for op in module.walk():
+def split(text: str) -> Program:
+    """After split-complex, which leaves no complex number."""
+    program = Program(text).after("split-complex")
+    for op in program.module.walk():
         for value in (*op.operands, *op.results):
             assert not (isinstance(value.type, TensorType) and isinstance(value.type.element_type, ComplexType))
-    return module
+    return program
 
 
 def same_results(text: str, *inputs: np.ndarray, rtol: float = 1e-6) -> None:
-    module = split(text)
-    wanted = evaluate(parse_module(text, "<test>", make_context()), inputs)
-    for expected, actual in zip(wanted, evaluate(module, inputs), strict=True):
-        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=1e-6)
+    split(text).same_results(*inputs, rtol=rtol)
 
 
 def program(body: str, result: str, type_: str = C) -> str:
@@ -138,7 +133,7 @@ func.func @main(%re: {R}, %im: {R}) -> {R} {{
 }}"""
     re = np.array([3e38, 0.0, 1e-30, np.inf, 3.0, -5.0], np.float32)
     im = np.array([1e38, 0.0, 1e-30, np.nan, 4.0, 12.0], np.float32)
-    module = split(text)
+    module = split(text).module
     (actual,) = evaluate(module, (re, im))
     wanted = np.hypot(re.astype(np.float64), im.astype(np.float64)).astype(np.float32)
     np.testing.assert_allclose(actual, wanted, rtol=5e-7)

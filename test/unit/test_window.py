@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import xhlo
-
-sys.path.insert(0, str(Path(__file__).parent))
 from cpu_programs import DTYPES, TYPES, edges, run, type_of, wrong
-
 from xhlo.hlo_dialect.ops.window_geometry import Window
 
 I = tuple[int, ...]

@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @checks
 func.func @checks(%x: tensor<2xf32>, %y: tensor<2xf32>) {

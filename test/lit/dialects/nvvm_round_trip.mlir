@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // The nvvm dialect's syntax is MLIR's.
 

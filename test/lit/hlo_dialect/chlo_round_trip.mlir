@@ -1,7 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @functions
 func.func @functions(%x: tensor<2x3xf32>, %z: tensor<2xcomplex<f64>>, %d: tensor<?x3xbf16>, %i: tensor<2xui8>) {

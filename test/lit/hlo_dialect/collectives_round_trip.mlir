@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 // RUN: hlo-opt %s --stablehlo | filecheck %s --check-prefix=STABLEHLO
 
 // CHECK: sdy.mesh @mesh = <["x"=2, "y"=4]> {note = 1 : i64}

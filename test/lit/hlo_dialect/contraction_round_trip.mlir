@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @dots
 func.func @dots(%x: tensor<3x4x5x6xf32>, %y: tensor<6x3x7x5xf32>, %a: tensor<2x3xbf16>, %b: tensor<3x4xbf16>) {

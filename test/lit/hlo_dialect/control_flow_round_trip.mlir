@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @nested_while
 // CHECK-SAME:    (%[[P:.*]]: tensor<i1>, %[[N:.*]]: tensor<i32>, %[[X:.*]]: tensor<4xf32>)

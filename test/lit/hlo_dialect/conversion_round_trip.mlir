@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @convert
 func.func @convert(%x: tensor<4xf32>, %b: tensor<4x4xi8>, %d: tensor<?xf32>) {

@@ -1,7 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 func.func @main(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x4x6xf32>, %u: tensor<?x?x8x4xf32>, %p: tensor<2x2xi64>, %m: tensor<2x4xf32>, %k: tensor<4x6xf32>, %b: tensor<2x8x8x4xi8>, %c: tensor<3x3x2x6xi8>) {
   // CHECK: %{{.*}} = hlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 2], pad = [[1, 1], [-1, 2]], lhs_dilate = [1, 1], rhs_dilate = [1, 2], reverse = [false, true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#hlo<precision DEFAULT>, #hlo<precision HIGH>]} : (tensor<2x8x8x4xf32>, tensor<3x3x4x6xf32>) -> tensor<2x8x3x6xf32>

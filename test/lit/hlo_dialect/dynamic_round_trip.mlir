@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @slices
 func.func @slices(%x: tensor<4x6xf32>, %u: tensor<2x3xf32>, %i: tensor<i32>, %s: tensor<f32>) {

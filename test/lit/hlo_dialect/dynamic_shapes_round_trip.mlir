@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @shapes
 func.func @shapes(%x: tensor<?x4xf32>, %s: tensor<2xi64>, %z: tensor<f32>, %n: tensor<i32>) {

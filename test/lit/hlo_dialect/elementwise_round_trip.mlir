@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @unary
 func.func @unary(%x: tensor<4xf32>, %i: tensor<4xi32>, %u: tensor<2x3xui8>, %z: tensor<4xcomplex<f32>>, %d: tensor<?x3xbf16>) {

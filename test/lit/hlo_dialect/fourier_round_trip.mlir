@@ -1,7 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @kinds
 func.func @kinds(%z: tensor<3x8xcomplex<f32>>, %x: tensor<3x8xf32>, %h: tensor<3x5xcomplex<f64>>, %u: tensor<?x?xf32>) {

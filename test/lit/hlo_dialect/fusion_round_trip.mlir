@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @fusions
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x8xf32>, %[[C:.*]]: tensor<f32>)

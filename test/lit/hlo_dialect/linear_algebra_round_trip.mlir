@@ -1,8 +1,5 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 // RUN: hlo-opt %s --stablehlo | filecheck %s --check-prefix=STABLE
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
 
 // CHECK-LABEL: func.func @main
 func.func @main(%a: tensor<2x3x3xf32>, %b: tensor<2x3x4xf32>, %z: tensor<?x?xcomplex<f64>>) {

@@ -1,7 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 func.func @main(%a: tensor<3x4xf32>, %b: tensor<4x5xbf16>, %v: tensor<4xf32>, %u: tensor<?x4xf32>) {
   // CHECK: hlo.dot %a, %b, precision = [DEFAULT, HIGH] : (tensor<3x4xf32>, tensor<4x5xbf16>) -> tensor<3x5xf32>

@@ -1,7 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK-LABEL: func.func @bits
 func.func @bits(%s: tensor<2xui64>, %t: tensor<3xui64>, %u: tensor<?xui64>) {

@@ -1,6 +1,4 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
-// RUN: hlo-opt --print-generic %s | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK: sdy.mesh @mesh = <["x"=2, "y"=4]>
 sdy.mesh @mesh = <["x"=2, "y"=4]>

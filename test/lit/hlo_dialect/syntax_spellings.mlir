@@ -1,6 +1,5 @@
 // StableHLO's and MHLO's names, pretty and generic, properties in either place: one operation.
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 
 // CHECK: builtin.module @jit_f attributes {mhlo.num_partitions = 1 : i32}
 module @jit_f attributes {mhlo.num_partitions = 1 : i32} {

@@ -1,7 +1,5 @@
-// RUN: hlo-opt %s | filecheck %s
-// RUN: hlo-opt %s --print-generic | hlo-opt | filecheck %s
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
 // RUN: hlo-opt %s --stablehlo | filecheck %s --check-prefix=STABLEHLO
-// RUN: hlo-opt %s --stablehlo | hlo-opt | filecheck %s
 
 // CHECK-LABEL: func.func @tokens
 // CHECK-SAME:    !hlo.token

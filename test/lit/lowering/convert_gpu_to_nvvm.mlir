@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --convert-loops-to-cf --convert-gpu-to-nvvm | filecheck %s
+// RUN: hlo-opt %s --convert-gpu-to-nvvm | filecheck %s
 
 // The host's part stays.
 

@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --convert-hlo-to-linalg --fuse-linalg | filecheck %s
+// RUN: hlo-opt %s --fuse-linalg | filecheck %s
 
 // One generic with two results; what both need is computed once, and is no result.
 // CHECK-LABEL: @shared
@@ -9,10 +9,25 @@
 // CHECK-NEXT:      linalg.yield %[[N]], %[[A]]
 // CHECK-NOT:     linalg.generic
 func.func private @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {hlo.kernel = "loop"} {
-  %0 = hlo.exponential %x : tensor<4xf32>
-  %1 = hlo.negate %0 : tensor<4xf32>
-  %2 = hlo.add %0, %x : tensor<4xf32>
-  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+  %0 = tensor.empty() : tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%0 : tensor<4xf32>) {
+  ^bb0(%2: f32, %3: f32):
+    %4 = math.exp %2 : f32
+    linalg.yield %4 : f32
+  } -> tensor<4xf32>
+  %5 = tensor.empty() : tensor<4xf32>
+  %6 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%1 : tensor<4xf32>) outs(%5 : tensor<4xf32>) {
+  ^bb0(%7: f32, %8: f32):
+    %9 = arith.negf %7 : f32
+    linalg.yield %9 : f32
+  } -> tensor<4xf32>
+  %10 = tensor.empty() : tensor<4xf32>
+  %11 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%1, %x : tensor<4xf32>, tensor<4xf32>) outs(%10 : tensor<4xf32>) {
+  ^bb0(%12: f32, %13: f32, %14: f32):
+    %15 = arith.addf %12, %13 : f32
+    linalg.yield %15 : f32
+  } -> tensor<4xf32>
+  func.return %6, %11 : tensor<4xf32>, tensor<4xf32>
 }
 
 // Index maps compose; an operand read twice at one place is one operand.
@@ -22,10 +37,23 @@ func.func private @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) a
 // CHECK:           arith.addf %[[X:.*]], %[[X]]
 // CHECK-NOT:     linalg.generic
 func.func private @composed(%x: tensor<5x7xf32>) -> tensor<2x4xf32> attributes {hlo.kernel = "loop"} {
-  %0 = hlo.transpose %x, dims = [1, 0] : (tensor<5x7xf32>) -> tensor<7x5xf32>
-  %1 = hlo.slice %0 [1:7:3, 0:4] : (tensor<7x5xf32>) -> tensor<2x4xf32>
-  %2 = hlo.add %1, %1 : tensor<2x4xf32>
-  return %2 : tensor<2x4xf32>
+  %0 = tensor.empty() : tensor<7x5xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<5x7xf32>) outs(%0 : tensor<7x5xf32>) {
+  ^bb0(%2: f32, %3: f32):
+    linalg.yield %2 : f32
+  } -> tensor<7x5xf32>
+  %4 = tensor.empty() : tensor<2x4xf32>
+  %5 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (((d0 * 3) + 1), ((d1 * 2) + (d1 * -1)))>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%1 : tensor<7x5xf32>) outs(%4 : tensor<2x4xf32>) {
+  ^bb0(%6: f32, %7: f32):
+    linalg.yield %6 : f32
+  } -> tensor<2x4xf32>
+  %8 = tensor.empty() : tensor<2x4xf32>
+  %9 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%5, %5 : tensor<2x4xf32>, tensor<2x4xf32>) outs(%8 : tensor<2x4xf32>) {
+  ^bb0(%10: f32, %11: f32, %12: f32):
+    %13 = arith.addf %10, %11 : f32
+    linalg.yield %13 : f32
+  } -> tensor<2x4xf32>
+  func.return %9 : tensor<2x4xf32>
 }
 
 // Producers are computed at computed places too, and starts as scalars.
@@ -38,8 +66,32 @@ func.func private @composed(%x: tensor<5x7xf32>) -> tensor<2x4xf32> attributes {
 // CHECK-NEXT:      linalg.yield %[[N]]
 // CHECK-NOT:     linalg.generic
 func.func private @computed_place(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<2xf32> attributes {hlo.kernel = "loop"} {
-  %n = hlo.negate %x : tensor<8xf32>
-  %j = hlo.add %i, %i : tensor<i32>
-  %0 = hlo.dynamic_slice %n, %j, sizes = [2] : (tensor<8xf32>, tensor<i32>) -> tensor<2xf32>
-  return %0 : tensor<2xf32>
+  %0 = tensor.empty() : tensor<8xf32>
+  %n = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+  ^bb0(%1: f32, %2: f32):
+    %3 = arith.negf %1 : f32
+    linalg.yield %3 : f32
+  } -> tensor<8xf32>
+  %4 = tensor.empty() : tensor<i32>
+  %j = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i, %i : tensor<i32>, tensor<i32>) outs(%4 : tensor<i32>) {
+  ^bb0(%5: i32, %6: i32, %7: i32):
+    %8 = arith.addi %5, %6 : i32
+    linalg.yield %8 : i32
+  } -> tensor<i32>
+  %9 = tensor.extract %j[] : tensor<i32>
+  %10 = arith.extsi %9 : i32 to i64
+  %11 = arith.constant 0 : i64
+  %12 = arith.maxsi %10, %11 : i64
+  %13 = arith.constant 6 : i64
+  %14 = arith.minsi %12, %13 : i64
+  %15 = arith.index_cast %14 : i64 to index
+  %16 = tensor.empty() : tensor<2xf32>
+  %17 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%16 : tensor<2xf32>) {
+  ^bb0(%18: f32):
+    %19 = linalg.index 0 : index
+    %20 = arith.addi %19, %15 : index
+    %21 = tensor.extract %n[%20] : tensor<8xf32>
+    linalg.yield %21 : f32
+  } -> tensor<2xf32>
+  func.return %17 : tensor<2xf32>
 }

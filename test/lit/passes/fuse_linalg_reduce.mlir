@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --convert-hlo-to-linalg --fuse-linalg | filecheck %s
+// RUN: hlo-opt %s --fuse-linalg | filecheck %s
 
 // Reductions over one space are one generic that computes their producer once; the epilogue is another.
 // CHECK-LABEL: @siblings
@@ -10,11 +10,35 @@
 // CHECK:         linalg.generic {{.*}} ins(%[[S]], %[[M]] :
 // CHECK:           arith.divf
 func.func private @siblings(%x: tensor<3x4xf32>, %i: tensor<f32>) -> tensor<3xf32> attributes {hlo.kernel = "reduce"} {
-  %e = hlo.exponential %x : tensor<3x4xf32>
-  %s = hlo.reduce(%e init: %i) applies hlo.add across dimensions = [1] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
-  %m = hlo.reduce(%e init: %i) applies hlo.maximum across dimensions = [1] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
-  %r = hlo.divide %s, %m : tensor<3xf32>
-  return %r : tensor<3xf32>
+  %0 = tensor.empty() : tensor<3x4xf32>
+  %e = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x4xf32>) outs(%0 : tensor<3x4xf32>) {
+  ^bb0(%1: f32, %2: f32):
+    %3 = math.exp %1 : f32
+    linalg.yield %3 : f32
+  } -> tensor<3x4xf32>
+  %4 = tensor.extract %i[] : tensor<f32>
+  %5 = tensor.empty() : tensor<3xf32>
+  %6 = linalg.fill ins(%4 : f32) outs(%5 : tensor<3xf32>) -> tensor<3xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%e : tensor<3x4xf32>) outs(%6 : tensor<3xf32>) {
+  ^bb0(%7: f32, %8: f32):
+    %9 = arith.addf %8, %7 fastmath<reassoc> : f32
+    linalg.yield %9 : f32
+  } -> tensor<3xf32>
+  %10 = tensor.extract %i[] : tensor<f32>
+  %11 = tensor.empty() : tensor<3xf32>
+  %12 = linalg.fill ins(%10 : f32) outs(%11 : tensor<3xf32>) -> tensor<3xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%e : tensor<3x4xf32>) outs(%12 : tensor<3xf32>) {
+  ^bb0(%13: f32, %14: f32):
+    %15 = arith.maximumf %14, %13 : f32
+    linalg.yield %15 : f32
+  } -> tensor<3xf32>
+  %16 = tensor.empty() : tensor<3xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%s, %m : tensor<3xf32>, tensor<3xf32>) outs(%16 : tensor<3xf32>) {
+  ^bb0(%17: f32, %18: f32, %19: f32):
+    %20 = arith.divf %17, %18 : f32
+    linalg.yield %20 : f32
+  } -> tensor<3xf32>
+  func.return %r : tensor<3xf32>
 }
 
 // The iota stays: fused, no operand would give the loop's size.
@@ -23,9 +47,23 @@ func.func private @siblings(%x: tensor<3x4xf32>, %i: tensor<f32>) -> tensor<3xf3
 // CHECK:           linalg.index 0
 // CHECK:         linalg.generic {{.*}}["reduction"]} ins(%[[N]] :
 func.func private @nothing_to_count(%i: tensor<f32>) -> tensor<f32> attributes {hlo.kernel = "reduce"} {
-  %n = hlo.iota dim = 0 : tensor<9xf32>
-  %s = hlo.reduce(%n init: %i) applies hlo.add across dimensions = [0] : (tensor<9xf32>, tensor<f32>) -> tensor<f32>
-  return %s : tensor<f32>
+  %0 = tensor.empty() : tensor<9xf32>
+  %n = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%0 : tensor<9xf32>) {
+  ^bb0(%1: f32):
+    %2 = linalg.index 0 : index
+    %3 = arith.index_cast %2 : index to i32
+    %4 = arith.sitofp %3 : i32 to f32
+    linalg.yield %4 : f32
+  } -> tensor<9xf32>
+  %5 = tensor.extract %i[] : tensor<f32>
+  %6 = tensor.empty() : tensor<f32>
+  %7 = linalg.fill ins(%5 : f32) outs(%6 : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%n : tensor<9xf32>) outs(%7 : tensor<f32>) {
+  ^bb0(%8: f32, %9: f32):
+    %10 = arith.addf %9, %8 fastmath<reassoc> : f32
+    linalg.yield %10 : f32
+  } -> tensor<f32>
+  func.return %s : tensor<f32>
 }
 
 // A slice goes into a reduction where another operand gives the loop's size.
@@ -34,8 +72,24 @@ func.func private @nothing_to_count(%i: tensor<f32>) -> tensor<f32> attributes {
 // CHECK-NOT:     linalg.generic
 // CHECK:         func.return
 func.func private @sliced(%x: tensor<8xf32>, %y: tensor<5xf32>, %i: tensor<f32>) -> tensor<f32> attributes {hlo.kernel = "reduce"} {
-  %0 = hlo.slice %x [2:7] : (tensor<8xf32>) -> tensor<5xf32>
-  %1 = hlo.multiply %0, %y : tensor<5xf32>
-  %s = hlo.reduce(%1 init: %i) applies hlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
-  return %s : tensor<f32>
+  %0 = tensor.empty() : tensor<5xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> ((d0 + 2))>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%0 : tensor<5xf32>) {
+  ^bb0(%2: f32, %3: f32):
+    linalg.yield %2 : f32
+  } -> tensor<5xf32>
+  %4 = tensor.empty() : tensor<5xf32>
+  %5 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%1, %y : tensor<5xf32>, tensor<5xf32>) outs(%4 : tensor<5xf32>) {
+  ^bb0(%6: f32, %7: f32, %8: f32):
+    %9 = arith.mulf %6, %7 : f32
+    linalg.yield %9 : f32
+  } -> tensor<5xf32>
+  %10 = tensor.extract %i[] : tensor<f32>
+  %11 = tensor.empty() : tensor<f32>
+  %12 = linalg.fill ins(%10 : f32) outs(%11 : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%5 : tensor<5xf32>) outs(%12 : tensor<f32>) {
+  ^bb0(%13: f32, %14: f32):
+    %15 = arith.addf %14, %13 fastmath<reassoc> : f32
+    linalg.yield %15 : f32
+  } -> tensor<f32>
+  func.return %s : tensor<f32>
 }

@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --inline --resolve-custom-calls | filecheck %s
+// RUN: hlo-opt %s --resolve-custom-calls | filecheck %s
 
 // A stable sort by the called computation, and the first elements; a sink of values vanishes. The computation is
 // private, and stays as long as something names it.

@@ -1,0 +1,250 @@
+"""
+Runs hlo-opt, hlo-run and filecheck for the tests without loading xhlo each time.
+
+The server loads the modules once and forks for each run, so a run is a process of its own with modules as after their
+import. `tool_client.py` is the command that tests start in place of the tool: it passes its arguments, environment,
+directory and standard streams over a socket and ends as the run ends. A client that is killed takes its run along. What
+acts when Python starts cannot be changed later: with another PYTHONHASHSEED, say, the client starts the tool itself.
+
+A server belongs to the process that started it (lit, or pytest and each of its workers) and ends with it, so no test
+runs on sources older than its own start.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import io
+import marshal
+import os
+import pkgutil
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from tool_client import MODULES, RUN_IT_YOURSELF, plain_command, script
+
+HERE = Path(__file__).resolve().parent
+
+SUPPORTED = hasattr(os, "fork") and sys.platform != "darwin"
+"""Not on macOS, whose own libraries do not work in a fork."""
+
+FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
+PARENT_CHECK_SECONDS = 0.5
+AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OMP_", "KMP_", "OPENBLAS_", "MKL_")
+"""Variables, by their beginnings, that act when Python starts or a library is loaded."""
+
+
+class ToolServer:
+    """A server of this process, in this environment; where there can be none, its commands are the plain ones."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ):
+        self._process: subprocess.Popen[bytes] | None = None
+        if not SUPPORTED or os.environ.get("XHLO_PLAIN_TOOLS"):
+            return
+        self._folder = tempfile.mkdtemp(prefix="xhlo-tools-")
+        self._path = os.path.join(self._folder, "socket")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self._path)
+            listener.listen(64)
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(listener.fileno()), str(os.getpid())],
+                env=dict(environment),
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._owner = os.getpid()
+        atexit.register(self.stop)
+
+    def command(self, tool: str) -> list[str]:
+        """What to start in place of `hlo-opt`, `hlo-run` or `filecheck`."""
+        if self._process is None:
+            return plain_command(tool)
+        return [sys.executable, "-I", "-S", str(HERE / "tool_client.py"), self._path, tool]
+
+    def stop(self) -> None:
+        """At the latest when the process ends that started it; a fork of it stops nothing."""
+        if self._process is not None and os.getpid() == self._owner:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    words: list[str]
+    directory: str
+    environment: dict[str, str]
+    streams: list[int]
+
+
+def load_modules() -> None:
+    """What the tools load one by one. A module that cannot be loaded is the tool's to report."""
+    for floor in FLOORS:
+        package = importlib.import_module(f"xhlo.{floor}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=lambda name: None):
+            with suppress(Exception):
+                importlib.import_module(module.name)
+    for name in MODULES.values():
+        with suppress(Exception):
+            importlib.import_module(name)
+
+
+def serve(listener: socket.socket, parent: int) -> Request | None:
+    """Forks for each request. Returns it in the fork, and None in the server when the parent has ended."""
+    wake_up, at_signal = os.pipe()
+    os.set_blocking(at_signal, False)
+    signal.set_wakeup_fd(at_signal)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    runs: dict[int, socket.socket] = {}
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        selector.register(wake_up, selectors.EVENT_READ)
+        while os.getppid() == parent:
+            for key, _ in selector.select(PARENT_CHECK_SECONDS):
+                if key.fileobj is listener:
+                    connection = listener.accept()[0]
+                    request = _receive(connection)
+                    if request is None:
+                        connection.close()
+                        continue
+                    run = os.fork()
+                    if run == 0:
+                        for each in (listener, connection, *runs.values()):
+                            each.close()
+                        signal.set_wakeup_fd(-1)
+                        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                        os.close(wake_up)
+                        os.close(at_signal)
+                        return request
+                    for stream in request.streams:
+                        os.close(stream)
+                    runs[run] = connection
+                    selector.register(connection, selectors.EVENT_READ, run)
+                elif key.fileobj == wake_up:
+                    os.read(wake_up, 4096)
+                    for run, status in _ended(runs):
+                        connection = runs.pop(run)
+                        with suppress(KeyError):
+                            selector.unregister(connection)
+                        _answer(connection, status)
+                elif key.data in runs:  # nothing more is sent: the client has ended
+                    os.kill(key.data, signal.SIGKILL)
+                    selector.unregister(key.fileobj)
+    return None
+
+
+def _receive(connection: socket.socket) -> Request | None:
+    """None where the client has ended, or has been told to run the command itself."""
+    with suppress(OSError):
+        data, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+        while data and len(data) < 8 + int.from_bytes(data[:8], "little"):
+            more = connection.recv(1 << 20)
+            data = data + more if more else b""
+        if data:
+            request = Request(*marshal.loads(data[8:]), streams)
+            if _at_start(request.environment) == _at_start(os.environ):
+                return request
+            _answer(connection, RUN_IT_YOURSELF)
+        for stream in streams:
+            os.close(stream)
+    return None
+
+
+def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(AT_START)}
+
+
+def _ended(runs: Mapping[int, socket.socket]) -> list[tuple[int, int]]:
+    """The runs that have ended, with their statuses."""
+    ended: list[tuple[int, int]] = []
+    for run in runs:
+        pid, status = os.waitpid(run, os.WNOHANG)
+        if pid:
+            ended.append((run, os.waitstatus_to_exitcode(status)))
+    return ended
+
+
+def _answer(connection: socket.socket, status: int) -> None:
+    with suppress(OSError):
+        connection.sendall(status.to_bytes(4, "little", signed=True))
+    connection.close()
+
+
+def run_tool(request: Request) -> NoReturn:
+    """Ends with the command, in a process that becomes what a new Python would be."""
+    os.chdir(request.directory)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    for target, (stream, name) in enumerate(zip(request.streams, ("stdin", "stdout", "stderr"), strict=True)):
+        os.dup2(stream, target)
+        os.close(stream)
+        made = _standard_stream(target, getattr(sys, name))
+        setattr(sys, name, made)
+        setattr(sys, f"__{name}__", made)
+    tool, *arguments = request.words
+    sys.argv = [script(tool), *arguments]
+    try:
+        sys.exit(importlib.import_module(MODULES[tool]).main())
+    except SystemExit as end:
+        has_machine_code = tool == "hlo-run" or any(word.startswith("--emit") for word in arguments)
+        if not has_machine_code and isinstance(end.code, int | None):
+            _leave(end.code or 0)
+        raise
+
+
+def _standard_stream(descriptor: int, ours: TextIO) -> TextIO:
+    """What Python makes of the descriptor where it made this server's stream of the old one."""
+    is_raw = isinstance(ours.buffer, io.RawIOBase)  # PYTHONUNBUFFERED
+    buffer: Any = open(descriptor, "wb" if descriptor else "rb", 0 if is_raw else -1, closefd=False)  # noqa: SIM115
+    return io.TextIOWrapper(
+        buffer,
+        ours.encoding,
+        ours.errors,
+        line_buffering=descriptor == 2 or buffer.isatty(),
+        write_through=getattr(ours, "write_through", False),
+    )
+
+
+def _leave(status: int) -> None:
+    """Ends as Python does, but does not first take a thousand modules apart. Returns where a stream is broken."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status & 255)
+
+
+def main() -> None:
+    # As where the tool is started: this folder is not among those of its modules.
+    sys.path[:] = [os.path.dirname(sys.executable), *(folder for folder in sys.path if folder != str(HERE))]
+    load_modules()
+    gc.collect()
+    gc.freeze()
+    descriptor, parent = sys.argv[1:]
+    listener = socket.socket(fileno=int(descriptor))
+    path = listener.getsockname()
+    request = serve(listener, int(parent))
+    if request is not None:
+        run_tool(request)
+    shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""
+Programs on their way through passes, and what they compute:
+
+    Program(text).after("split-complex").same_bits(x, y)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from xhlo.hlo_dialect.diagnostics import HloContext
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+from xhlo.hlo_dialect.verification import verify_module
+from xhlo.passes.manager.pipelines import build_passes
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program and the passes it goes through, as `--pass-pipeline` takes them."""
+
+    text: str
+    passes: str = ""
+
+    def after(self, *passes: str) -> Program:
+        return replace(self, passes=",".join((self.passes, *passes) if self.passes else passes))
+
+    @cached_property
+    def context(self) -> HloContext:
+        return make_context()
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """After the passes, verified."""
+        module = parse_module(self.text, "test.mlir", self.context)
+        for each in build_passes(self.passes):
+            each.apply(self.context, module)
+        if self.passes:
+            verify_module(module)
+        return module
+
+    @property
+    def messages(self) -> list[str]:
+        """What the passes said."""
+        assert self.module
+        return [diagnostic.message for diagnostic in self.context.diagnostics.emitted]
+
+    def count(self, prefix: str = "hlo.") -> Counter[str]:
+        """The operations of a dialect by their names."""
+        return Counter(op.name for op in self.module.walk() if op.name.startswith(prefix))
+
+    def results(self, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Of @main, by the reference."""
+        return evaluate(self.module, inputs)
+
+    def same_bits(self, *inputs: np.ndarray) -> Program:
+        """Fails unless the results are bit for bit those without the passes."""
+        wanted = Program(self.text).results(*inputs)
+        for expected, actual in zip(wanted, self.results(*inputs), strict=True):
+            assert expected.dtype == actual.dtype
+            assert expected.shape == actual.shape
+            assert expected.tobytes() == actual.tobytes()
+        return self
+
+    def same_results(self, *inputs: np.ndarray, rtol: float, atol: float = 1e-6) -> Program:
+        """Fails unless the results are close to those without the passes."""
+        wanted = Program(self.text).results(*inputs)
+        for expected, actual in zip(wanted, self.results(*inputs), strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
+        return self

@@ -1,0 +1,40 @@
+"""`hlo-opt --verify-roundtrip`: what is printed reads as the module that was printed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..hlo_dialect.printing import print_module
+
+FORMS: Mapping[str, Mapping[str, Any]] = {
+    "hlo": {},
+    "generic": {"generic": True},
+    "StableHLO": {"spelling": "stablehlo"},
+}
+
+
+class RoundTripError(Exception):
+    """A module that changes when it is printed and read; the message names the form and shows the lines."""
+
+
+def verify_round_trip(module: ModuleOp, name: str, read: Callable[[str, str], ModuleOp]) -> None:
+    """
+    Prints the module in each form, with and without locations, reads that (`read(text, file name)`) and compares.
+
+    Raises RoundTripError, or the DiagnosticError of a text that is not read.
+    """
+    for locations in (False, True):
+        expected = print_module(module, locations=locations)
+        for form, options in FORMS.items():
+            text = print_module(module, locations=locations, **options)
+            found = print_module(read(text, f"{name} ({form} form)"), locations=locations)
+            if found != expected:
+                lines = difflib.unified_diff(
+                    expected.splitlines(), found.splitlines(), "printed", "read", "", "", 0, ""
+                )
+                shown = "\n".join(list(lines)[:12])
+                raise RoundTripError(f"{name} changes when it is printed in {form} form and read:\n{shown}")
