@@ -41,7 +41,7 @@ def merge_attributes(
     for name in parsed:
         if name in stated:
             parser.raise_error(f"'{name}' is stated twice: in the syntax of {op_type.name} and in its attributes")
-    return {**properties, **stated}, attributes
+    return {**stated, **properties}, attributes
 
 
 def print_attributes(printer: Printer, op: Operation, hidden: Collection[str] = (), keyword: bool = False) -> None:
