@@ -23,7 +23,7 @@ from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.types import Array, ArrayType
 
 if TYPE_CHECKING:
-    from .image import HostCall
+    from ..program.facts import HostCall
     from .jit import LoadedCode
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

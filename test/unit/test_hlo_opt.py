@@ -159,8 +159,9 @@ def test_split_file_keeps_line_numbers(run_hlo_opt):
 
 def test_lower_reaches_stages_in_order():
     from xhlo.passes.manager.pipelines import FRONT, FUSE, FUSE_NONE
-    from xhlo.targets.registry import CPU
-    from xhlo.tools.hlo_opt import command_line, pipeline_of
+    from xhlo.targets.cpu.target import CPU
+    from xhlo.tools.hlo_opt import command_line
+    from xhlo.tools.opt_settings import pipeline_of
 
     def specs(*words: str) -> tuple[str, ...]:
         return pipeline_of(command_line().parse(words), CPU)[0]

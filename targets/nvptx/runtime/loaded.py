@@ -15,7 +15,7 @@ from ....hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.device.chips import get_chip
-from ...cpu.image import HostCall
+from ...program.facts import HostCall
 from ..image import GpuImage
 from .device import Device
 from .driver import CudaError, DeviceInfo, Driver, GpuUnavailableError
@@ -36,8 +36,8 @@ class LoadedProgram:
         self.device = device
         self._image = image
         self._spent = spent
-        self._host_functions = [host_function(call, device) for call in image.host_calls]
-        self._plan = plan(image.host.steps, image.profiled)
+        self._host_functions = [host_function(call, device) for call in image.facts.host_calls]
+        self._plan = plan(image.host.steps, image.facts.profiled)
         self._runners: OrderedDict[int, Runner] = OrderedDict()
         self._lock = threading.Lock()
         driver = device.driver
@@ -56,7 +56,7 @@ class LoadedProgram:
         with self.device.driver.entered():
             runner = self._runner(stream)
             with runner.state.lock:
-                addresses = [*inputs, *outputs, runner.state.arena(self._image.arena_bytes), 0]
+                addresses = [*inputs, *outputs, runner.state.arena(self._image.facts.arena_bytes), 0]
                 if self._constants is not None:
                     self._constants.used_in(stream)
                     addresses[-1] = self._constants.address
