@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.types import Array
+from ..program.arguments import host_array
 from ..program.checks import check_results
 from ..program.executable import Executable
 from ..program.facts import Kernel
@@ -86,7 +87,7 @@ class CpuExecutable(Executable):
             ):
                 array = argument
             else:
-                array = self._convert(argument, index)
+                array = host_array(argument, index, self.facts.inputs[index])
             arrays.append(array)
             pointers.append(_address(array))
         outputs = [new_array(*output) for output in self._outputs]
@@ -110,18 +111,6 @@ class CpuExecutable(Executable):
         finally:
             if arena is not None:
                 POOL.give_back(arena)
-
-    def _convert(self, argument: Any, index: int) -> Array:
-        """A contiguous array of the expected type, or a TypeError that says what was wrong."""
-        wanted = self.facts.inputs[index]
-        if not hasattr(argument, "__array__") and not hasattr(argument, "__array_interface__"):
-            raise TypeError(f"argument {index}: expected an array of type {wanted.text}, got {type(argument).__name__}")
-        array: Array = np.asarray(argument)
-        if array.dtype != wanted.dtype:
-            raise TypeError(f"argument {index}: expected dtype {wanted.dtype} ({wanted.text}), got {array.dtype}")
-        if array.shape != wanted.shape:
-            raise TypeError(f"argument {index}: expected shape {wanted.shape} ({wanted.text}), got {array.shape}")
-        return np.ascontiguousarray(array).reshape(wanted.shape)
 
 
 def _address(array: Array) -> int:

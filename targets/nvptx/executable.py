@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..program.arguments import host_array
 from ..program.executable import Executable
 from .image import GpuImage
-from .runtime.arrays import DeviceArray, host_array, is_on_device, operand, stream_handle
+from .runtime.arrays import DeviceArray, is_on_device, operand, stream_handle
 from .runtime.device import Device, open_device
 from .runtime.loaded import LoadedProgram
 

@@ -15,6 +15,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Locati
 
 from ...dialects.build.kernel import ARENA_SIZE, CHECKS, RESULT_COUNT
 from ...dialects.cpu import HostCallOp
+from ...hlo_dialect.custom_calls.call import CustomCall, call_of
+from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.types import ArrayType
 from ...hlo_dialect.walking import operations_in
 
@@ -65,6 +68,14 @@ class HostCall:
     operands: ArrayAttr[Attribute]
     results: ArrayAttr[Attribute]
     location: LocationAttr
+
+    def resolve(self) -> tuple[CustomCallTarget, CustomCall]:
+        """The function and its arguments. Raises DiagnosticError where none is registered in this process."""
+        target = REGISTRY.find(self.target)
+        if target is None:
+            message = f"the program calls the target '{self.target}', which is not registered"
+            raise DiagnosticError(Diagnostic("error", message, self.location))
+        return target, call_of(self.target, self.call.data, self.operands.data, self.results.data, self.location)
 
 
 @dataclass

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ...hlo_dialect.types import Array, ArrayType
+from ...hlo_dialect.types import Array
+from ..program.arguments import host_array
 from ..program.executable import Executable
 from ..program.facts import Facts, Kernel
 from ..program.lowering import Lowering
@@ -50,19 +49,10 @@ class SimtExecutable(Executable):
 
     def __call__(self, *arguments: Any) -> Array | tuple[Array, ...]:
         self.check_count(arguments)
-        arrays = [_input(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
+        arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
         outputs = [undefined(type_.shape, type_.dtype) for type_ in self.facts.outputs]
         self.program.run(arrays, outputs)
         return self.results(outputs)
-
-
-def _input(argument: Any, index: int, wanted: ArrayType) -> Array:
-    """A contiguous array of the expected type. Raises TypeError."""
-    array: Array = np.asarray(argument)
-    if array.dtype != wanted.dtype or array.shape != wanted.shape:
-        found = f"{array.dtype}{list(array.shape)}"
-        raise TypeError(f"argument {index}: expected {wanted.dtype}{list(wanted.shape)} ({wanted.text}), got {found}")
-    return np.ascontiguousarray(array).reshape(wanted.shape)
 
 
 def build(lowering: Lowering, text_at: Callable[[str], str]) -> SimtExecutable:

@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hlo_dialect.custom_calls.call import call_of
-from ....hlo_dialect.custom_calls.registry import REGISTRY, run_target
-from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ....hlo_dialect.custom_calls.registry import run_target
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.device.chips import get_chip
 from ...program.facts import HostCall
@@ -128,11 +126,7 @@ def host_function(stated: HostCall, device: Device) -> HostFunction:
 
     Raises DiagnosticError for a target that is not registered.
     """
-    target = REGISTRY.find(stated.target)
-    if target is None:
-        message = f"the program calls the target '{stated.target}', which is not registered"
-        raise DiagnosticError(Diagnostic("error", message, stated.location))
-    call = call_of(stated.target, stated.call.data, stated.operands.data, stated.results.data, stated.location)
+    target, call = stated.resolve()
     count = len(call.operands)
 
     def run(addresses: Sequence[int], stream: int) -> None:
