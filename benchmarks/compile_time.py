@@ -22,17 +22,17 @@ import numpy as np
 from jax._src import compiler
 
 from compile_programs import compile_programs
-from xhlo.targets.compile import _compile
-from xhlo.targets.executable import Executable
-from xhlo.targets.registry import CPU
-from xhlo.targets.source import Source
+from xhlo.targets.compile import compile_source
+from xhlo.targets.cpu.target import CPU
+from xhlo.targets.program.executable import Executable
+from xhlo.targets.program.source import Source
 
 HERE = Path(__file__).parent
 
 
 def compile_here(text: str) -> Executable:
     """Compiled anew, whatever was compiled before."""
-    return _compile(Source(text, "<bench>"), CPU, False)
+    return compile_source(Source(text, "<bench>"), CPU)
 
 
 def compile_there(text: str) -> None:

@@ -31,7 +31,6 @@ from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import DEFAULT_CHIP, get_chip
-from xhlo.passes.manager.timing import Timing
 from xhlo.targets.nvptx.assembler import assemble
 from xhlo.targets.nvptx.build import build_image
 from xhlo.targets.nvptx.executable import GpuExecutable
@@ -39,7 +38,8 @@ from xhlo.targets.nvptx.image import GpuImage
 from xhlo.targets.nvptx.runtime.cublaslt import find_library
 from xhlo.targets.nvptx.runtime.device import Device, open_device, present_chip
 from xhlo.targets.nvptx.runtime.driver import CopyOnDevice
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.lowering import Lowering
 
 HERE = Path(__file__).parent
 
@@ -60,7 +60,7 @@ def compile_image(text: str, chip: str, *, fuse: bool = True, libraries: str = "
     ctx, machine = make_context(), get_chip(chip)
     module = parse_module(text, "<benchmark>", ctx)
     target = nvptx(chip, libraries=libraries)
-    return build_image(ctx, module, Timing(), False, target, machine, machine.ptx, fuse=fuse)
+    return build_image(Lowering(ctx, module, target, fuse=fuse), machine, machine.ptx)
 
 
 # Without a GPU ---------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def _build_dialect(name: str, upstream: Callable[[], Dialect] | None, modules: t
 
 
 def _quant_dialect() -> Dialect:
-    from .ops.quantized_types import UniformQuantizedType
+    from .ops.quantized.types import UniformQuantizedType
 
     return Dialect("quant", [], [UniformQuantizedType])
 

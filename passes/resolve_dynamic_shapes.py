@@ -18,8 +18,8 @@ from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import HloOp, replace_op
 from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ..hlo_dialect.ops.creation import ConstantOp, IotaOp
-from ..hlo_dialect.ops.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
-from ..hlo_dialect.ops.dynamic_shapes import (
+from ..hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
+from ..hlo_dialect.ops.dynamism.dynamic_shapes import (
     DynamicBroadcastInDimOp,
     DynamicIotaOp,
     DynamicPadOp,

@@ -1,82 +1,31 @@
-"""From a program to an executable: the pipeline, stage by stage, and a cache of what was compiled before."""
+"""From a program to an executable: found in a cache, or compiled; and from bytes to an executable."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..hlo_dialect.custom_calls.registry import REGISTRY
 from ..hlo_dialect.garbage_collector import paused_gc
-from ..passes.manager.pipelines import FRONT, FUSE, MATH_MODES
+from ..passes.manager.pipelines import MATH_MODES
 from ..passes.manager.timing import Timing
-from .registry import BINARY, Target, UnknownTargetError, get_target
-from .source import Source, read_source
+from .program.pipeline import parse_source
+from .program.source import Source, read_source
+from .program.target import Target
+from .registry import UnknownTargetError, get_target
 
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.passes import ModulePass
 
-    from .executable import Executable
+    from .program.executable import Executable
 
 CACHED = 256
 """Executables that the process keeps for equal programs."""
-
-
-def parse_source(source: Source, ctx: Context) -> ModuleOp:
-    """The verified module of a source. Raises DiagnosticError."""
-    from ..hlo_dialect.reading import parse_module
-
-    return parse_module(source.text, source.filename, ctx)
-
-
-def run_passes(
-    ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Timing | None = None, verify: bool = False
-) -> None:
-    """
-    Run the passes named by `specs`, one after the other; `verify` the module after each.
-
-    Raises DiagnosticError for what the program does wrong, PassFailure for a bug of a pass.
-    """
-    from ..passes.manager.pass_manager import PassManager
-
-    passes = _passes(tuple(specs))
-    PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
-
-
-@lru_cache(maxsize=256)
-def _passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
-    """The passes of a list of specs; they hold their options only, and making them takes longer than small programs."""
-    from ..passes.manager.pipelines import build_passes
-
-    return tuple(build_passes(specs))
-
-
-def text_at(source: Source, target: Target, stage: str) -> str:
-    """
-    The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the target's lowering,
-    or what the target emits (the LLVM text for "llvm"). Raises ValueError for an unknown stage.
-    """
-    from ..hlo_dialect.dialect import make_context
-    from ..hlo_dialect.printing import print_module
-
-    emitters = {name: emit for name, emit in target.emitters.items() if name not in BINARY}
-    fused = tuple(map(target.tune, (*FRONT, *FUSE)))
-    stages = {"hlo": (), "fused": fused}
-    stages |= {name: (*fused, *target.passes_between(None, name)) for name in target.lowering}
-    stages |= dict.fromkeys(emitters, stages[target.last_stage])
-    if stage not in stages:
-        raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")
-    ctx = make_context()
-    with paused_gc():
-        module = parse_source(source, ctx)
-        run_passes(ctx, module, stages[stage])
-        emit = emitters.get(stage, print_module)
-        return str(emit(module))
 
 
 class _Cache:
@@ -123,15 +72,13 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False,
     environment variable XHLO_CACHE_DIR, once for all processes that share the folder.
     """
     try:
-        backend = get_target(target)
+        backend = get_target(target).present()
     except UnknownTargetError as error:
         raise ValueError(str(error)) from None
-    if backend.present is not None:
-        backend = backend.present()
     if math not in MATH_MODES:
         raise ValueError(f"no mode of math is named '{math}'; there are {', '.join(MATH_MODES)}")
-    if math != "default" and backend.in_mode is not None:
-        backend = backend.in_mode(math)
+    if math != "default" and "math" in backend.options:
+        backend = backend.configured({"math": math})
     source = read_source(program)
     key = (source.text, backend.name, backend.machine, profile, REGISTRY.version)
     with _CACHE.lock(key):
@@ -143,29 +90,56 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False,
 
 
 def _kept_or_compiled(source: Source, target: Target, profile: bool) -> Executable:
-    """From the folder of executables, where there is one; else compiled, and put there."""
+    compile_ = partial(compile_source, source, target, profile)
     if not os.environ.get("XHLO_CACHE_DIR"):
-        return _compile(source, target, profile)
-    from . import disk_cache
+        return compile_()
+    from .cache.executables import kept_executable
 
-    folder = disk_cache.cache_folder()
-    path = None if folder is None else disk_cache.cache_path(folder, source, target, profile)
-    executable = None if path is None else disk_cache.read(path)
-    if executable is None:
-        executable = _compile(source, target, profile)
-        if path is not None:
-            disk_cache.write(path, executable)
-    return executable
+    return kept_executable(source, target, profile, compile_, load_executable)
 
 
-def _compile(source: Source, target: Target, profile: bool) -> Executable:
+def compile_source(
+    source: Source,
+    target: Target,
+    profile: bool = False,
+    prepare: Callable[[Context, ModuleOp], Source | None] | None = None,
+) -> Executable:
+    """
+    The executable of a source, whatever was compiled before. Raises DiagnosticError.
+
+    `prepare` may change the module after it was read; it returns the source of the changed one.
+    """
+    from ..hlo_dialect.dialect import make_context
+    from .program.lowering import Lowering
+
     timing = Timing()
     with paused_gc():
-        from ..hlo_dialect.dialect import make_context
-
         ctx = make_context()
         with timing.stage("read"):
             module = parse_source(source, ctx)
-        executable = target.build(ctx, module, timing, profile, lambda stage: text_at(source, target, stage))
+        if prepare is not None:
+            source = prepare(ctx, module) or source
+        lowering = Lowering(ctx, module, target, timing, profile=profile)
+        executable = target.build(lowering, partial(target.text_at, source))
     executable.source = source
     return executable
+
+
+def load_executable(data: bytes) -> Executable:
+    """
+    The executable that `Executable.serialize` wrote.
+
+    Raises ValueError for bytes that are no executable, are damaged or were made for another version or machine, and
+    DiagnosticError where the program calls host functions that are not registered in this process.
+    """
+    from .program.container import unpack
+
+    serialized = unpack(data)
+    target, source = get_target(serialized.target), serialized.source
+    executable = target.load(serialized, _no_text if source is None else partial(target.text_at, source))
+    executable.source = source
+    return executable
+
+
+def _no_text(stage: str) -> str:
+    raise ValueError("the executable was serialized without the program's text")

@@ -1,4 +1,4 @@
-"""What hlo-fuzz does with a command line."""
+"""The work of hlo-fuzz: make or read programs, check them, shrink those that fail."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from dataclasses import replace
 from ..passes.manager.timing import Timing
 from .arrays import RTOL, load_npz, pick, random_arrays
 from .failures import EXIT_INPUT, EXIT_INTERRUPTED, report
+from .fuzz_settings import Settings
 from .fuzzing.arrays import DTYPES, Claim
-from .fuzzing.programs import PROFILES, Program, Value, random_program
+from .fuzzing.operations import random_program
+from .fuzzing.programs import PROFILES, Program, Value
 from .fuzzing.shrinking import failure, shrunk
-from .hlo_fuzz import Settings
-from .run_driver import Program as File
+from .run_program import Program as File
 from .streams import StreamError, write_text
 
 

@@ -1,77 +1,22 @@
 """
 hlo-run: runs `@main` of a file and prints, stores, compares, profiles or times what comes out.
 
-This file reads the command line and imports nothing heavy; `run_driver.py` does the work.
+This file and `run_settings.py` read the command line and import nothing heavy; `run_driver.py` does the work.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ..passes.manager.pipelines import MATH_MODES
-from ..targets.registry import ALIASES, TARGETS
-from .command_line import Arguments, CommandLine, Option, UsageError
+from .command_line import CommandLine, UsageError
+from .run_settings import OPTIONS, understand
 
 OVERVIEW = (
     "Runs the function @main of a file (or of standard input) on arrays from a .npz file or at random, and prints its "
     "results. Exit status: 0, 1 when the input is wrong, a check of the program fails or a comparison does not hold, 2 "
     "for a wrong command line, 3 for a failure of the compiler."
 )
-
-REFERENCE = "reference"
-MACHINES = (*TARGETS, *ALIASES, REFERENCE)
-
-MAX_PROCESSES = 1024
-"""Of a grid: each takes a thread."""
-
-GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
-
-OPTIONS = (
-    Option("help", "Print this and stop", GENERAL, short="h"),
-    Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
-           "|".join(MACHINES), choices=MACHINES),
-    Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",
-           "|".join(MATH_MODES), choices=MATH_MODES),
-    Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
-    Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
-    Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
-    Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
-    Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
-    Option("compare", "Run there (reference) and compare", CHECKS, "optional", "|".join(MACHINES), choices=MACHINES),
-    Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", "FILE.npz"),
-    Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
-    Option("signed-zeros", "Compare the signs of zeros too", CHECKS),
-    Option("profile", "Print for each kernel: calls, ms, GB/s, GFLOP/s", SPEED),
-    Option("repeat", "Run N times more; print the median and the least time", SPEED, "required", "N"),
-    Option("timing", "Print the time of each stage of the compilation", SPEED),
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Settings:
-    """A command line, understood."""
-
-    file: str
-    target: str
-    math: str
-    inputs: str | None
-    seed: int
-    outputs: str | None
-    compare: str | None
-    expect: str | None
-    rtol: float | None
-    signed_zeros: bool
-    profile: bool
-    repeat: int
-    timing: bool
-    replicas: int = 1
-    partitions: int = 1
-
-    @property
-    def processes(self) -> int:
-        return self.replicas * self.partitions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,61 +34,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .run_driver import run
 
     return run(settings)
-
-
-def understand(arguments: Arguments) -> Settings:
-    """Settings from flags. Raises UsageError."""
-    if len(arguments.words) > 1:
-        raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
-    target = arguments.value("target") or "cpu"
-    compare = (arguments.value("compare") or REFERENCE) if arguments.has("compare") else None
-    if compare == target:
-        raise UsageError(f"--compare={compare} compares the target {target} with itself")
-    if arguments.has("profile") and target == REFERENCE:
-        raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
-    replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
-    if replicas * partitions != 1:
-        _check_grid(arguments, replicas, partitions, target)
-    return Settings(
-        file=arguments.words[0] if arguments.words else "-",
-        target=target,
-        math=arguments.value("math") or "default",
-        inputs=arguments.value("inputs"),
-        seed=arguments.number("seed", 0),
-        outputs=arguments.value("outputs"),
-        compare=compare,
-        expect=arguments.value("expect"),
-        rtol=_tolerance(arguments.value("rtol")),
-        signed_zeros=arguments.has("signed-zeros"),
-        profile=arguments.has("profile"),
-        repeat=arguments.number("repeat", 0),
-        timing=arguments.has("timing"),
-        replicas=replicas,
-        partitions=partitions,
-    )
-
-
-def _check_grid(arguments: Arguments, replicas: int, partitions: int, target: str) -> None:
-    """The options of a run on several processes. Raises UsageError."""
-    if target not in ("cpu", REFERENCE):
-        raise UsageError(f"--num-replicas and --num-partitions are for the targets cpu and reference, not {target}")
-    if not 0 < replicas * partitions <= MAX_PROCESSES:
-        raise UsageError(f"--num-replicas times --num-partitions is from 1 to {MAX_PROCESSES}")
-    for flag in ("compare", "expect", "repeat", "timing", "profile"):
-        if arguments.has(flag):
-            raise UsageError(f"--{flag} is for programs of one process")
-
-
-def _tolerance(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"--rtol takes a number that is not negative, not '{text}'")
-    return value
 
 
 if __name__ == "__main__":

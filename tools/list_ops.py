@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from ..hlo_dialect.custom_calls.operations import CompositeOp
 from ..hlo_dialect.dialect import hlo_operations, make_context
 from ..hlo_dialect.op import HloOp, RegionOp
-from ..hlo_dialect.ops.dimension_sizes import GetDimensionSizeOp
+from ..hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp
 from ..hlo_dialect.ops.elementwise import kind_text
 from ..lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
 from ..lowering.convert_hlo_to_linalg.conversion import patterns

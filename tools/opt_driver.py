@@ -1,4 +1,4 @@
-"""What hlo-opt does with a command line: read, run passes, print or emit; report errors where they are."""
+"""The work of hlo-opt: read, run passes, print or emit; report errors where they are."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from ..hlo_dialect.garbage_collector import paused_gc
 from ..hlo_dialect.printing import print_module
 from ..hlo_dialect.reading import parse_module
 from ..passes.manager.pass_manager import PassFailure, PassManager, PrintIR
-from ..passes.manager.pipelines import FRONT, FUSE_NONE, PipelineError, build_passes
+from ..passes.manager.pipelines import PipelineError, build_passes
 from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
-from ..targets.registry import BINARY
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
-from .hlo_opt import Settings
+from .opt_settings import Settings
 from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
 
 SEPARATORS = {"mlir": "// -----\n", "llvm": "; -----\n", "asm": "# -----\n", "ptx": "// -----\n"}
-"""What stands between modules, a comment in each language."""
+"""The lines between modules, a comment in each language."""
 
 _SPLIT = re.compile(r"^// -----+[ \t]*(?:\n|$)", re.MULTILINE)
 
@@ -46,7 +45,7 @@ class Part:
 
 @dataclass
 class Outcome:
-    """What the parts came to."""
+    """The result of processing the parts."""
 
     status: int = 0
     texts: list[str] = field(default_factory=list[str])
@@ -71,13 +70,13 @@ def run(settings: Settings) -> int:
 def _run(settings: Settings) -> int:
     timing = Timing()
     with timing.stage("load passes"):
-        build_passes(settings.pipeline)  # a wrong pipeline is said before anything is read
+        passes = build_passes(settings.pipeline)  # a wrong pipeline is reported before anything is read
     outcome = Outcome()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
-    if settings.emit in BINARY and len(parts) != 1:
+    if settings.emit in settings.target.binary and len(parts) != 1:
         raise StreamError(f"--emit={settings.emit} makes one object file of one module")
     for part in parts:
-        _Session(settings, part, timing, outcome).run()
+        _Session(settings, passes, part, timing, outcome).run()
     if not (settings.output and outcome.status):
         with timing.stage("write"):
             if outcome.binary is not None:
@@ -104,6 +103,8 @@ class _Session:
     """One module on its way through hlo-opt."""
 
     settings: Settings
+    passes: list[ModulePass]
+    """Those of the settings' pipeline."""
     part: Part
     timing: Timing
     outcome: Outcome
@@ -163,20 +164,21 @@ class _Session:
         verify_round_trip(module, self.part.filename, read)
 
     def _passes(self, module: ModuleOp) -> list[ModulePass]:
-        """The passes asked for, and for emission those that lower what is not lowered yet."""
+        """The passes asked for, then, to emit something, those that lower the module the rest of the way."""
         settings = self.settings
         if settings.run_reproducer:
             pipeline = pipeline_of(self.part.text)
             if pipeline is None:
                 raise StreamError(f"{self.part.filename} is no reproducer: it has no line `// xhlo-pipeline: ..`")
             return build_passes(pipeline)
-        specs = list(settings.pipeline)
         wanted = settings.emit != "mlir" or settings.resources
-        if wanted and not settings.lowered and not _is_llvm(module):
-            if settings.stage is None and not any(spec.startswith("fuse-hlo") for spec in specs):
-                specs += map(settings.target.tune, (*FRONT, *FUSE_NONE))
-            specs += settings.target.passes_between(settings.stage, settings.target.last_stage)
-        return build_passes(specs)
+        target, names = settings.target, {one.name for one in self.passes}
+        if not wanted or target.lowering[target.last_stage][-1] in names or _is_llvm(module):
+            return self.passes
+        specs = target.passes_between(settings.stage, target.last_stage)
+        if settings.stage is None and "fuse-hlo" not in names:
+            specs = (*target.passes_to(None, fuse=False), *specs)
+        return [*self.passes, *build_passes(specs)]
 
     # Output ----------------------------------------------------------------------------------------------------
 
@@ -191,10 +193,9 @@ class _Session:
         )
 
     def _emit(self, module: ModuleOp) -> None:
-        resources = self.settings.target.resources
-        if self.settings.resources and resources is not None:
+        if self.settings.resources:
             with self.timing.stage("assemble"):
-                print(resources(module), end="", file=sys.stderr)
+                print(self.settings.target.resources(module), end="", file=sys.stderr)
         if self.settings.emit == "mlir":
             with self.timing.stage("print"):
                 self.outcome.texts.append(self._text(module))

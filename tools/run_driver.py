@@ -1,4 +1,4 @@
-"""What hlo-run does with a command line."""
+"""The work of hlo-run: run, then print, store, compare, profile or time the results."""
 
 from __future__ import annotations
 
@@ -6,98 +6,24 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
-
-from ..hlo_dialect.collectives.host_transfers import TokenType
-from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
-from ..hlo_dialect.dialect import make_context
-from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.reference import evaluate
-from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
+from ..hlo_dialect.types import Array
 from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing
 from ..targets.registry import get_target
-from .arrays import ArrayType, compare, load_npz, pick, random_arrays, save_npz
+from .arrays import compare, load_npz, pick, random_arrays, save_npz
 from .failures import EXIT_INPUT, report
-from .hlo_run import REFERENCE, Settings
-from .streams import STDIN, StreamError, read_text, write_text
+from .run_program import Program, shown
+from .run_settings import REFERENCE, Settings
+from .streams import StreamError, write_text
 
 if TYPE_CHECKING:
-    from ..targets.cpu.replicated import ReplicatedExecutable
-    from ..targets.executable import Executable, Kernel
+    from ..targets.program.executable import Executable
+    from ..targets.program.facts import Kernel
 
 Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
-
-
-class Program:
-    """The file that is run; read, compiled when that is needed."""
-
-    def __init__(self, name: str, timing: Timing):
-        self.filename, self.text = read_text(name)
-        self.timing = timing
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """The text by each name that diagnostics may call it."""
-        return dict.fromkeys((self.filename, str(Path(self.filename)), "<text>"), self.text)
-
-    @cached_property
-    def module(self) -> ModuleOp:
-        with self.timing.stage("read"):
-            return parse_module(self.text, self.filename, make_context())
-
-    @cached_property
-    def entry(self) -> FuncOp:
-        for op in self.module.ops:
-            if isinstance(op, FuncOp) and op.sym_name.data == "main" and not op.is_declaration:
-                return op
-        raise DiagnosticError(Diagnostic("error", "the module has no function @main to run", self.module.location))
-
-    def inputs(self) -> list[ArrayType]:
-        return self._arrays("argument", self.entry.function_type.inputs.data)
-
-    def outputs(self) -> list[ArrayType]:
-        return self._arrays("result", self.entry.function_type.outputs.data)
-
-    def argument_names(self) -> list[str | None]:
-        return [arg.name_hint for arg in self.entry.body.block.args if not isinstance(arg.type, TokenType)]
-
-    def _arrays(self, what: str, types: Sequence[Attribute]) -> list[ArrayType]:
-        """The arrays at the entry; tokens, which hold nothing, are left out."""
-        return [self._wanted(t, f"{what} {i}") for i, t in enumerate(types) if not isinstance(t, TokenType)]
-
-    def _wanted(self, type_: Attribute, what: str) -> ArrayType:
-        if not isinstance(type_, TensorType):
-            fail(self.entry, f"has {what} of type {type_}; hlo-run takes tensors")
-        tensor = tensor_type(cast(Attribute, type_))
-        dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
-        if dtype is None:
-            fail(self.entry, f"has {what} of type {type_}, whose elements no array holds")
-        if any(size < 0 for size in shape):
-            fail(self.entry, f"has {what} of type {type_}; hlo-run needs static shapes")
-        return ArrayType(shape, dtype, str(tensor))
-
-    def compile(self, target: str, profile: bool, math: str = "default") -> Executable:
-        from ..targets.compile import compile_program
-
-        return compile_program(self._source, target, profile=profile, math=math)
-
-    def compile_replicated(self, replicas: int, partitions: int) -> ReplicatedExecutable:
-        """For as many devices of this CPU."""
-        from ..targets.cpu.replicated import compile_replicated
-
-        return compile_replicated(self._source, replicas, partitions)
-
-    @property
-    def _source(self) -> str | Path:
-        return self.text if self.filename == STDIN else Path(self.filename)
 
 
 def run(settings: Settings) -> int:
@@ -119,11 +45,10 @@ def run(settings: Settings) -> int:
 
 
 def _require(settings: Settings) -> None:
-    """Raises DiagnosticError where what the command line asks for cannot run on this machine."""
+    """Raises DiagnosticError where the targets of the command line cannot run on this machine."""
     for name in (settings.target, settings.compare):
-        require = None if name in (None, REFERENCE) else get_target(name).require
-        if require is not None:
-            require()
+        if name is not None and name != REFERENCE:
+            get_target(name).require()
 
 
 def _run(settings: Settings, program: Program, timing: Timing) -> int:
@@ -172,12 +97,6 @@ def _runner(program: Program, executable: Executable | None) -> Runner:
     return call
 
 
-def shown(index: int, array: Array) -> str:
-    """One result: its number, type, and values as NumPy prints them, long ones abridged."""
-    values = np.array2string(array, separator=", ", threshold=64, precision=6)
-    return f"result {index}: {array.dtype}{list(array.shape)}\n{values}\n"
-
-
 def _compare(settings: Settings, program: Program, arguments: Sequence[Array], results: Sequence[Array]) -> int:
     """Compare with what was asked for; print a table; the exit status."""
     references: list[tuple[str, Sequence[Array]]] = []
@@ -218,7 +137,7 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
 
 
 def _profile_name(kernel: Kernel) -> str:
-    """A kernel's name, and behind that of a call what it calls: a library, or a function of the host program."""
+    """A kernel's name; for a call, followed by its callee: a library, or a function of the host program."""
     return f"{kernel.name} [{kernel.library or 'callback'}]" if kernel.target else kernel.name
 
 

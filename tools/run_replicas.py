@@ -10,8 +10,8 @@ from ..hlo_dialect.types import Array
 from ..passes.partition_spmd.transform import states_shardings
 from ..targets.cpu.replicated import Shardings, partition
 from .arrays import load_npz, pick, random_arrays, save_arrays, save_npz
-from .hlo_run import REFERENCE, Settings
-from .run_driver import Program, shown
+from .run_program import Program, shown
+from .run_settings import REFERENCE, Settings
 from .streams import write_text
 
 

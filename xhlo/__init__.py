@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
     from .hlo_dialect.ops.check_calls import CheckFailure as CheckFailure
     from .targets.compile import compile_program as compile
-    from .targets.executable import Executable as Executable
+    from .targets.compile import load_executable as deserialize
     from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
     from .targets.nvptx.runtime.driver import CudaError as CudaError
     from .targets.nvptx.runtime.driver import GpuUnavailableError as GpuUnavailableError
-    from .targets.serialized import load_executable as deserialize
+    from .targets.program.executable import Executable as Executable
 
 __all__ = [
     "CheckFailure",
@@ -50,10 +50,10 @@ _HOMES = {
     "CudaError": (".targets.nvptx.runtime.driver", "CudaError"),
     "DeviceArray": (".targets.nvptx.runtime.arrays", "DeviceArray"),
     "GpuUnavailableError": (".targets.nvptx.runtime.driver", "GpuUnavailableError"),
-    "Executable": (".targets.executable", "Executable"),
+    "Executable": (".targets.program.executable", "Executable"),
     "executable_of": (".frontends.jax.inspection", "executable_of"),
     "compile": (".targets.compile", "compile_program"),
-    "deserialize": (".targets.serialized", "load_executable"),
+    "deserialize": (".targets.compile", "load_executable"),
 }
 
 

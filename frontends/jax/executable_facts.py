@@ -8,8 +8,8 @@ import json
 import struct
 from typing import Any
 
+from ...targets.compile import load_executable
 from ...targets.cpu.executable import CpuExecutable
-from ...targets.serialized import load_executable
 from . import arrays
 from .c_api import FLOAT, STRUCTURES, Code
 from .client import MEMORY_KIND, ordinal_of
@@ -80,8 +80,7 @@ def _code_size(args: Any) -> None:
 
 
 def _code_bytes(found: LoadedProgram) -> int:
-    image = found.compiled.executable.program.image
-    return sum(map(len, image.code)) if image is not None else 0
+    return sum(map(len, found.compiled.executable.image.code))
 
 
 @entry("Executable_OutputElementTypes")
@@ -169,7 +168,7 @@ def _memory_stats(args: Any) -> None:
     args.generated_code_size = _code_bytes(found)
     args.argument_size = sum(type_.nbytes for type_ in found.inputs)
     args.output_size = sum(type_.nbytes for type_ in found.outputs)
-    args.temp_size = found.compiled.executable.program.arena_bytes
+    args.temp_size = found.compiled.executable.facts.arena_bytes
     args.alias_size = 0
     args.peak_memory = args.total_size = args.argument_size + args.output_size + args.temp_size
     for field in ("generated_code_size", "argument_size", "output_size", "alias_size", "temp_size"):

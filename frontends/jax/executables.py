@@ -63,14 +63,13 @@ class LoadedProgram(Kept):
 
     def _make_record(self) -> int:
         executable, compiled = self.compiled.executable, self.compiled
-        program = executable.program
-        arena = program.arena_bytes
+        arena = executable.facts.arena_bytes
         if arena:
             arena = -(-arena // 64) * 64 if arena < SMALL else loaded().capacity(arena)
         return self.keep(
             OBJECTS["LoadedExecutable"](
                 direct=int(executable.runs_alone and len(self.devices) == 1 and not self._has_tokens),
-                entry=program.entry,
+                entry=executable.entry,
                 num_inputs=len(self.input_specs),
                 num_outputs=len(self.output_specs),
                 input_specs=self.numbers(self.input_specs),

@@ -5,31 +5,31 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 
 from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import DiagnosticError
-from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.printing import print_module
-from ...passes.manager.timing import Timing
-from ...targets.compile import parse_source, text_at
+from ...targets.compile import compile_source
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.replicated import partition
-from ...targets.registry import CPU
-from ...targets.source import Source
+from ...targets.cpu.target import CPU
+from ...targets.program.entry import ENTRY, find_entry
+from ...targets.program.pipeline import parse_source, run_passes
+from ...targets.program.source import Source
 from .c_api import Code
 from .entries import PluginError
 from .protos import CompileOptions
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute
+
+_FILENAME = "<jax>"
 
 DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
 """Argument attributes by which JAX donates a buffer."""
@@ -84,31 +84,29 @@ def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compile
     try:
         return compile_text(text, options)
     except DiagnosticError:
-        # Reading locations costs more than compiling without; now they are wanted.
+        # Reading locations costs more than compiling without them; now they are needed.
         compile_text(read_artifact(code, form, locations=True), options)
         raise
 
 
 def compile_text(text: str, options: CompileOptions) -> Compiled:
     """The executable of StableHLO text. Raises DiagnosticError."""
-    from ...hlo_dialect.dialect import make_context
-    from ...targets.cpu.build import build
+    name, optimized = ENTRY, ""
+    donated: list[bool] = []
+    tokens: tuple[list[bool], list[bool]] = ([], [])
 
-    source = Source(text, "<jax>")
-    timing = Timing()
-    with paused_gc():
-        ctx = make_context()
-        with timing.stage("read"):
-            module = parse_source(source, ctx)
-        name = module.sym_name.data if module.sym_name is not None else "main"
+    def prepare(ctx: Context, module: ModuleOp) -> Source:
+        nonlocal name, optimized, donated, tokens
+        name = module.sym_name.data if module.sym_name is not None else ENTRY
         donated, tokens = donations(module), find_tokens(module)
-        optimized = ""
         if options.num_replicas * options.num_partitions > 1:
             optimized = _partition(ctx, module, options)
-            source = Source(optimized, source.filename)
+        source = Source(optimized or text, _FILENAME)
         dump(name, source)
-        executable = build(ctx, module, timing, False, text_maker(source))
-        executable.source = source
+        return source
+
+    executable = compile_source(Source(text, _FILENAME), CPU, prepare=prepare)
+    assert isinstance(executable, CpuExecutable)
     return Compiled(executable, name, donated, text, tokens, optimized, options)
 
 
@@ -116,7 +114,7 @@ def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
     """Turn the module into the program of one device. Returns its text, which states how results are distributed."""
     shardings = partition(ctx, module, options.num_replicas, options.num_partitions)
     if options.num_partitions > 1:
-        # Names that the translation of StableHLO to HLO in jaxlib knows.
+        # These names are known to the translation of StableHLO to HLO in jaxlib.
         outputs = ", ".join(tiling.text for tiling in shardings.outputs)
         text = outputs if len(shardings.outputs) == 1 else f"{{{outputs}}}"
         module.attributes["mhlo.spmd_output_sharding"] = StringAttr(text)
@@ -126,19 +124,9 @@ def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
     return print_module(module, spelling="stablehlo")
 
 
-def text_maker(source: Source) -> Callable[[str], str]:
-    """A function that returns the program's text at a stage."""
-    return lambda stage: text_at(source, CPU, stage)
-
-
-def _main(module: ModuleOp) -> func.FuncOp | None:
-    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
-    return next((op for op in functions if op.sym_name.data == "main"), None)
-
-
 def donations(module: ModuleOp) -> list[bool]:
     """Per argument of @main, whether JAX donates it."""
-    main = _main(module)
+    main = find_entry(module)
     if main is None:
         return []
     if main.arg_attrs is None:
@@ -148,7 +136,7 @@ def donations(module: ModuleOp) -> list[bool]:
 
 def find_tokens(module: ModuleOp) -> tuple[list[bool], list[bool]]:
     """Per argument and per result of @main, whether it is a token."""
-    main = _main(module)
+    main = find_entry(module)
     if main is None:
         return [], []
     inputs, outputs = main.function_type.inputs.data, main.function_type.outputs.data
@@ -184,7 +172,7 @@ def dump(name: str, source: Source) -> None:
         _dump_passes(target, stem, source)
         for stage, suffix in _STAGES.items():
             try:
-                (target / f"{stem}.{stage}.{suffix}").write_text(text_at(source, CPU, stage))
+                (target / f"{stem}.{stage}.{suffix}").write_text(CPU.text_at(source, stage))
             except DiagnosticError:
                 return
     except OSError as error:
@@ -196,8 +184,6 @@ def _dump_passes(target: Path, stem: str, source: Source) -> None:
     if not pattern:
         return
     from ...hlo_dialect.dialect import make_context
-    from ...passes.manager.pipelines import FRONT, FUSE
-    from ...targets.compile import run_passes
 
     try:
         wanted = re.compile(pattern)
@@ -205,7 +191,7 @@ def _dump_passes(target: Path, stem: str, source: Source) -> None:
         raise PluginError(Code.INVALID_ARGUMENT, f"{DUMP_PASS_VARIABLE}={pattern}: {error}") from None
     ctx = make_context()
     module = parse_source(source, ctx)
-    for number, spec in enumerate((*FRONT, *FUSE, *CPU.passes_between(None, CPU.last_stage))):
+    for number, spec in enumerate(CPU.passes_to(CPU.last_stage)):
         try:
             run_passes(ctx, module, (spec,))
         except DiagnosticError:

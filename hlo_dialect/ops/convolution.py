@@ -48,7 +48,7 @@ from ..syntax.structural import (
 )
 from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
 from .contraction import accumulator_of
-from .dynamic_shapes import constant_of
+from .dynamism.dynamic_shapes import constant_of
 from .slicing import padded
 from .window_geometry import Window, padding_array
 

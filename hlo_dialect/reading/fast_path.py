@@ -18,17 +18,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from .attributes import tensor_of_text
 from .literals import LiteralError, decode_literal
-from .locations import make_file_location
-
-if TYPE_CHECKING:
-    from .parser import HloParser
+from .locations import SourcePositions, make_file_location
+from .parser import HloParser
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
 _LINE = re.compile(
@@ -282,6 +281,29 @@ class FastReader:
         if self.constant_type is None:
             self.constant_type = self.parser._op_type(line.op_name, self.parser._current_token.span)
         return self.constant_type.create(result_types=(type_,), properties={"value": value}, location=location)
+
+
+class FastParser(HloParser):
+    """The parser of one text with both ways to read a line; `fast=False` leaves the general one."""
+
+    def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):
+        super().__init__(ctx, text, filename, positions)
+        self._fast = FastReader(self) if fast else None
+
+    def _parse_block_body(self, block: Block) -> None:
+        fast = self._fast
+        if fast is None:
+            super()._parse_block_body(block)
+            return
+        while True:
+            fast.read(block)
+            line = fast.line_at(self.pos)
+            op = self.parse_optional_operation()
+            if op is None:
+                return
+            block.add_op(op)
+            if line is not None:
+                fast.learn(line, op)
 
 
 def _read_signature(text: str) -> Signature | None:

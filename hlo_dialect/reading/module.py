@@ -10,8 +10,8 @@ from ..diagnostics import DiagnosticError
 from ..dialect import make_context
 from ..garbage_collector import paused_gc
 from ..verification import verify_module
+from .fast_path import FastParser
 from .locations import SourcePositions
-from .parser import HloParser
 from .syntax_errors import diagnostic_of
 
 
@@ -39,9 +39,9 @@ def parse_module(
 
 def _parse(text: str, filename: str, ctx: Context, fast: bool) -> ModuleOp:
     positions = SourcePositions(text, filename)
-    parser: HloParser | None = None
+    parser: FastParser | None = None
     try:
-        parser = HloParser(ctx, text, filename, positions, fast=fast)
+        parser = FastParser(ctx, text, filename, positions, fast=fast)
         return parser.parse_module()
     except (ParseError, VerifyException, RecursionError) as error:
         first = diagnostic_of(error, 0 if parser is None else parser.pos, positions)

@@ -29,7 +29,6 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..dialect import SPELLINGS
 from .attributes import MAX_NESTING, HloAttributeParser
-from .fast_path import FastReader
 from .lexer import HloLexer
 from .locations import SourcePositions
 from .older_forms import normalize_properties
@@ -38,9 +37,11 @@ _ItemT = TypeVar("_ItemT")
 
 
 class HloParser(HloAttributeParser):
-    """Parses one text. Raises ParseError; `parse_module` of this package makes a DiagnosticError of it."""
+    """
+    The general parser of one text. Raises ParseError; `parse_module` of this package turns it into a DiagnosticError.
+    """
 
-    def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):
+    def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions):
         super().__init__(ctx, "", filename)
         self._prepare(positions)
         self._parser_state = ParserState(HloLexer(Input(text, filename)))
@@ -51,7 +52,6 @@ class HloParser(HloAttributeParser):
         self._first_uses: dict[str, Span] = {}
         self._op_types: dict[str, type[Operation]] = {}
         self._isolation: dict[type[Operation], bool] = {}
-        self._fast = FastReader(self) if fast else None
 
     # Modules ---------------------------------------------------------------------------------------------------
 
@@ -268,17 +268,8 @@ class HloParser(HloAttributeParser):
         raise MultipleSpansParseError(spans[0], f"branch to undefined block '{spans[0].text}'", None, notes)
 
     def _parse_block_body(self, block: Block) -> None:
-        fast = self._fast
-        while True:
-            if fast is not None:
-                fast.read(block)
-            line = None if fast is None else fast.line_at(self.pos)
-            op = self.parse_optional_operation()
-            if op is None:
-                return
+        while (op := self.parse_optional_operation()) is not None:
             block.add_op(op)
-            if fast is not None and line is not None:
-                fast.learn(line, op)
 
     def _parse_block(self) -> Block:
         token = self._parse_token(MLIRTokenKind.CARET_IDENT, "expected a block's label")

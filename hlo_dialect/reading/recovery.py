@@ -1,7 +1,7 @@
 """
 All syntax errors of a text: a parser that continues after a statement that it cannot read.
 
-`HloParser` reads a text first and stops at the first error. Only then is it read again here, so that recovery costs
+`FastParser` reads a text first and stops at the first error. Only then is it read again here, so that recovery costs
 nothing when it is not needed. A statement ends where a line ends outside all brackets; one whose brackets do not close
 takes the rest of its function with it. The results of a skipped statement are *poisoned*: their uses are accepted.
 Errors of a statement that contains others are left out, because most of them are consequences.
@@ -22,8 +22,8 @@ from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ..diagnostics import Diagnostic, file_location
+from .fast_path import FastParser
 from .locations import SourcePositions
-from .parser import HloParser
 from .syntax_errors import diagnostic_of
 
 MAX_ERRORS = 100
@@ -70,7 +70,7 @@ def _place(diagnostic: Diagnostic) -> tuple[int, int]:
     return (0, 0) if found is None else (found.line.data, found.column.data)
 
 
-class RecoveringParser(HloParser):
+class RecoveringParser(FastParser):
     """Collects errors in `errors`, and continues after the statements that have them."""
 
     def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):

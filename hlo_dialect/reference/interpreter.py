@@ -202,7 +202,7 @@ class Interpreter:
         return self._results(op, lambda: cast(HloOp, op).reference(*operands))
 
     def _run_quantized(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
-        from ..ops.quantization import compute_quantized
+        from ..ops.quantized.quantization import compute_quantized
 
         return self._results(op, lambda: compute_quantized(cast(HloOp, op), operands))
 

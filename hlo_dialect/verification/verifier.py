@@ -227,7 +227,7 @@ def _root(op: Operation) -> Operation:
 def _verify_alone(op: Operation) -> None:
     """The operation's own verifier; with quantized operands or results, that on what these stand for."""
     if isinstance(op, HloOp) and any(map(_holds_quantized, (*op.operand_types, *op.result_types))):
-        from ..ops.quantization import verify_quantized
+        from ..ops.quantized.quantization import verify_quantized
 
         verify_quantized(op)
     else:

@@ -24,10 +24,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_array
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.ops.algorithms.fourier import FftOp, FftType, half
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.conversion import ComplexOp, ImagOp, RealOp
 from ...hlo_dialect.ops.creation import ConstantOp
-from ...hlo_dialect.ops.fourier import FftOp, FftType, half
 from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, is_complex, numpy_dtype, shape_of, tensor_type

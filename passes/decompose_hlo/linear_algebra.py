@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.triangular import CHOLESKY, TRIANGULAR_SOLVE
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.linear_algebra import CholeskyOp, TriangularSolveOp
+from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 
 
 def _call(op: Operation, target: str, stated: dict[str, Attribute]) -> Sequence[Operation]:

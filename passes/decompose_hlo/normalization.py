@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ...hlo_dialect.expressions.arrays import broadcast, total
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
 from ...hlo_dialect.numbers.number_semantics import is_short_float
-from ...hlo_dialect.ops.normalization import (
+from ...hlo_dialect.ops.algorithms.normalization import (
     BatchNormGradOp,
     BatchNormInferenceOp,
     BatchNormOp,

@@ -26,11 +26,11 @@ from ...hlo_dialect.numbers.random_bits import (
     THREEFRY_ROTATIONS,
     split_dimension,
 )
+from ...hlo_dialect.ops.algorithms.random import RngBitGeneratorOp, RngOp, number_rngs
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ...hlo_dialect.ops.elementwise_binary import RemainderOp, ShiftLeftOp, ShiftRightLogicalOp, XorOp
 from ...hlo_dialect.ops.elementwise_unary import CosineOp, LogOp, SqrtOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.ops.random import RngBitGeneratorOp, RngOp, number_rngs
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import (

@@ -1,8 +1,8 @@
 """
 The named pipelines: which passes a program walks through, in order.
 
-Each is a tuple of pass specs as `hlo-opt --pass-pipeline` takes them. The targets (`targets/registry.py`) put the
-lowering ones together.
+Each is a tuple of pass specs as `hlo-opt --pass-pipeline` takes them. Each target puts its
+lowering together from them, in `targets/<name>/target.py`.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from xdsl.ir import Operation
 
 from ...hlo_dialect.attributes import int_array, ints
 from ...hlo_dialect.op import is_elementwise
+from ...hlo_dialect.ops.algorithms.fourier import FftOp
+from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
-from ...hlo_dialect.ops.fourier import FftOp
-from ...hlo_dialect.ops.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.ops.sort import SortOp

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
-from ...hlo_dialect.custom_calls.call import CustomCall, call_of
-from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget, run_target
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.custom_calls.call import CustomCall
+from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
 from ...hlo_dialect.types import Array, ArrayType
 
 if TYPE_CHECKING:
-    from .image import HostCall
+    from ..program.facts import HostCall
     from .jit import LoadedCode
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -75,11 +74,7 @@ class Callbacks:
 
 def _entry(stated: HostCall) -> Callable[[int | None], None]:
     """The Python function behind a call: it takes the address of the array of buffers, and never raises."""
-    target = REGISTRY.find(stated.target)
-    if target is None:
-        message = f"the program calls the target '{stated.target}', which is not registered"
-        raise DiagnosticError(Diagnostic("error", message, stated.location))
-    call = call_of(stated.target, stated.call.data, stated.operands.data, stated.results.data, stated.location)
+    target, call = stated.resolve()
     count = len(call.operands) + len(call.results)
     pointers = ctypes.c_void_p * count
     split = len(call.operands)

@@ -32,16 +32,16 @@ from xdsl.dialects.builtin import ModuleOp
 from ...hlo_dialect.attributes import int_attr
 from ...hlo_dialect.custom_calls.collective_calls import MEETINGS
 from ...hlo_dialect.custom_calls.rendezvous import DeviceGrid, DeviceReleased, running_on
-from ...hlo_dialect.garbage_collector import paused_gc
+from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import Array, i32
-from ...passes.manager.timing import Timing
 from ...passes.partition_spmd.transform import output_tilings, parameter_tilings
-from ..compile import parse_source, run_passes, text_at
-from ..registry import CPU
-from ..source import read_source
+from ..compile import compile_source
+from ..program.pipeline import run_passes
+from ..program.source import Source, read_source
 from . import openmp
 from .executable import CpuExecutable
+from .target import CPU
 
 T = TypeVar("T")
 _Task = Callable[[], None]
@@ -210,23 +210,14 @@ def compile_replicated(
     whole arrays, and is partitioned; else it is written from the view of one device, whose collectives name the others.
     Raises DiagnosticError for a program that is wrong or whose collectives do not fit the grid.
     """
-    from ...hlo_dialect.dialect import make_context
-    from .build import build
+    shardings = Shardings([], [])
+
+    def prepare(ctx: Context, module: ModuleOp) -> Source:
+        nonlocal shardings
+        shardings = partition(ctx, module, num_replicas, num_partitions)
+        return Source(print_module(module), source.filename)
 
     source = read_source(program)
-    timing = Timing()
-
-    def partitioned(ctx: Context) -> tuple[ModuleOp, Shardings]:
-        module = parse_source(source, ctx)
-        return module, partition(ctx, module, num_replicas, num_partitions)
-
-    def text(stage: str) -> str:
-        """The grid is part of the program from its first stage on."""
-        return text_at(read_source(partitioned(make_context())[0]), CPU, stage)
-
-    with paused_gc():
-        ctx = make_context()
-        with timing.stage("read"):
-            module, shardings = partitioned(ctx)
-        executable = build(ctx, module, timing, profile, text)
+    executable = compile_source(source, CPU, profile, prepare)
+    assert isinstance(executable, CpuExecutable)
     return ReplicatedExecutable(executable, num_replicas, num_partitions, shardings)

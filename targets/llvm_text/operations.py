@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr
@@ -12,12 +12,41 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects import llvm_ops
 from ...hlo_dialect.diagnostics import fail
 from .literals import attribute_literal, quoted, symbol
+from .metadata import Metadata
 from .types import type_text
 
-if TYPE_CHECKING:
-    from .module import FunctionWriter
 
-Writer: TypeAlias = "Callable[[FunctionWriter, Any], None]"
+class ModuleState(Protocol):
+    """The parts of a module's text that lines refer to."""
+
+    @property
+    def intrinsics(self) -> dict[str, str]: ...
+
+    @property
+    def metadata(self) -> Metadata: ...
+
+    def symbol(self, name: str) -> str: ...
+
+
+class FunctionState(Protocol):
+    """The function that lines are written into: `lines` so far, and how its values and blocks are called."""
+
+    @property
+    def module(self) -> ModuleState: ...
+
+    @property
+    def lines(self) -> list[str]: ...
+
+    def name(self, value: SSAValue) -> str: ...
+
+    def typed(self, value: SSAValue) -> str: ...
+
+    def typed_list(self, values: Sequence[SSAValue]) -> str: ...
+
+    def target_label(self, op: Operation, index: int) -> str: ...
+
+
+Writer = Callable[[FunctionState, Any], None]
 
 
 def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
@@ -50,7 +79,7 @@ LITERALS: dict[type, Callable[[Any], str]] = {
 # Operations.
 
 
-def _no_line(w: FunctionWriter, op: Operation) -> None:
+def _no_line(w: FunctionState, op: Operation) -> None:
     """Constants and addresses stand inside the lines that use them."""
 
 
@@ -77,7 +106,7 @@ def _float_words(op: Operation) -> str:
 
 
 def _integer_binary(mnemonic: str) -> Writer:
-    def write(w: FunctionWriter, op: Operation) -> None:
+    def write(w: FunctionState, op: Operation) -> None:
         lhs, rhs = op.operands
         words = _overflow_words(op)
         if "isExact" in op.properties:
@@ -91,7 +120,7 @@ def _integer_binary(mnemonic: str) -> Writer:
 
 
 def _float_binary(mnemonic: str) -> Writer:
-    def write(w: FunctionWriter, op: Operation) -> None:
+    def write(w: FunctionState, op: Operation) -> None:
         lhs, rhs = op.operands
         result = op.results[0]
         type_ = type_text(result.type)
@@ -100,12 +129,12 @@ def _float_binary(mnemonic: str) -> Writer:
     return write
 
 
-def _negate(w: FunctionWriter, op: llvm.FNegOp) -> None:
+def _negate(w: FunctionState, op: llvm.FNegOp) -> None:
     w.lines.append(f"  {w.name(op.res)} = fneg{_float_words(op)} {w.typed(op.arg)}")
 
 
 def _cast(mnemonic: str) -> Writer:
-    def write(w: FunctionWriter, op: Operation) -> None:
+    def write(w: FunctionState, op: Operation) -> None:
         words = " nneg" if "nonNeg" in op.properties else _overflow_words(op)
         result = op.results[0]
         w.lines.append(f"  {w.name(result)} = {mnemonic}{words} {w.typed(op.operands[0])} to {type_text(result.type)}")
@@ -113,22 +142,22 @@ def _cast(mnemonic: str) -> Writer:
     return write
 
 
-def _compare_integers(w: FunctionWriter, op: llvm.ICmpOp) -> None:
+def _compare_integers(w: FunctionState, op: llvm.ICmpOp) -> None:
     predicate = llvm.ALL_ICMP_FLAGS[op.predicate.value.data].value
     w.lines.append(f"  {w.name(op.res)} = icmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
 
 
-def _compare_floats(w: FunctionWriter, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None:
+def _compare_floats(w: FunctionState, op: llvm_ops.FCmpOp | llvm.FCmpOp) -> None:
     predicate = llvm.ALL_FCMP_FLAGS[cast("IntegerAttr[Any]", op.predicate).value.data].value.lstrip("_")
     w.lines.append(f"  {w.name(op.res)} = fcmp{_float_words(op)} {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
 
 
-def _select(w: FunctionWriter, op: llvm_ops.SelectOp | llvm.SelectOp) -> None:
+def _select(w: FunctionState, op: llvm_ops.SelectOp | llvm.SelectOp) -> None:
     cond, lhs, rhs = op.operands
     w.lines.append(f"  {w.name(op.res)} = select{_float_words(op)} {w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}")
 
 
-def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
+def _gep(w: FunctionState, op: llvm.GEPOp) -> None:
     words = " inbounds" if op.inbounds is not None else ""
     pointer, *dynamic = op.operands
     parts = [type_text(op.elem_type), w.typed(pointer)]
@@ -138,7 +167,7 @@ def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
     w.lines.append(f"  {w.name(op.result)} = getelementptr{words} {', '.join(parts)}")
 
 
-def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
+def _alloca(w: FunctionState, op: llvm.AllocaOp) -> None:
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
     w.lines.append(f"  {w.name(op.res)} = alloca {type_text(op.elem_type)}, {w.typed(op.size)}{align}")
 
@@ -149,7 +178,7 @@ def _refuse_atomic(op: llvm.LoadOp | llvm.StoreOp) -> None:
         fail(op, "is atomic: the LLVM IR writer supports plain accesses only")
 
 
-def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
+def _load(w: FunctionState, op: llvm.LoadOp) -> None:
     result = op.dereferenced_value
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
     _refuse_atomic(op)
@@ -157,7 +186,7 @@ def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
     w.lines.append(f"  {w.name(result)} = load {type_text(result.type)}, {w.typed(op.ptr)}{align}{tail}")
 
 
-def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
+def _store(w: FunctionState, op: llvm.StoreOp) -> None:
     align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
     _refuse_atomic(op)
     volatile = "volatile " if op.volatile_ is not None else ""
@@ -167,19 +196,19 @@ def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
     w.lines.append(f"  store {volatile}{w.typed(op.value)}, {w.typed(op.ptr)}{align}{tail}")
 
 
-def _atomic(w: FunctionWriter, op: llvm_ops.AtomicRMWOp) -> None:
+def _atomic(w: FunctionState, op: llvm_ops.AtomicRMWOp) -> None:
     scope = f' syncscope("{op.syncscope.data}")' if op.syncscope is not None else ""
     operands = f"{w.typed(op.ptr)}, {w.typed(op.val)}"
     w.lines.append(f"  {w.name(op.res)} = atomicrmw {op.operation.lstrip('_')} {operands}{scope} monotonic")
 
 
-def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
+def _call(w: FunctionState, op: llvm.CallOp) -> None:
     if op.callee is None:
         fail(op, "is an indirect call, which the LLVM IR writer does not support")
     _write_call(w, op, w.module.symbol(op.callee.string_value()), op.args, op.returned)
 
 
-def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
+def _call_intrinsic(w: FunctionState, op: llvm.CallIntrinsicOp) -> None:
     name = op.intrin.data
     if name not in w.module.intrinsics:
         result = "void" if op.ress is None else type_text(op.ress.type)
@@ -188,7 +217,7 @@ def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
     _write_call(w, op, name, op.args, op.ress)
 
 
-def _write_call(w: FunctionWriter, op: Operation, name: str, args: Sequence[SSAValue], result: SSAValue | None) -> None:
+def _write_call(w: FunctionState, op: Operation, name: str, args: Sequence[SSAValue], result: SSAValue | None) -> None:
     head = "  call" if result is None else f"  {w.name(result)} = call{_float_words(op)}{_range_words(op)}"
     type_ = "void" if result is None else type_text(result.type)
     tail = w.module.metadata.access_suffix(op) if op.attributes else ""
@@ -204,7 +233,7 @@ def _range_words(op: Operation) -> str:
     return f" range({type_text(op.results[0].type)} {low}, {high})"
 
 
-def _inline_assembly(w: FunctionWriter, op: llvm.InlineAsmOp) -> None:
+def _inline_assembly(w: FunctionState, op: llvm.InlineAsmOp) -> None:
     head = "  call" if op.res is None else f"  {w.name(op.res)} = call"
     type_ = "void" if op.res is None else type_text(op.res.type)
     effects = "sideeffect " if op.has_side_effects is not None else ""
@@ -212,26 +241,26 @@ def _inline_assembly(w: FunctionWriter, op: llvm.InlineAsmOp) -> None:
     w.lines.append(f"{head} {type_} asm {effects}{text}, {constraints}({w.typed_list(op.operands)})")
 
 
-def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
+def _extract_value(w: FunctionState, op: llvm.ExtractValueOp) -> None:
     position = ", ".join(str(index) for index in op.position.get_values())
     w.lines.append(f"  {w.name(op.res)} = extractvalue {w.typed(op.container)}, {position}")
 
 
-def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
+def _insert_value(w: FunctionState, op: llvm.InsertValueOp) -> None:
     position = ", ".join(str(index) for index in op.position.get_values())
     w.lines.append(f"  {w.name(op.res)} = insertvalue {w.typed(op.container)}, {w.typed(op.value)}, {position}")
 
 
-def _extract_element(w: FunctionWriter, op: llvm_ops.ExtractElementOp) -> None:
+def _extract_element(w: FunctionState, op: llvm_ops.ExtractElementOp) -> None:
     w.lines.append(f"  {w.name(op.res)} = extractelement {w.typed(op.vector)}, {w.typed(op.index)}")
 
 
-def _insert_element(w: FunctionWriter, op: llvm.InsertElementOp) -> None:
+def _insert_element(w: FunctionState, op: llvm.InsertElementOp) -> None:
     operands = f"{w.typed(op.vector)}, {w.typed(op.value)}, {w.typed(op.index)}"
     w.lines.append(f"  {w.name(op.res)} = insertelement {operands}")
 
 
-def _shuffle(w: FunctionWriter, op: llvm.ShuffleVectorOp) -> None:
+def _shuffle(w: FunctionState, op: llvm.ShuffleVectorOp) -> None:
     lanes = [int(lane) for lane in op.mask.get_values()]
     if any(lanes):
         mask = "<" + ", ".join("i32 poison" if lane < 0 else f"i32 {lane}" for lane in lanes) + ">"
@@ -242,21 +271,21 @@ def _shuffle(w: FunctionWriter, op: llvm.ShuffleVectorOp) -> None:
     )
 
 
-def _loop_suffix(w: FunctionWriter, op: Operation) -> str:
+def _loop_suffix(w: FunctionState, op: Operation) -> str:
     loop = op.attributes.get(llvm_ops.LOOP)
     return f", !llvm.loop {w.module.metadata.loop(loop)}" if isinstance(loop, DictionaryAttr) else ""
 
 
-def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
+def _branch(w: FunctionState, op: llvm.BrOp) -> None:
     w.lines.append(f"  br label %{w.target_label(op, 0)}{_loop_suffix(w, op)}")
 
 
-def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
+def _conditional_branch(w: FunctionState, op: llvm.CondBrOp) -> None:
     targets = f"label %{w.target_label(op, 0)}, label %{w.target_label(op, 1)}"
     w.lines.append(f"  br i1 {w.name(op.cond)}, {targets}{_loop_suffix(w, op)}")
 
 
-def _switch(w: FunctionWriter, op: llvm_ops.SwitchOp) -> None:
+def _switch(w: FunctionState, op: llvm_ops.SwitchOp) -> None:
     type_ = type_text(op.flag.type)
     cases = " ".join(
         f"{type_} {value}, label %{w.target_label(op, index)}"
@@ -266,11 +295,11 @@ def _switch(w: FunctionWriter, op: llvm_ops.SwitchOp) -> None:
     w.lines.append(f"  switch {w.typed(op.flag)}, label %{w.target_label(op, 0)} [ {cases} ]")
 
 
-def _return(w: FunctionWriter, op: llvm.ReturnOp) -> None:
+def _return(w: FunctionState, op: llvm.ReturnOp) -> None:
     w.lines.append("  ret void" if op.arg is None else f"  ret {w.typed(op.arg)}")
 
 
-def _unreachable(w: FunctionWriter, op: llvm.UnreachableOp) -> None:
+def _unreachable(w: FunctionState, op: llvm.UnreachableOp) -> None:
     w.lines.append("  unreachable")
 
 

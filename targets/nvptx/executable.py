@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo_dialect.types import Array, ArrayType
-from ..cpu.loading import checker
-from ..executable import Executable, Kernel
+from ..program.arguments import host_array
+from ..program.executable import Executable
 from .image import GpuImage
-from .runtime.arrays import DeviceArray, host_array, is_on_device, operand, stream_handle
+from .runtime.arrays import DeviceArray, is_on_device, operand, stream_handle
 from .runtime.device import Device, open_device
 from .runtime.loaded import LoadedProgram
 
@@ -34,34 +33,12 @@ class GpuExecutable(Executable):
     """
 
     def __init__(self, image: GpuImage, text_at: Callable[[str], str], device: Device | None = None):
-        super().__init__(text_at)
+        super().__init__(image.facts, text_at)
         self.image = image
         self._device = device
         self._loaded: LoadedProgram | None = None
         self._lock = threading.Lock()
-        self._check = checker(image.checks) if image.checks else None
-        self._rows = {kernel.name: kernel for kernel in image.kernels}
-
-    @property
-    def input_types(self) -> tuple[ArrayType, ...]:
-        return self.image.inputs
-
-    @property
-    def output_types(self) -> tuple[ArrayType, ...]:
-        return self.image.outputs[: self.image.result_count]
-
-    @property
-    def kernels(self) -> list[Kernel]:
-        """The program's distinct kernels, with times by the GPU's clock when it was compiled with `profile=True`."""
-        return self.image.kernels
-
-    @property
-    def compile_stages(self) -> dict[str, float]:
-        return dict(self.image.stages)
-
-    def reset_profile(self) -> None:
-        for kernel in self.image.kernels:
-            kernel.calls = kernel.nanoseconds = 0
+        self._rows = {kernel.name: kernel for kernel in image.facts.kernels}
 
     def serialize(self) -> bytes:
         """The executable as bytes, for `xhlo.deserialize` on a machine with the same version of xhlo."""
@@ -74,14 +51,14 @@ class GpuExecutable(Executable):
         with self._lock:
             if self._loaded is None:
                 device = open_device() if self._device is None else self._device
-                self._loaded = LoadedProgram(self.image, device, self._spent if self.image.profiled else None)
+                self._loaded = LoadedProgram(self.image, device, self._spent if self.facts.profiled else None)
             return self._loaded
 
     def place(self, arguments: Sequence[Any]) -> Sequence[Any]:
         """The arguments as arrays of the GPU; those that are stay as they are. Raises TypeError."""
         device = self.load().device
         placed: list[Any] = []
-        for index, (argument, wanted) in enumerate(zip(arguments, self.image.inputs, strict=True)):
+        for index, (argument, wanted) in enumerate(zip(arguments, self.facts.inputs, strict=True)):
             if not is_on_device(argument):
                 array = host_array(argument, index, wanted)
                 block = device.allocate(wanted.nbytes, device.stream)
@@ -100,9 +77,8 @@ class GpuExecutable(Executable):
         row.nanoseconds += nanoseconds
 
     def __call__(self, *arguments: Any, stream: Any = None, on_device: bool | None = None) -> Any:
-        inputs = self.image.inputs
-        if len(arguments) != len(inputs):
-            raise TypeError(f"expected {len(inputs)} arguments, got {len(arguments)}")
+        self.check_count(arguments)
+        inputs = self.facts.inputs
         if on_device is None:
             on_device = any(map(is_on_device, arguments))
         for index, (argument, wanted) in enumerate(zip(arguments, inputs, strict=True)):
@@ -114,18 +90,12 @@ class GpuExecutable(Executable):
         chosen = device.stream if stream is None else stream_handle(stream)
         device.release_done()
         operands = [operand(*each, device, chosen) for each in zip(arguments, range(len(inputs)), inputs, strict=True)]
-        outputs = [DeviceArray(device, type_, device.allocate(type_.nbytes, chosen)) for type_ in self.image.outputs]
+        outputs = [DeviceArray(device, type_, device.allocate(type_.nbytes, chosen)) for type_ in self.facts.outputs]
         loaded.run([each.address for each in operands], [each.address for each in outputs], chosen)
         foreign = [each.owner for each in operands if each.foreign]
         if foreign:
             device.keep_until_done(foreign, chosen)
-        return self._results(outputs, on_device)
-
-    def _results(self, outputs: Sequence[DeviceArray], on_device: bool) -> Any:
-        count = self.image.result_count
-        if self._check is not None:
-            # Checks look at extra results only.
-            extra: list[Array] = [array.numpy() for array in outputs[count:]]
-            self._check([np.empty(0)] * count + extra)
-        results = [array if on_device else array.numpy() for array in outputs[:count]]
-        return results[0] if len(results) == 1 else tuple(results)
+        count = self.facts.result_count
+        # Checks look at extra results only.
+        extra = [array.numpy() for array in outputs[count:]]
+        return self.results([*(array if on_device else array.numpy() for array in outputs[:count]), *extra])

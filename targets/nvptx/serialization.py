@@ -1,4 +1,4 @@
-"""The image of a GPU executable as bytes, and back; targets/serialized.py frames them."""
+"""The image of a GPU executable as bytes, and back; targets/program/container.py frames them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ from importlib import metadata
 from typing import Any
 
 from ...dialects.gpu.library import Matmul, Matrix
-from ..cpu.serialization import (
-    array_type_fields,
-    array_type_of,
-    check_fields,
-    check_of,
-    host_call_fields,
-    host_call_of,
-    kernel_fields,
-)
-from ..executable import Kernel
-from ..serialized import Serialized, check_environment, pack
-from ..source import Source
-from .executable import GpuExecutable
+from ..program.container import Serialized, check_environment, pack
+from ..program.fields import facts_fields, facts_of
+from ..program.source import Source
 from .image import GpuImage
 from .runtime.host_program import (
     CopyStep,
@@ -52,39 +42,24 @@ def serialize(image: GpuImage, source: Source | None) -> bytes:
             "parameters": image.host.parameters,
             "registers": image.host.registers,
         },
-        "inputs": list(map(array_type_fields, image.inputs)),
-        "outputs": list(map(array_type_fields, image.outputs)),
-        "result_count": image.result_count,
-        "arena_bytes": image.arena_bytes,
-        "kernels": list(map(kernel_fields, image.kernels)),
-        "checks": list(map(check_fields, image.checks)),
-        "host_calls": list(map(host_call_fields, image.host_calls)),
-        "profiled": image.profiled,
+        **facts_fields(image.facts),
     }
     sections = {"cubin": image.cubin, "ptx": image.ptx.encode(), "constants": image.host.constants}
     return pack("nvptx", environment(), header, sections, source)
 
 
-def load(serialized: Serialized) -> GpuExecutable:
-    """The executable of what `serialize` wrote. Raises ValueError for one of another version."""
+def read_image(serialized: Serialized) -> GpuImage:
+    """The image that `serialize` wrote. Raises ValueError for one of another version."""
     header, sections = serialized.header, serialized.sections
     check_environment(header["environment"], environment())
     host = header["host"]
-    image = GpuImage(
+    return GpuImage(
         chip=header["chip"],
         cubin=sections["cubin"],
         ptx=sections["ptx"].decode(),
         host=HostProgram(_steps_of(host["steps"]), host["parameters"], host["registers"], sections["constants"]),
-        inputs=tuple(map(array_type_of, header["inputs"])),
-        outputs=tuple(map(array_type_of, header["outputs"])),
-        result_count=header["result_count"],
-        arena_bytes=header["arena_bytes"],
-        kernels=[Kernel(**fields) for fields in header["kernels"]],
-        checks=tuple(map(check_of, header["checks"])),
-        host_calls=tuple(map(host_call_of, header["host_calls"])),
-        profiled=header["profiled"],
+        facts=facts_of(header),
     )
-    return GpuExecutable(image, serialized.text_at())
 
 
 # Steps, each as its kind and its fields.

@@ -21,10 +21,10 @@ import numpy as np
 from simt_programs import gpu_level
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
-from xhlo.targets.compile import run_passes
 from xhlo.targets.cpu.jit import host_cpu, host_features
 from xhlo.targets.llvm_text.module import emit_device_llvm_ir
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 

@@ -92,7 +92,7 @@ class KernelNode:
 
 
 class FakeCuda:
-    """Put it in the place of the module: `monkeypatch.setitem(sys.modules, cuda_driver.MODULE, FakeCuda())`."""
+    """Put it in the place of the module: `monkeypatch.setitem(sys.modules, bindings.MODULE, FakeCuda())`."""
 
     def __init__(self, gpu: SimulatedDriver | None = None, devices: int = 1):
         self.gpu = gpu or SimulatedDriver()

@@ -7,7 +7,8 @@ import random
 
 import xhlo
 from xhlo.tools.fuzzing.checks import compiled_results
-from xhlo.tools.fuzzing.programs import LARGE, SMALL, random_program
+from xhlo.tools.fuzzing.operations import random_program
+from xhlo.tools.fuzzing.programs import LARGE, SMALL
 
 SEEDS = [(SMALL, seed) for seed in range(5000, 5008)] + [(LARGE, seed) for seed in range(5000, 5012)]
 

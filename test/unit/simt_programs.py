@@ -13,10 +13,9 @@ from hlo_programs import Program
 from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
-from xhlo.passes.manager import pipelines
-from xhlo.targets.compile import run_passes
-from xhlo.targets.cpu.build import entry_types
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.entry import entry_types
+from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.kernel import run_kernel
 from xhlo.targets.simt.memory import undefined
@@ -27,9 +26,9 @@ def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
     target = nvptx(chip)
-    run_passes(ctx, module, tuple(map(target.tune, pipelines.FRONT)), verify=True)
+    run_passes(ctx, module, target.front, verify=True)
     types = entry_types(module)
-    run_passes(ctx, module, tuple(map(target.tune, pipelines.FUSE if fuse else pipelines.FUSE_NONE)), verify=True)
+    run_passes(ctx, module, target.fusion(fuse), verify=True)
     run_passes(ctx, module, target.passes_between(None, "loops"), verify=True)
     return module, types
 

@@ -28,7 +28,6 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import get_chip
-from xhlo.passes.manager.timing import Timing
 from xhlo.targets.nvptx.build import build_image
 from xhlo.targets.nvptx.executable import GpuExecutable
 from xhlo.targets.nvptx.runtime.device import Device
@@ -45,7 +44,8 @@ from xhlo.targets.nvptx.runtime.driver import (
     RecordEvent,
 )
 from xhlo.targets.nvptx.runtime.host_program import HostProgram
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.lowering import Lowering
 from xhlo.targets.simt.kernel import run_kernel
 from xhlo.targets.simt.library import run_matmul
 from xhlo.targets.simt.memref_ops import layout_of
@@ -392,7 +392,8 @@ def compile_simulated(
     module = parse_module(text, "<text>", ctx)
     machine = get_chip(chip)
     target = nvptx(chip, libraries=libraries)
-    image = build_image(ctx, module, Timing(), profile, target, machine, machine.ptx, fuse=fuse, emission=as_text)
+    lowering = Lowering(ctx, module, target, profile=profile, fuse=fuse)
+    image = build_image(lowering, machine, machine.ptx, emission=as_text)
     return GpuExecutable(image, lambda stage: "", device or simulated_device())
 
 

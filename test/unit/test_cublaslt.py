@@ -21,7 +21,7 @@ from simulated_gpu import SimulatedDriver, compile_simulated
 from test_gpu_contractions import array
 from test_gpu_libraries import ADD, ATTENTION, RELU, dense
 from xhlo.dialects.gpu.library import SUMS, Matmul, Matrix
-from xhlo.targets.nvptx.runtime import cublaslt, cuda_driver
+from xhlo.targets.nvptx.runtime import bindings, cublaslt, cuda_driver
 from xhlo.targets.nvptx.runtime.cublaslt import Algorithm, CublasLt, HeuristicResult, find_library, present_libraries
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
 from xhlo.targets.nvptx.runtime.device import Device
@@ -169,11 +169,11 @@ def test_a_library_that_is_newer_than_the_driver_is_left_alone(nowhere: None, mo
 
 
 def test_the_drivers_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, cuda_driver.MODULE, None)
+    monkeypatch.setitem(sys.modules, bindings.MODULE, None)
     assert cublaslt.driver_major() is None
     for status, version, major in ((0, 12080, 12), (0, 13000, 13), (0, 0, None), (35, None, None)):
         api = SimpleNamespace(cuDriverGetVersion=lambda found=(status, version): found)
-        monkeypatch.setattr(cuda_driver, "load_bindings", lambda api=api: api)
+        monkeypatch.setattr(cublaslt, "load_bindings", lambda api=api: api)
         assert cublaslt.driver_major() == major
 
 
@@ -333,7 +333,7 @@ def through_the_bindings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     def make() -> tuple[Any, FakeCublasLt]:
         gpu = RecordingDriver()
         fake, library = RecordingCuda(gpu), FakeCublasLt(gpu.bytes_at)
-        monkeypatch.setitem(sys.modules, cuda_driver.MODULE, fake)
+        monkeypatch.setitem(sys.modules, bindings.MODULE, fake)
         monkeypatch.setattr(cuda_driver, "CublasLt", lambda: CublasLt(library))
 
         def later(stream: int, work: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bi
 from fake_cuda import FakeCuda
 from simulated_gpu import SimulatedDriver, compile_simulated
 from test_gpu_runtime import CASES, CHAIN, COUNT, chain, chain_inputs
-from xhlo.targets.nvptx.runtime import cuda_driver
+from xhlo.targets.nvptx.runtime import bindings
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
 from xhlo.targets.nvptx.runtime.device import Device, open_device, present_chip, use_device
 from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
@@ -24,7 +24,7 @@ from xhlo.targets.nvptx.runtime.driver import CudaError, GpuUnavailableError
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> FakeCuda:
     fake = FakeCuda()
-    monkeypatch.setitem(sys.modules, cuda_driver.MODULE, fake)
+    monkeypatch.setitem(sys.modules, bindings.MODULE, fake)
     return fake
 
 
@@ -100,7 +100,7 @@ def test_a_fault_of_a_kernel(cuda: FakeCuda) -> None:
 
 
 def test_no_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, cuda_driver.MODULE, None)
+    monkeypatch.setitem(sys.modules, bindings.MODULE, None)
     with pytest.raises(GpuUnavailableError, match=r"cuda-bindings is missing or broken .*`pip install xhlo\[gpu\]`"):
         CudaDriver()
 
@@ -170,7 +170,7 @@ def test_the_chip_of_the_gpu_at_hand(cuda: FakeCuda, monkeypatch: pytest.MonkeyP
 
 
 def test_hlo_run_says_what_is_missing(run_hlo_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, cuda_driver.MODULE, None)
+    monkeypatch.setitem(sys.modules, bindings.MODULE, None)
     for flags in (["--target=gpu"], ["--target=nvptx", "--profile"], ["--compare=gpu"]):
         done = run_hlo_run(CHAIN, *flags)
         assert done.status == 1 and not done.out

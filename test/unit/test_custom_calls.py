@@ -241,7 +241,7 @@ def test_nothing_is_left_behind(register: Any) -> None:
 
     register("fails", lambda call, x: 1 / 0)
     exe = xhlo.compile(call("fails"))
-    callbacks = weakref.ref(exe._program.callbacks)
+    callbacks = weakref.ref(exe._callbacks)
     with pytest.raises(xhlo.CustomCallError):
         exe(X)
     compiling._CACHE._done.clear()

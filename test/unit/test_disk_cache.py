@@ -11,7 +11,7 @@ import pytest
 
 import xhlo
 from xhlo.targets import compile as compiling
-from xhlo.targets import disk_cache
+from xhlo.targets.cache import executables
 
 PROGRAM = """
 func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
@@ -85,7 +85,7 @@ def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path: Path, monkeypatc
 
 def test_a_change_of_the_compiler_makes_other_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     xhlo.compile(PROGRAM)
-    monkeypatch.setattr(disk_cache, "compiler_fingerprint", lambda: "another")
+    monkeypatch.setattr(executables, "compiler_fingerprint", lambda: "another")
     assert passes_ran(xhlo.compile(PROGRAM))
 
 

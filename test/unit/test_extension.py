@@ -1,5 +1,5 @@
 """
-A package that adds operations through entry points: nothing of xhlo names it, and its operations are like the others.
+A package that adds operations and a target through entry points: nothing in xhlo names it, and they are like ours.
 
 The package is written to a directory with the metadata that pip would install, and used by a process of its own.
 """
@@ -97,6 +97,54 @@ SCALARS = ((SoftsignOp, in_single(_softsign)),)
 PATTERNS = ((OuterOp, _outer),)
 '''
 
+TARGET = '''
+from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reference import evaluate
+from xhlo.passes.manager.pipelines import LOWER_LINALG
+from xhlo.targets.program.executable import Executable
+from xhlo.targets.program.target import Target
+
+
+class Abacus(Target):
+    """Counts the kernels, and leaves the arithmetic to the reference interpreter."""
+
+    name = "abacus"
+    summary = "beads"
+    lowering = {"linalg": LOWER_LINALG}
+    options = ("math",)
+
+    def __init__(self, math="default"):
+        self.math = math
+
+    @property
+    def machine(self):
+        return self.math
+
+    @property
+    def emitters(self):
+        return {"beads": lambda module: "o" * sum("hlo.kernel" in op.attributes for op in module.ops) + self.math}
+
+    def configured(self, options):
+        return Abacus(**options)
+
+    def build(self, lowering, text_at):
+        lowering.to("linalg")
+        return AbacusExecutable(lowering.facts, text_at)
+
+
+class AbacusExecutable(Executable):
+    def __call__(self, *arguments):
+        self.check_count(arguments)
+        return self.results(evaluate(parse_module(self.as_text(), "<abacus>", make_context()), arguments))
+
+    def serialize(self):
+        raise ValueError("beads do not keep")
+
+
+ABACUS = Abacus()
+'''
+
 ENTRY_POINTS = """
 [xhlo.ops]
 activations = activations.operations:OPS
@@ -106,6 +154,10 @@ activations = activations.lowerings:SCALARS
 
 [xhlo.lowerings]
 activations = activations.lowerings:PATTERNS
+
+[xhlo.targets]
+abacus = activations.target:ABACUS
+cpu = activations.target:ABACUS
 """
 
 METADATA = "Metadata-Version: 2.1\nName: activations\nVersion: 1.0\n"
@@ -130,6 +182,7 @@ def site(tmp_path: Path) -> Path:
         "packages/activations/__init__.py": "",
         "packages/activations/operations.py": OPERATIONS,
         "packages/activations/lowerings.py": LOWERINGS,
+        "packages/activations/target.py": TARGET,
         "packages/activations-1.0.dist-info/METADATA": METADATA,
         "packages/activations-1.0.dist-info/entry_points.txt": ENTRY_POINTS,
         "program.mlir": PROGRAM,
@@ -227,3 +280,36 @@ def test_they_compile_and_agree_with_the_reference(site: Path):
     done = run(site, "program.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["loop", "custom", "loop"]
+
+
+def test_its_target_lowers_and_emits(site: Path):
+    done = hlo_opt(site, "program.mlir", "--fuse", "--target=abacus", "--lower")
+    assert done.returncode == 0, done.stderr
+    assert "linalg.generic" in done.stdout and "scf." not in done.stdout
+    done = hlo_opt(site, "program.mlir", "--fuse", "--target=abacus", "--emit=beads", "--math=fast")
+    assert (done.returncode, done.stdout.strip()) == (0, "ooofast"), done.stderr
+    done = hlo_opt(site, "program.mlir", "--target=abacus", "--emit=ptx")
+    assert done.returncode == 2 and "target abacus does not emit ptx; it emits mlir, beads" in done.stderr
+
+
+def test_its_target_runs(site: Path):
+    done = run(site, "-m", "xhlo.tools.hlo_run", "program.mlir", "--target=abacus", "--compare=cpu")
+    assert done.returncode == 0, done.stderr
+    assert "abacus against cpu:" in done.stdout and " ok" in done.stdout
+    (site / "program.py").write_text(
+        "import xhlo\n"
+        "exe = xhlo.compile('program.mlir', target='abacus')\n"
+        "print(type(exe).__name__, exe.as_text('beads'), len(exe.kernels), exe.input_types[0].shape)\n"
+        "print(type(xhlo.compile('program.mlir')).__name__)\n"
+    )
+    done = run(site, "program.py")
+    assert done.stdout.splitlines() == ["AbacusExecutable ooodefault 3 (64,)", "CpuExecutable"], done.stderr
+
+
+def test_its_target_is_unknown_without_the_package(site: Path):
+    done = hlo_opt(site, "program.mlir", "--target=abacus", installed=False)
+    assert done.returncode == 2
+    assert "no target is named 'abacus'; there are: cpu, nvptx, simt" in done.stderr
+    done = run(site, "-m", "xhlo.tools.hlo_run", "program.mlir", "--target=abacus", installed=False)
+    assert done.returncode == 2
+    assert "--target is one of cpu, nvptx, simt, gpu, reference, not 'abacus'" in done.stderr

@@ -14,7 +14,8 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.tools.fuzzing.checks import check_text
-from xhlo.tools.fuzzing.programs import SMALL, random_program
+from xhlo.tools.fuzzing.operations import random_program
+from xhlo.tools.fuzzing.programs import SMALL
 
 QUIET = settings(
     max_examples=12, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)

@@ -13,9 +13,11 @@ from simulated_gpu import compile_simulated, simulated_device
 from test_gpu_runtime import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from xhlo.lowering.device.chips import get_chip
 from xhlo.targets import compile as compiling
-from xhlo.targets.nvptx import build, cubin_cache, serialization
+from xhlo.targets.cache import files
+from xhlo.targets.nvptx import build, cubin_cache
 from xhlo.targets.nvptx.executable import GpuExecutable
-from xhlo.targets.serialized import unpack
+from xhlo.targets.nvptx.loading import load
+from xhlo.targets.program.container import unpack
 
 with_ptxas = pytest.mark.skipif(shutil.which("ptxas") is None, reason="there is no ptxas on PATH")
 
@@ -83,8 +85,7 @@ def test_without_an_assembler_the_driver_gets_ptx(monkeypatch: pytest.MonkeyPatc
 def test_bytes_hold_all_of_a_program(text: str) -> None:
     device = simulated_device()
     executable = compile_simulated(text, device, fuse=False)
-    serialized = unpack(executable.serialize())
-    loaded = serialization.load(serialized)
+    loaded = load(unpack(executable.serialize()), str)
     assert loaded.image.host == executable.image.host
     again = GpuExecutable(loaded.image, lambda stage: "", device)
     inputs = [np.ones(t.shape, t.dtype) for t in executable.input_types]
@@ -99,7 +100,7 @@ def test_bytes_of_a_program_that_calls_the_host() -> None:
         return x * 10
 
     executable = compile_simulated(CALLING.replace("gpu_test.rank", "gpu_test.tenfold"))
-    image = serialization.load(unpack(executable.serialize())).image
+    image = load(unpack(executable.serialize()), str).image
     x = np.arange(4, dtype=np.float32)
     np.testing.assert_array_equal(GpuExecutable(image, str, simulated_device())(x), x - 10 * x)
 
@@ -149,9 +150,9 @@ def test_kept_machine_code_is_used_and_never_trusted_when_damaged(folder: Path, 
     monkeypatch.setattr(cubin_cache, "assemble", assemble)
     for damaged in (b"", path.read_bytes()[:-1], b"x" + path.read_bytes()[1:]):
         path.write_bytes(damaged)
-        with pytest.warns(RuntimeWarning, match="is damaged and will be written anew"):
+        with pytest.warns(RuntimeWarning, match="is not used and will be written anew: it is damaged"):
             assert cubin_cache.cached_cubin(ptx, chip) == code
-        assert cubin_cache._read(path) == code
+        assert files.read(path) == code
     # Other chips and other PTX have files of their own.
     cubin_cache.cached_cubin(ptx, get_chip("sm_100"))
     assert len(list(folder.glob("*.cubin"))) == 2
@@ -160,7 +161,7 @@ def test_kept_machine_code_is_used_and_never_trusted_when_damaged(folder: Path, 
 def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.warns(RuntimeWarning, match="cannot be written"):
-        cubin_cache._write(tmp_path / "file" / "x.cubin", b"code")
+        files.write(tmp_path / "file" / "x.cubin", b"code")
 
 
 def test_results_do_not_depend_on_how_the_program_was_loaded() -> None:

@@ -11,10 +11,10 @@ from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.lowering.device.chips import get_chip
 from xhlo.passes.manager.pipelines import FRONT, FUSE
-from xhlo.targets.compile import run_passes
 from xhlo.targets.nvptx.assembler import MISSING, assemble, assemblers
 from xhlo.targets.nvptx.emission import emit_ptx
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.pipeline import run_passes
 
 PRODUCTS = {
     "f32": Dot(4096, 4096, 4096),

@@ -15,9 +15,9 @@ from xhlo.dialects.gpu.library import SUMS, Matmul, MatmulOp, Matrix
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.passes.manager import pipelines
-from xhlo.targets.compile import run_passes
-from xhlo.targets.cpu.build import entry_types
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.entry import entry_types
+from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 
 

@@ -19,7 +19,7 @@ from simt_programs import kernel_text
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.passes.manager.pipelines import LOWER_NVVM, LOWER_NVVM_TO_LLVM
-from xhlo.targets.compile import run_passes
+from xhlo.targets.program.pipeline import run_passes
 
 NUMPY: dict[str, Any] = {
     "f64": np.float64,

@@ -19,10 +19,10 @@ from xhlo.lowering.device.chips import get_chip
 from xhlo.lowering.loop_nests.nest import nest_of_generic
 from xhlo.lowering.map_kernels_to_gpu.reduction.combination import Combination, taken_apart
 from xhlo.passes.manager.pipelines import FRONT, FUSE
-from xhlo.targets.compile import run_passes
 from xhlo.targets.nvptx.assembler import assemble, assemblers
 from xhlo.targets.nvptx.emission import emit_ptx
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 
 TYPES: dict[str, Any] = {

@@ -332,7 +332,7 @@ def test_programs_share_one_arena_of_a_stream() -> None:
     large = compile_simulated(CHAIN.replace("5x33", "64x33"), device, fuse=False)
     small = compile_simulated(CHAIN, device, fuse=False)
     x, y = chain_inputs()
-    assert large.image.arena_bytes > small.image.arena_bytes > 0
+    assert large.facts.arena_bytes > small.facts.arena_bytes > 0
     wide = np.ones((64, 33), np.float32)
     large(wide, y)
     allocated = device.driver.counts["allocate"]
@@ -348,7 +348,7 @@ def test_memory_goes_back_when_arrays_are_dropped() -> None:
     executable = compile_simulated(CHAIN, device)
     results = executable(*executable.place(chain_inputs()))
     [array.numpy() for array in results]
-    arena = device.on(device.stream).arena(executable.image.arena_bytes)
+    arena = device.on(device.stream).arena(executable.facts.arena_bytes)
     del results
     device.pool.collect()
     held = device.driver.allocated

@@ -159,8 +159,9 @@ def test_split_file_keeps_line_numbers(run_hlo_opt):
 
 def test_lower_reaches_stages_in_order():
     from xhlo.passes.manager.pipelines import FRONT, FUSE, FUSE_NONE
-    from xhlo.targets.registry import CPU
-    from xhlo.tools.hlo_opt import command_line, pipeline_of
+    from xhlo.targets.cpu.target import CPU
+    from xhlo.tools.hlo_opt import command_line
+    from xhlo.tools.opt_settings import pipeline_of
 
     def specs(*words: str) -> tuple[str, ...]:
         return pipeline_of(command_line().parse(words), CPU)[0]
@@ -173,3 +174,21 @@ def test_lower_reaches_stages_in_order():
         *FRONT, *FUSE, *linalg, "cse", *CPU.passes_between("linalg", "llvm")
     )  # fmt: skip
     assert specs("--cse={}", "--dce=a=1 b=2", "-p", "x,y") == ("cse{}", "dce{a=1 b=2}", "x,y")
+    assert specs("-p", "cse,fuse-hlo", "--lower=linalg") == ("cse,fuse-hlo", *linalg)
+
+
+def test_passes_are_found_by_their_names(run_hlo_opt, monkeypatch: pytest.MonkeyPatch):
+    """To emit LLVM IR a module is lowered unless the pipeline does it: by a pass of that name, not a longer one."""
+    from xhlo.passes.manager import registry
+
+    class Other(registry.get_pass("cse")):
+        name = "do-not-convert-to-llvm"
+
+    entry = registry.PassEntry(Other.name, "plugin", "", "a package", lambda: Other)
+    monkeypatch.setattr(registry, "list_passes", lambda: (entry,))
+    monkeypatch.setattr(
+        registry, "find_pass", lambda name, found=registry.find_pass: entry if name == entry.name else found(name)
+    )
+    done = run_hlo_opt(PROGRAM, "--pass-pipeline=do-not-convert-to-llvm", "--emit=llvm")
+    assert done.status == 0, done.err
+    assert "define" in done.out

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.walking import operations_in
 from xhlo.lowering.device.index_ranges import IndexRanges, narrow_indices
-from xhlo.targets.compile import parse_source
-from xhlo.targets.source import read_source
+from xhlo.targets.program.pipeline import parse_source
+from xhlo.targets.program.source import read_source
 
 
 def device_function(body: str, arguments: str = "", passes: tuple[str, ...] = ("convert-loops-to-cf",)) -> ModuleOp:

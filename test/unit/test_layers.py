@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends
 SOURCES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 MAX_LINES = 500
 """A file that grows past it holds two things."""
+MAX_FILES = 30
+"""A folder that grows past it has parts that belong together in a folder of their own."""
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -36,6 +40,81 @@ def test_files_are_short_and_explained():
         if path.stem in ("utils", "helpers", "misc", "common"):
             wrong.append(f"{path.relative_to(ROOT)}: a name that says nothing")
     assert not wrong, "\n".join(wrong)
+
+
+def test_folders_are_small():
+    counts = Counter(path.parent.relative_to(ROOT) for path in SOURCES)
+    assert not {str(folder): count for folder, count in counts.items() if count > MAX_FILES}
+
+
+def imported_modules(path: Path, module: str, modules: Collection[str]) -> set[str]:
+    """The modules among `modules` that a file imports anywhere: in functions and for type checkers too."""
+    found: set[str] = set()
+    parents = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            base = parents[: len(parents) + 1 - node.level] if node.level else []
+            source = ".".join([*base, *filter(None, [node.module])])
+            names = [f"{source}.{alias.name}" for alias in node.names]
+            found.update(name if name in modules else source for name in names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return {name for name in found if name in modules and name != module}
+
+
+def import_graph(root: Path, paths: Iterable[Path]) -> dict[str, set[str]]:
+    """For each module, the others that it imports."""
+    names = {path: ".".join(path.relative_to(root).with_suffix("").parts) for path in paths}
+    modules = {path: name.removesuffix(".__init__") for path, name in names.items()}
+    return {name: imported_modules(path, name, set(modules.values())) for path, name in modules.items()}
+
+
+def find_circle(graph: Mapping[str, Collection[str]]) -> list[str]:
+    """A circle of imports, from a module back to itself; empty where there is none."""
+    path: list[str] = []
+    done: set[str] = set()
+
+    def visit(module: str) -> list[str]:
+        if module in path:
+            return [*path[path.index(module) :], module]
+        if module not in done:
+            path.append(module)
+            for imported in sorted(graph[module]):
+                if circle := visit(imported):
+                    return circle
+            done.add(path.pop())
+        return []
+
+    return next(filter(None, map(visit, graph)), [])
+
+
+def test_no_files_import_each_other():
+    circle = find_circle(import_graph(ROOT, SOURCES))
+    assert not circle, " -> ".join(circle)
+
+
+@pytest.mark.parametrize(
+    ("files", "circle"),
+    [
+        ({"a": "from .b import x", "b": "from . import c", "c": "import os"}, []),
+        (
+            {"a": "from . import b", "b": "def f():\n    from .c import x", "c": "from .a import y"},
+            ["a", "b", "c", "a"],
+        ),
+        ({"a": "if TYPE_CHECKING:\n    from ..p.b import x", "b": "from .a import y"}, ["a", "b", "a"]),
+        (
+            {"a": "from .q import x", "q/__init__": "from .r import x", "q/r": "from ..a import y"},
+            ["a", "q", "q.r", "a"],
+        ),
+    ],
+)
+def test_circles_are_found(tmp_path: Path, files: dict[str, str], circle: list[str]):
+    for name, text in files.items():
+        path = tmp_path / "p" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = find_circle(import_graph(tmp_path, sorted(tmp_path.rglob("*.py"))))
+    assert found == [f"p.{name}" for name in circle]
 
 
 def test_imports_go_downwards():

@@ -11,7 +11,7 @@ import pytest
 
 import xhlo
 from hlo_programs import Program
-from xhlo.hlo_dialect.ops.linear_algebra import Transpose, factorize, solve
+from xhlo.hlo_dialect.ops.algorithms.linear_algebra import Transpose, factorize, solve
 
 NAMES = {
     "float32": "f32",

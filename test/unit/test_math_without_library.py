@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from test_math_functions import HAS_WIDE, compiled, evenly, spread, ulps
-from xhlo.targets.cpu import build
+from xhlo.targets.cpu.target import Cpu
 
 pytestmark = pytest.mark.skipif(not HAS_WIDE, reason="long double is no wider than double here")
 
@@ -25,9 +24,9 @@ def complete() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         lowering = {
             stage: tuple("expand-math{complete=true}" if one == "expand-math" else one for one in passes)
-            for stage, passes in build.CPU.lowering.items()
+            for stage, passes in Cpu.lowering.items()
         }
-        patch.setattr(build, "CPU", replace(build.CPU, lowering=lowering))
+        patch.setattr(Cpu, "lowering", lowering)
         yield
 
 

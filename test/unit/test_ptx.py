@@ -23,12 +23,12 @@ from xhlo.hlo_dialect.garbage_collector import paused_gc
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.lowering.device.chips import DEFAULT_CHIP, get_chip
 from xhlo.passes.manager.pipelines import FRONT, FUSE
-from xhlo.targets.compile import parse_source, run_passes
 from xhlo.targets.nvptx.assembler import MISSING, AssemblyError, assemble, assemblers
 from xhlo.targets.nvptx.emission import emit_ptx
 from xhlo.targets.nvptx.resources import KernelResources
-from xhlo.targets.registry import nvptx
-from xhlo.targets.source import Source
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.pipeline import parse_source, run_passes
+from xhlo.targets.program.source import Source
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PARTS = 8

@@ -16,7 +16,8 @@ from subprocess import run
 import pytest
 
 from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_xla
-from xhlo.tools.fuzzing.programs import PROFILES, random_program
+from xhlo.tools.fuzzing.operations import random_program
+from xhlo.tools.fuzzing.programs import PROFILES
 
 BATCH = 20
 COUNTS = {"small": 140, "shared": 40, "large": 60, "types": 80, "dots": 40, "reductions": 40}

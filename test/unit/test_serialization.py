@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import xhlo
-from xhlo.targets import serialized
 from xhlo.targets.cpu import serialization
+from xhlo.targets.program import container
 
 SOFT = """
 func.func @main(%x: tensor<4x8xf32>, %n: tensor<i32>) -> (tensor<4x8xf32>, tensor<i32>, tensor<3xbf16>) {
@@ -139,8 +139,8 @@ def test_damaged_bytes_are_refused() -> None:
 
 def test_another_format_is_refused() -> None:
     data = bytearray(xhlo.compile(SOFT).serialize())
-    data[8:12] = struct.pack("<I", serialized.FORMAT + 1)
-    with pytest.raises(ValueError, match=f"has format {serialized.FORMAT + 1}"):
+    data[8:12] = struct.pack("<I", container.FORMAT + 1)
+    with pytest.raises(ValueError, match=f"has format {container.FORMAT + 1}"):
         xhlo.deserialize(bytes(data))
 
 

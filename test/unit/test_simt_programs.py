@@ -12,7 +12,7 @@ import xhlo
 from hlo_programs import Program
 from simt_programs import check_on_simt, gpu_level
 from xhlo.hlo_dialect.dialect import make_context
-from xhlo.targets.compile import run_passes
+from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 from xhlo.tools import hlo_fuzz, hlo_run

@@ -17,13 +17,12 @@ from ...hlo_dialect.reading import parse_module
 from ...hlo_dialect.reference import evaluate
 from ...hlo_dialect.types import Array, is_float_dtype
 from ...lowering.device.chips import get_chip
-from ...passes.manager.pipelines import FRONT, FUSE
-from ...passes.manager.timing import Timing
-from ...targets.compile import run_passes
-from ...targets.cpu.build import build
+from ...targets.cpu.target import CPU
 from ...targets.nvptx.emission import emit_cubin
-from ...targets.registry import nvptx
-from ...targets.simt import executable as simt
+from ...targets.nvptx.target import nvptx
+from ...targets.program.lowering import Lowering
+from ...targets.program.target import Target
+from ...targets.simt.target import SIMT
 from .arrays import float_info
 from .programs import Program, wrong_elements
 from .sharded import sharded_results
@@ -38,15 +37,22 @@ class Disagreement(Exception):
 def compiled_results(
     text: str, inputs: Sequence[Array], fuse: bool = True, verify_each: bool = True
 ) -> tuple[Array, ...]:
-    """What the CPU makes of `inputs`, with fusion or with one kernel for each operation; verified after each pass."""
-    ctx = make_context()
-    module = parse_module(text, "random.mlir", ctx)
-    executable = build(ctx, module, Timing(), False, lambda stage: "", fuse=fuse, verify_each=verify_each)
+    """The CPU's results, with fusion or with one kernel for each operation; verified after each pass."""
     before = [array.tobytes() for array in inputs]
-    results = executable(*inputs)
+    results = _run(CPU, text, inputs, fuse, verify_each)
     if before != [array.tobytes() for array in inputs]:
         raise Disagreement("the program wrote to its inputs")
+    return results
+
+
+def _run(target: Target, text: str, inputs: Sequence[Array], fuse: bool, verify: bool) -> tuple[Array, ...]:
+    results: Array | tuple[Array, ...] = target.build(_lowering(target, text, fuse, verify), str)(*inputs)
     return results if isinstance(results, tuple) else (results,)
+
+
+def _lowering(target: Target, text: str, fuse: bool = True, verify: bool = True) -> Lowering:
+    ctx = make_context()
+    return Lowering(ctx, parse_module(text, "random.mlir", ctx), target, fuse=fuse, verify=verify)
 
 
 def reference_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -88,22 +94,16 @@ def check_compiled(program: Program, fuse: bool, verify_each: bool = True) -> No
 
 def check_simt(program: Program) -> None:
     """The kernels for GPUs, interpreted, agree with the reference, and do nothing that no GPU defines."""
-    ctx = make_context()
-    module = parse_module(program.text, "random.mlir", ctx)
-    executable = simt.build(ctx, module, Timing(), lambda stage: "", verify_each=True)
-    results = executable(*program.inputs)
-    got = results if isinstance(results, tuple) else (results,)
+    got = _run(SIMT, program.text, program.inputs, fuse=True, verify=True)
     compare(program, got, reference_results(program.text, program.inputs))
 
 
 def check_ptx(program: Program) -> None:
     """ptxas takes the kernels for GPUs, on the oldest chip, the usual one and the newest, and spills no registers."""
     for name in PTX_CHIPS:
-        chip, target, ctx = get_chip(name), nvptx(name), make_context()
-        module = parse_module(program.text, "random.mlir", ctx)
-        specs = (*map(target.tune, (*FRONT, *FUSE)), *target.passes_between(None, target.last_stage))
-        run_passes(ctx, module, specs, verify=True)
-        spilling = [kernel.name for kernel in emit_cubin(module, chip, chip.ptx).kernels if kernel.spills]
+        chip, lowering = get_chip(name), _lowering(nvptx(name), program.text)
+        lowering.to_the_end()
+        spilling = [kernel.name for kernel in emit_cubin(lowering.module, chip, chip.ptx).kernels if kernel.spills]
         if spilling:
             raise Disagreement(f"registers are spilled in {', '.join(spilling)} on {name}")
 

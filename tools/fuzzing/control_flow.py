@@ -9,9 +9,7 @@ from .programs import Builder, Value
 
 
 def _inner_operations(b: Builder) -> None:
-    from .operations import write_operations
-
-    write_operations(b, b.random.randint(0, 6))
+    b.write_operations(b, b.random.randint(0, 6))
 
 
 def _state_claim(dtype: str) -> Claim:

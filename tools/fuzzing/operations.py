@@ -1,7 +1,11 @@
-"""The table of writers: each takes a builder, and writes something or finds nothing to write it on."""
+"""
+Random programs, and the table of writers they are made with: each takes a builder, and writes an operation or finds no
+operands for it.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 from .complex_numbers import write_complex, write_complex_arithmetic, write_complex_product, write_complex_sum
@@ -30,7 +34,7 @@ from .movement import (
     write_slice,
     write_transpose,
 )
-from .programs import Builder
+from .programs import SMALL, Builder, Profile, Program, Value
 from .reductions import write_dot_general, write_normalization, write_reduce, write_softmax
 from .windows import write_convolution, write_reduce_window, write_select_and_scatter
 
@@ -92,3 +96,30 @@ def write_operations(b: Builder, count: int) -> None:
         if writer in control_flow and b.depth >= b.profile.depth:
             continue
         writer(b)
+
+
+def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
+    """The program that the random numbers choose."""
+    builder = Builder(random_, profile, write_operations)
+    builder.budget = random_.randint(*profile.operations)
+    for _ in range(random_.randint(1, 3)):
+        builder.leaf(random_.choice(profile.dtypes), builder.shape())
+    write_operations(builder, builder.budget)
+    results = _results(builder)
+    arguments = ", ".join(f"{a.name}: {a.type}" for a in builder.arguments)
+    types = ", ".join(r.type for r in results)
+    lines = [f"func.func @main({arguments}) -> ({types}) {{", *builder.lines]
+    lines.append(f'"func.return"({", ".join(r.name for r in results)}) : ({types}) -> ()')
+    return Program("\n".join([*lines, "}\n"]), builder.inputs, results)
+
+
+def _results(builder: Builder) -> list[Value]:
+    """Most values that nothing reads, so that little is dead; sometimes others too, an argument, one value twice."""
+    unread = [value for value in builder.scope if value.name not in builder.read]
+    kept = 0.95 if builder.chance(0.7) else 0.5
+    results = [value for value in unread if builder.chance(kept)]
+    for _ in range(builder.random.randint(0 if results else 1, 2)):
+        results.append(builder.random.choice(builder.scope))
+    if builder.chance(0.1):
+        results.append(results[0])
+    return results

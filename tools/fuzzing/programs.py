@@ -176,6 +176,8 @@ class Builder:
 
     random: random.Random
     profile: Profile
+    write_operations: Callable[[Builder, int], None]
+    """Writes about so many random operations at the current place; see operations.py."""
     lines: list[str] = field(default_factory=list[str])
     arguments: list[Value] = field(default_factory=list[Value])
     inputs: list[Array] = field(default_factory=list[Array])
@@ -379,35 +381,6 @@ def embedding(small: Shape, large: Shape) -> tuple[int, ...] | None:
         dims.append(place)
         place += 1
     return tuple(dims)
-
-
-def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
-    """The program that the random numbers stand for."""
-    from .operations import write_operations
-
-    builder = Builder(random_, profile)
-    builder.budget = random_.randint(*profile.operations)
-    for _ in range(random_.randint(1, 3)):
-        builder.leaf(random_.choice(profile.dtypes), builder.shape())
-    write_operations(builder, builder.budget)
-    results = _results(builder)
-    arguments = ", ".join(f"{a.name}: {a.type}" for a in builder.arguments)
-    types = ", ".join(r.type for r in results)
-    lines = [f"func.func @main({arguments}) -> ({types}) {{", *builder.lines]
-    lines.append(f'"func.return"({", ".join(r.name for r in results)}) : ({types}) -> ()')
-    return Program("\n".join([*lines, "}\n"]), builder.inputs, results)
-
-
-def _results(builder: Builder) -> list[Value]:
-    """Most values that nothing reads, so that little is dead; sometimes others too, an argument, one value twice."""
-    unread = [value for value in builder.scope if value.name not in builder.read]
-    kept = 0.95 if builder.chance(0.7) else 0.5
-    results = [value for value in unread if builder.chance(kept)]
-    for _ in range(builder.random.randint(0 if results else 1, 2)):
-        results.append(builder.random.choice(builder.scope))
-    if builder.chance(0.1):
-        results.append(results[0])
-    return results
 
 
 def wrong_elements(got: Array, want: Array, result: Value, slack: float = 1.0, signed_zeros: bool = True) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.convert_to_llvm.kernels import KERNEL_ALIGNMENT
+from ...program.arguments import check_array, host_array
 from . import dlpack
 from .device import Device
 from .driver import LEGACY_STREAM, CopyOnDevice
@@ -185,7 +186,7 @@ def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream
     Arrays of the device are taken where they are, others are copied to it. Raises TypeError for one that does not fit.
     """
     if isinstance(argument, DeviceArray):
-        _check(index, wanted, argument.shape, argument.dtype)
+        check_array(index, wanted, argument.shape, argument.dtype)
         if argument.device is not device:
             raise TypeError(f"argument {index}: is on {argument.device.info.name}, the program on {device.info.name}")
         device.wait_for(stream, argument.stream)
@@ -194,22 +195,6 @@ def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream
     if is_on_device(argument):
         return _aligned(_foreign(argument, index, wanted, device, stream), wanted, device, stream)
     return _uploaded(argument, index, wanted, device, stream)
-
-
-def _check(index: int, wanted: ArrayType, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if dtype != wanted.dtype:
-        raise TypeError(f"argument {index}: expected dtype {wanted.dtype} ({wanted.text}), got {dtype}")
-    if shape != wanted.shape:
-        raise TypeError(f"argument {index}: expected shape {wanted.shape} ({wanted.text}), got {shape}")
-
-
-def host_array(argument: Any, index: int, wanted: ArrayType) -> Array:
-    """A contiguous array of the expected type in the host's memory. Raises TypeError."""
-    if not hasattr(argument, "__array__") and not hasattr(argument, "__array_interface__"):
-        raise TypeError(f"argument {index}: expected an array of type {wanted.text}, got {type(argument).__name__}")
-    array: Array = np.asarray(argument)
-    _check(index, wanted, array.shape, array.dtype)
-    return np.ascontiguousarray(array).reshape(wanted.shape)
 
 
 def _uploaded(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
@@ -236,7 +221,7 @@ def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, s
         imported = dlpack.take(capsule)
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(f"argument {index}: cannot be taken through DLPack: {error}") from error
-    _check(index, wanted, imported.shape, imported.dtype)
+    check_array(index, wanted, imported.shape, imported.dtype)
     _check_strides(index, imported.shape, imported.strides)
     if imported.device != (dlpack.CUDA, device.info.ordinal) and imported.device[0] != dlpack.CUDA_MANAGED:
         raise TypeError(f"argument {index}: is on GPU {imported.device[1]}, the program on {device.info.ordinal}")
@@ -248,7 +233,7 @@ def _from_interface(argument: Any, index: int, wanted: ArrayType, device: Device
     if interface.get("mask") is not None:
         raise TypeError(f"argument {index}: a masked array is not taken")
     dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
-    _check(index, wanted, shape, dtype)
+    check_array(index, wanted, shape, dtype)
     strides = interface.get("strides")
     _check_strides(index, shape, None if strides is None else tuple(step // dtype.itemsize for step in strides))
     producer = interface.get("stream")

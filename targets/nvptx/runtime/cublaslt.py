@@ -30,6 +30,7 @@ from typing import Any
 
 from ....dialects.gpu.library import Matmul, Matrix
 from ....passes.manager.pipelines import LIBRARIES
+from .bindings import load_bindings
 from .driver import WORKSPACE_BYTES, CudaError, GpuUnavailableError
 
 DISTRIBUTIONS = ("nvidia-cublas", "nvidia-cublas-cu12")
@@ -124,8 +125,6 @@ def find_library() -> str | None:
 
 def driver_major() -> int | None:
     """The version of CUDA that the driver knows, 13; None where there is no driver."""
-    from .cuda_driver import load_bindings
-
     try:
         status, version = load_bindings().cuDriverGetVersion()
     except (GpuUnavailableError, RuntimeError):

@@ -6,7 +6,6 @@ It works in the device's primary context, as PyTorch, CuPy and JAX do: an addres
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.types import Array
+from .bindings import load_bindings
 from .cublaslt import CublasLt
 from .driver import (
     Changeable,
@@ -30,25 +30,12 @@ from .driver import (
     RecordEvent,
 )
 
-MODULE = "cuda.bindings.driver"
-
-_INSTALL = "`pip install xhlo[gpu]` brings it"
 _NO_GPU = {
     "CUDA_ERROR_NO_DEVICE": "the CUDA driver finds no GPU",
     "CUDA_ERROR_STUB_LIBRARY": "libcuda is the stub of a toolkit, not a driver",
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "the CUDA driver and its kernel module are of different versions",
     "CUDA_ERROR_INSUFFICIENT_DRIVER": "the CUDA driver is older than what cuda-bindings needs",
 }
-
-
-def load_bindings() -> Any:
-    """The module of bindings. Raises GpuUnavailableError where the package is missing or broken."""
-    try:
-        return importlib.import_module(MODULE)
-    except ImportError as error:
-        raise GpuUnavailableError(
-            f"the Python package cuda-bindings is missing or broken ({error}); {_INSTALL}"
-        ) from None
 
 
 def device_count(api: Any) -> int:

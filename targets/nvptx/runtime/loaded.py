@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ....hlo_dialect.custom_calls.call import call_of
-from ....hlo_dialect.custom_calls.registry import REGISTRY, run_target
-from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ....hlo_dialect.custom_calls.registry import run_target
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.device.chips import get_chip
-from ...cpu.image import HostCall
+from ...program.facts import HostCall
 from ..image import GpuImage
 from .device import Device
 from .driver import CudaError, DeviceInfo, Driver, GpuUnavailableError
@@ -36,8 +34,8 @@ class LoadedProgram:
         self.device = device
         self._image = image
         self._spent = spent
-        self._host_functions = [host_function(call, device) for call in image.host_calls]
-        self._plan = plan(image.host.steps, image.profiled)
+        self._host_functions = [host_function(call, device) for call in image.facts.host_calls]
+        self._plan = plan(image.host.steps, image.facts.profiled)
         self._runners: OrderedDict[int, Runner] = OrderedDict()
         self._lock = threading.Lock()
         driver = device.driver
@@ -56,7 +54,7 @@ class LoadedProgram:
         with self.device.driver.entered():
             runner = self._runner(stream)
             with runner.state.lock:
-                addresses = [*inputs, *outputs, runner.state.arena(self._image.arena_bytes), 0]
+                addresses = [*inputs, *outputs, runner.state.arena(self._image.facts.arena_bytes), 0]
                 if self._constants is not None:
                     self._constants.used_in(stream)
                     addresses[-1] = self._constants.address
@@ -128,11 +126,7 @@ def host_function(stated: HostCall, device: Device) -> HostFunction:
 
     Raises DiagnosticError for a target that is not registered.
     """
-    target = REGISTRY.find(stated.target)
-    if target is None:
-        message = f"the program calls the target '{stated.target}', which is not registered"
-        raise DiagnosticError(Diagnostic("error", message, stated.location))
-    call = call_of(stated.target, stated.call.data, stated.operands.data, stated.results.data, stated.location)
+    target, call = stated.resolve()
     count = len(call.operands)
 
     def run(addresses: Sequence[int], stream: int) -> None:

@@ -1,4 +1,4 @@
-"""What `xhlo.compile` takes: text, a path, a module, or what JAX lowered."""
+"""The programs that `xhlo.compile` takes: text, a path, a module, or what JAX lowered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def read_source(program: Any) -> Source:
     Raises TypeError for anything else, DiagnosticError for a file that cannot be read.
     """
     if isinstance(program, ModuleOp):
-        from ..hlo_dialect.printing import print_module
+        from ...hlo_dialect.printing import print_module
 
         return Source(print_module(program), "<module>")
     if isinstance(program, str) and ("\n" in program or "{" in program):

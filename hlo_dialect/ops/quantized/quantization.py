@@ -26,12 +26,12 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..op import HloOp, reject
-from ..shapes import shapes_agree
-from ..syntax.elementwise import parse_same_type_op, print_same_type_op
-from ..types import Array, element_of, is_float, make_tensor, numpy_dtype, shape_of
-from .elementwise import ElementwiseOp
-from .quantized_types import UniformQuantizedType
+from ...op import HloOp, reject
+from ...shapes import shapes_agree
+from ...syntax.elementwise import parse_same_type_op, print_same_type_op
+from ...types import Array, element_of, is_float, make_tensor, numpy_dtype, shape_of
+from ..elementwise import ElementwiseOp
+from .types import UniformQuantizedType
 
 MOVES = frozenset(
     """broadcast_in_dim concatenate dynamic_broadcast_in_dim dynamic_gather dynamic_reshape dynamic_slice

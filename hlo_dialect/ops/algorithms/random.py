@@ -20,14 +20,14 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, pro
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from ..attributes import int_attr
-from ..numbers.number_semantics import round_to
-from ..numbers.random_bits import philox_bits, threefry_bits
-from ..op import reject
-from ..shapes import dims_agree, shape_text, shapes_agree, types_agree
-from ..syntax.keywords import KeywordOp, enumeration
-from ..types import Array, bit_width, element_of, is_boolean, is_float, is_integer, numpy_dtype, shape_of
-from .creation import constant_of
+from ...attributes import int_attr
+from ...numbers.number_semantics import round_to
+from ...numbers.random_bits import philox_bits, threefry_bits
+from ...op import reject
+from ...shapes import dims_agree, shape_text, shapes_agree, types_agree
+from ...syntax.keywords import KeywordOp, enumeration
+from ...types import Array, bit_width, element_of, is_boolean, is_float, is_integer, numpy_dtype, shape_of
+from ..creation import constant_of
 
 RNG_SEED = 0x5EED_0F_41_0A_11
 """The key of every rng operation."""

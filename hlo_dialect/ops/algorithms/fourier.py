@@ -14,11 +14,11 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, pro
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from ..attributes import IntArray, ints
-from ..op import reject
-from ..shapes import DYNAMIC, shape_text, shapes_agree, verify_results_agree
-from ..syntax.keywords import KeywordOp, enumeration, int_list
-from ..types import Array, element_of, is_complex, is_float, make_tensor, numpy_dtype, shape_of
+from ...attributes import IntArray, ints
+from ...op import reject
+from ...shapes import DYNAMIC, shape_text, shapes_agree, verify_results_agree
+from ...syntax.keywords import KeywordOp, enumeration, int_list
+from ...types import Array, element_of, is_complex, is_float, make_tensor, numpy_dtype, shape_of
 
 
 class FftType(StrEnum):

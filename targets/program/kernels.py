@@ -1,4 +1,4 @@
-"""What a program has of kernels, read off the module after outline-kernels: for `exe.kernels` and profiles."""
+"""The kernels of a program, read from the module after outline-kernels: for `exe.kernels` and profiles."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.build import kernel as attributes
-from ..hlo_dialect.custom_calls.operations import CustomCallOp
-from ..hlo_dialect.custom_calls.registry import target_of
-from ..hlo_dialect.op import is_elementwise
-from ..hlo_dialect.ops.contraction import DotGeneralOp
-from ..hlo_dialect.ops.convolution import ConvolutionOp
-from ..hlo_dialect.ops.scatter import ScatterOp
-from ..hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
-from ..hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
-from ..hlo_dialect.walking import operations_in
-from .executable import Kernel
+from ...dialects.build import kernel as attributes
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.custom_calls.registry import target_of
+from ...hlo_dialect.op import is_elementwise
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.convolution import ConvolutionOp
+from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
+from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
+from ...hlo_dialect.walking import operations_in
+from .facts import Kernel
 
 
 def tensor_bytes(type_: Attribute) -> int:

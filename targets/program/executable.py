@@ -1,38 +1,17 @@
-"""What a compiled program is on every target, and what is known of its kernels."""
+"""The interface of a compiled program, the same on every target."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..hlo_dialect.types import ArrayType
+from ...hlo_dialect.types import ArrayType
+from .checks import check_results
+from .facts import Facts, Kernel
 
 if TYPE_CHECKING:
     from .source import Source
-
-
-@dataclass
-class Kernel:
-    """What is known of one kernel of an executable; `calls` and `nanoseconds` grow when it was compiled to profile."""
-
-    name: str
-    kind: str
-    ops: int
-    """Operations of the hlo dialect in it."""
-    bytes: int
-    """Bytes of its operands and results: what one call moves at least."""
-    flops: int
-    """Floating-point operations of one call, an elementary function counted as one."""
-    sites: int
-    """Places of the program that call it."""
-    target: str = ""
-    """kinds "library" and "callback": the target of the custom call that the kernel is."""
-    library: str = ""
-    """kind "library": which one."""
-    calls: int = 0
-    nanoseconds: int = 0
 
 
 class Executable(ABC):
@@ -43,31 +22,33 @@ class Executable(ABC):
     threads.
     """
 
-    def __init__(self, text_at: Callable[[str], str]):
+    def __init__(self, facts: Facts, text_at: Callable[[str], str]):
+        self.facts = facts
         self._text_at = text_at
         self.source: Source | None = None
         """The program as it was given, where it was given as text."""
 
     @property
-    @abstractmethod
-    def input_types(self) -> tuple[ArrayType, ...]: ...
+    def input_types(self) -> tuple[ArrayType, ...]:
+        return self.facts.inputs
 
     @property
-    @abstractmethod
-    def output_types(self) -> tuple[ArrayType, ...]: ...
+    def output_types(self) -> tuple[ArrayType, ...]:
+        return self.facts.outputs[: self.facts.result_count]
 
     @property
-    @abstractmethod
     def kernels(self) -> list[Kernel]:
         """The program's distinct kernels, with measured times when it was compiled with `profile=True`."""
+        return self.facts.kernels
 
     @property
-    @abstractmethod
     def compile_stages(self) -> dict[str, float]:
         """Seconds of compile time by stage, in order."""
+        return dict(self.facts.stages)
 
-    @abstractmethod
-    def reset_profile(self) -> None: ...
+    def reset_profile(self) -> None:
+        for kernel in self.facts.kernels:
+            kernel.calls = kernel.nanoseconds = 0
 
     def traffic_table(self) -> str:
         """What kernels asked of memory, of a program compiled with `profile=True` for a target that counts it."""
@@ -89,8 +70,20 @@ class Executable(ABC):
         return arguments
 
     def wait(self) -> None:
-        """Wait for what calls have left running: nothing, on most targets."""
+        """Wait for work that calls have left running: nothing, on most targets."""
         return
 
     @abstractmethod
     def __call__(self, *arguments: Any) -> Any: ...
+
+    def check_count(self, arguments: Sequence[Any]) -> None:
+        """Raises TypeError for a wrong number of arguments."""
+        if len(arguments) != len(self.facts.inputs):
+            raise TypeError(f"expected {len(self.facts.inputs)} arguments, got {len(arguments)}")
+
+    def results(self, outputs: Sequence[Any]) -> Any:
+        """The program's own results among its outputs, arrays: one, or a tuple. Raises CheckFailure."""
+        count = self.facts.result_count
+        if self.facts.checks:
+            check_results(self.facts, outputs[count:])
+        return outputs[0] if count == 1 else tuple(outputs[:count])

@@ -13,11 +13,10 @@ import hashlib
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .executable import Executable
 from .source import Source
 
 MAGIC = b"XHLOEXEC"
@@ -29,28 +28,14 @@ _FIXED = struct.Struct(f"<{len(MAGIC)}sI32sQ")
 
 @dataclass(frozen=True)
 class Serialized:
-    """What the bytes of an executable hold."""
+    """The contents of an executable's bytes."""
 
     target: str
     header: Mapping[str, Any]
-    """What the target wrote, of types that JSON knows."""
+    """Written by the target, of types that JSON knows."""
     sections: Mapping[str, bytes]
     source: Source | None
     """The program's text, where it is known."""
-
-    def text_at(self) -> Callable[[str], str]:
-        """The function that gives the program as text at a stage."""
-        source, target = self.source, self.target
-
-        def at(stage: str) -> str:
-            from .compile import text_at
-            from .registry import get_target
-
-            if source is None:
-                raise ValueError("the executable was serialized without the program's text")
-            return text_at(source, get_target(target), stage)
-
-        return at
 
 
 def pack(
@@ -78,7 +63,7 @@ def pack(
 
 def unpack(data: bytes) -> Serialized:
     """
-    What `pack` packed, after all tests.
+    Undo `pack`, after all tests.
 
     Raises ValueError for bytes that are no executable, are damaged, or were made for another version or machine.
     """
@@ -105,24 +90,6 @@ def check_environment(stated: Mapping[str, str], here: Mapping[str, str]) -> Non
         there = stated.get(what)
         if there != value:
             raise ValueError(f"the executable was compiled for another {what}: {there}; here it is {value}")
-
-
-def load_executable(data: bytes) -> Executable:
-    """
-    The executable that `Executable.serialize` wrote.
-
-    Raises ValueError for bytes that are no executable, are damaged or were made for another version or machine, and
-    DiagnosticError where the program calls host functions that are not registered in this process.
-    """
-    from .registry import get_target
-
-    serialized = unpack(data)
-    target = get_target(serialized.target)
-    if target.load is None:
-        raise ValueError(f"executables of the target {target.name} are not serialized")
-    executable = target.load(serialized)
-    executable.source = serialized.source
-    return executable
 
 
 def _sections(lengths: dict[str, int], payload: bytes, start: int) -> Iterator[tuple[str, bytes]]:

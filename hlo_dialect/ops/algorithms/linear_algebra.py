@@ -20,10 +20,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from ..op import HloOp, reject
-from ..shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
-from ..syntax.keywords import KeywordOp, flag
-from ..types import Array, HloTensor, element_of, is_complex, is_float, make_tensor, shape_of
+from ...op import HloOp, reject
+from ...shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
+from ...syntax.keywords import KeywordOp, flag
+from ...types import Array, HloTensor, element_of, is_complex, is_float, make_tensor, shape_of
 
 
 class Transpose(StrEnum):

@@ -17,11 +17,11 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, int_array, ints
-from ..op import HloOp, reject
-from ..shapes import DYNAMIC, dims_agree
-from ..syntax.keywords import KeywordOp, integer
-from ..types import Array, dense_constant, element_of, i32, is_integer, make_tensor, shape_of
+from ...attributes import IntArray, int_array, ints
+from ...op import HloOp, reject
+from ...shapes import DYNAMIC, dims_agree
+from ...syntax.keywords import KeywordOp, integer
+from ...types import Array, dense_constant, element_of, i32, is_integer, make_tensor, shape_of
 
 
 @irdl_attr_definition

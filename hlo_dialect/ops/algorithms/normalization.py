@@ -16,10 +16,10 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from ..numbers.number_semantics import convert, working
-from ..op import HloOp, reject
-from ..shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
-from ..types import Array, element_of, is_float, make_tensor, shape_of
+from ...numbers.number_semantics import convert, working
+from ...op import HloOp, reject
+from ...shapes import dims_agree, merge_dim, shape_text, shapes_agree, verify_results_agree
+from ...types import Array, element_of, is_float, make_tensor, shape_of
 
 
 class BatchNormOp(HloOp):

@@ -25,16 +25,16 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from ..attributes import IntArray, ints
-from ..numbers.number_semantics import convert
-from ..op import reject
-from ..shapes import DYNAMIC, dims_agree, element_count, shape_text, shapes_agree, types_agree
-from ..syntax.keywords import KeywordOp, int_list, integer
-from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
-from .constraints import check_element_types, check_range, check_size, check_unique
-from .creation import constant_of
-from .elementwise import Kind, check_kind
-from .slicing import padded
+from ...attributes import IntArray, ints
+from ...numbers.number_semantics import convert
+from ...op import reject
+from ...shapes import DYNAMIC, dims_agree, element_count, shape_text, shapes_agree, types_agree
+from ...syntax.keywords import KeywordOp, int_list, integer
+from ...types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
+from ..constraints import check_element_types, check_range, check_size, check_unique
+from ..creation import constant_of
+from ..elementwise import Kind, check_kind
+from ..slicing import padded
 
 
 def known_shape(value: SSAValue) -> tuple[int, ...] | None:

@@ -1,0 +1,1 @@
+"""Operations on dynamic shapes and bounded dimensions: resolve-dynamic-shapes makes them static."""

@@ -1,0 +1,1 @@
+"""Quantized types, their operations, and the meaning of other operations on them."""

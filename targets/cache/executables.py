@@ -1,0 +1,52 @@
+"""
+Executables in the cache folder.
+
+Their key is the program's text, the options, the versions of the machine and its software, and the compiler's own
+files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from ...hlo_dialect.custom_calls.registry import ENTRY_POINT_GROUP, REGISTRY
+from ..program.container import FORMAT
+from ..program.executable import Executable
+from ..program.source import Source
+from ..program.target import Target
+from .files import kept
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_FOLDERS = ("dialects", "hlo_dialect", "lowering", "passes", "targets")
+
+
+def kept_executable(
+    source: Source,
+    target: Target,
+    profile: bool,
+    compile_: Callable[[], Executable],
+    load: Callable[[bytes], Executable],
+) -> Executable:
+    """The program's executable: loaded from its file, or compiled and put there where it can be."""
+    environment = target.environment()
+    # A registered function may be another one in another process.
+    registered = "custom_call" in source.text and (REGISTRY.version or entry_points(group=ENTRY_POINT_GROUP))
+    if environment is None or registered:
+        return compile_()
+    key = [FORMAT, environment, compiler_fingerprint(), source.text, source.filename, target.name, profile]
+    return kept(key, ".xhlo", compile_, lambda executable: executable.serialize(), load)
+
+
+@lru_cache(maxsize=1)
+def compiler_fingerprint() -> str:
+    """Changes when a file of the compiler does."""
+    found = hashlib.sha256()
+    for folder in _FOLDERS:
+        for path in sorted((_PACKAGE / folder).rglob("*.py")):
+            status = path.stat()
+            found.update(f"{path.relative_to(_PACKAGE)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return found.hexdigest()

@@ -1,0 +1,76 @@
+"""The CPU of this computer as a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
+from ..program.target import Emitter, Target, TextAt
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..program.container import Serialized
+    from ..program.executable import Executable
+    from ..program.lowering import Lowering
+
+
+class Cpu(Target):
+    """Machine code through LLVM, on all cores."""
+
+    name = "cpu"
+    summary = "machine code of this computer through LLVM, on all its cores"
+    lowering = {"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM}
+    profiler = {"bufferize": "instrument-kernels"}
+    binary = frozenset({"obj"})
+
+    @property
+    def emitters(self) -> Mapping[str, Emitter]:
+        return {"llvm": _llvm_text, "asm": _assembly, "obj": _object}
+
+    def tune(self, spec: str) -> str:
+        """Matrix products are blocked for 512-bit vectors; where the machine's are narrower, for those."""
+        if spec != "convert-contractions-to-vector":
+            return spec
+        from .jit import host_vector_bits
+
+        bits = host_vector_bits()
+        return spec if bits == 512 else f"{spec}{{vector-bits={bits}}}"
+
+    def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
+        from .build import build_image
+        from .loading import load_image
+
+        return load_image(build_image(lowering), text_at)
+
+    def load(self, serialized: Serialized, text_at: TextAt) -> Executable:
+        from .loading import load
+
+        return load(serialized, text_at)
+
+    def environment(self) -> Mapping[str, str]:
+        from .serialization import environment
+
+        return environment()
+
+
+def _llvm_text(module: ModuleOp) -> str:
+    from ..llvm_text.module import emit_llvm_ir
+
+    return emit_llvm_ir(module)
+
+
+def _assembly(module: ModuleOp) -> str:
+    from .jit import compile_to_assembly
+
+    return compile_to_assembly(_llvm_text(module))
+
+
+def _object(module: ModuleOp) -> bytes:
+    from .jit import compile_to_object
+
+    return compile_to_object(_llvm_text(module))
+
+
+CPU = Cpu()

@@ -1,0 +1,1 @@
+"""What all targets share: the front half of a compilation, facts about programs, executables and their bytes."""

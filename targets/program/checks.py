@@ -1,0 +1,22 @@
+"""The program's own checks, tested after a run on the extra results that extract-checks made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...hlo_dialect.diagnostics import Diagnostic
+from ...hlo_dialect.ops.check_calls import CheckFailure, run_check
+from ...hlo_dialect.types import Array
+from .facts import Facts
+
+
+def check_results(facts: Facts, extra: Sequence[Array]) -> None:
+    """`extra`: the outputs after the program's own. Raises CheckFailure for the first check that does not hold."""
+    for check in facts.checks:
+        actual, expected = (extra[place - facts.result_count] for place in check.results)
+        message = run_check(check.kind, actual, expected, check.attributes)
+        if message is not None:
+            text = f"check.{check.kind} failed: {message}"
+            raise CheckFailure(
+                Diagnostic("error", text) if check.location is None else Diagnostic("error", text, check.location)
+            )

@@ -1,0 +1,80 @@
+"""The entry of a program: its function, and the arrays that it takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute
+
+from ...dialects.build.kernel import COMPLEX
+from ...hlo_dialect.collectives.host_transfers import TokenType
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
+from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
+
+ENTRY = "main"
+
+
+def find_entry(module: ModuleOp) -> func.FuncOp | None:
+    """The function that a program runs; None where there is none."""
+    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    return next((op for op in functions if op.sym_name.data == ENTRY and not op.is_declaration), None)
+
+
+def entry_of(module: ModuleOp) -> func.FuncOp:
+    """The same. Raises DiagnosticError where there is none."""
+    entry = find_entry(module)
+    if entry is None:
+        raise DiagnosticError(Diagnostic("error", f"the module has no function @{ENTRY} to run", module.location))
+    return entry
+
+
+def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool = False) -> ArrayType:
+    """
+    The array for an argument or result; with `pairs`, which split-complex made, the array of complex numbers.
+
+    Raises DiagnosticError where NumPy has none or the shape is open.
+    """
+    if not isinstance(type_, TensorType):
+        fail(function, f"has {what} of type {type_}; compiled programs take tensors at the entry")
+    tensor = tensor_type(cast("TensorType[Any]", type_))
+    dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
+    if dtype is None:
+        fail(function, f"has {what} of type {type_}, whose element type compiled programs do not support at the entry")
+    if any(size < 0 for size in shape):
+        fail(function, f"has {what} of type {type_}; compiled programs need static shapes")
+    if pairs:
+        tensor = make_tensor(shape[:-1], ComplexType(cast(Any, tensor.element_type)))
+        return array_type(function, tensor, what)
+    return ArrayType(shape, dtype, str(tensor))
+
+
+def _are_pairs(attributes: Attribute | None, count: int) -> list[bool]:
+    """For each argument or result, whether split-complex made it from a complex one."""
+    if not isinstance(attributes, ArrayAttr):
+        return [False] * count
+    return [COMPLEX in entry.data for entry in cast("ArrayAttr[DictionaryAttr]", attributes).data]
+
+
+def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
+    """The entry's argument and result types; tokens, which hold nothing, are left out. Raises DiagnosticError."""
+    function = entry_of(module)
+    inputs, outputs = function.function_type.inputs, function.function_type.outputs
+    arguments = _are_pairs(function.arg_attrs, len(inputs))
+    results = _are_pairs(function.res_attrs, len(outputs))
+    return (
+        _array_types(function, "argument", inputs.data, arguments),
+        _array_types(function, "result", outputs.data, results),
+    )
+
+
+def _array_types(
+    function: func.FuncOp, what: str, types: Sequence[Attribute], pairs: Sequence[bool]
+) -> tuple[ArrayType, ...]:
+    return tuple(
+        array_type(function, type_, f"{what} {i}", pairs[i])
+        for i, type_ in enumerate(types)
+        if not isinstance(type_, TokenType)
+    )

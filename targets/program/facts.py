@@ -1,0 +1,137 @@
+"""
+Facts about a compiled program, besides its code: the arrays it takes, its kernels, checks, host calls and memory.
+
+Nothing here is an address, a Python function or IR that cannot be written down, so that executables can be kept as
+bytes (see fields.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, LocationAttr, ModuleOp, StringAttr
+
+from ...dialects.build.kernel import ARENA_SIZE, CHECKS, RESULT_COUNT
+from ...dialects.cpu import HostCallOp
+from ...hlo_dialect.custom_calls.call import CustomCall, call_of
+from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.types import ArrayType
+from ...hlo_dialect.walking import operations_in
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+
+
+@dataclass
+class Kernel:
+    """Facts about one kernel of a program; `calls` and `nanoseconds` grow when it was compiled to profile."""
+
+    name: str
+    kind: str
+    ops: int
+    """Operations of the hlo dialect in it."""
+    bytes: int
+    """Bytes of its operands and results: the least that one call moves."""
+    flops: int
+    """Floating-point operations of one call, an elementary function counted as one."""
+    sites: int
+    """Places in the program that call it."""
+    target: str = ""
+    """The target of the custom call that a kernel of kind "library" or "callback" is."""
+    library: str = ""
+    """Which library a kernel of kind "library" is in."""
+    calls: int = 0
+    nanoseconds: int = 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that the program makes: it compares two of the results after those that the program returns."""
+
+    kind: str
+    results: tuple[int, ...]
+    attributes: Mapping[str, Attribute]
+    location: LocationAttr | None
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """A call of a function of the host program, as `cpu.host_call` states it."""
+
+    symbol: str
+    """The name that the machine code calls."""
+    target: str
+    call: DictionaryAttr
+    operands: ArrayAttr[Attribute]
+    results: ArrayAttr[Attribute]
+    location: LocationAttr
+
+    def resolve(self) -> tuple[CustomCallTarget, CustomCall]:
+        """The function and its arguments. Raises DiagnosticError where none is registered in this process."""
+        target = REGISTRY.find(self.target)
+        if target is None:
+            message = f"the program calls the target '{self.target}', which is not registered"
+            raise DiagnosticError(Diagnostic("error", message, self.location))
+        return target, call_of(self.target, self.call.data, self.operands.data, self.results.data, self.location)
+
+
+@dataclass
+class Facts:
+    """All of them; `Lowering` fills them in."""
+
+    inputs: tuple[ArrayType, ...] = ()
+    outputs: tuple[ArrayType, ...] = ()
+    """Results of the entry, then the operands of the checks."""
+    result_count: int = 0
+    """The outputs that the program itself returns; those after them belong to its checks."""
+    checks: tuple[Check, ...] = ()
+    kernels: list[Kernel] = field(default_factory=list[Kernel])
+    host_calls: tuple[HostCall, ...] = ()
+    arena_bytes: int = 0
+    """Memory that one run needs for its intermediate buffers."""
+    profiled: bool = False
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    """Seconds of compile time by stage, in order."""
+
+
+def checks_of(module: ModuleOp) -> tuple[Check, ...]:
+    """The tests of the extra results that extract-checks made from the program's checks."""
+    found = module.attributes.get(CHECKS)
+    if not isinstance(found, ArrayAttr):
+        return ()
+    return tuple(map(_check, cast("ArrayAttr[DictionaryAttr]", found).data))
+
+
+def _check(entry: DictionaryAttr) -> Check:
+    places = cast("ArrayAttr[IntegerAttr[Any]]", entry.data["results"]).data
+    location = entry.data.get("location")
+    return Check(
+        kind=cast(StringAttr, entry.data["kind"]).data,
+        results=tuple(value.value.data for value in places),
+        attributes=dict(cast(DictionaryAttr, entry.data["attributes"]).data),
+        location=location if isinstance(location, LocationAttr) else None,
+    )
+
+
+def host_calls_of(module: ModuleOp) -> tuple[HostCall, ...]:
+    """The calls of host functions in a module after convert-linalg-ext-to-scf."""
+    return tuple(
+        HostCall(op.callee.root_reference.data, op.target.data, op.call, op.operands_as, op.results_as, op.location)
+        for op in operations_in(module)
+        if isinstance(op, HostCallOp)
+    )
+
+
+def result_count(module: ModuleOp, outputs: int) -> int:
+    """The results that the program itself returns; those after them belong to its checks."""
+    count = module.attributes.get(RESULT_COUNT)
+    return count.value.data if isinstance(count, IntegerAttr) else outputs
+
+
+def arena_bytes(module: ModuleOp) -> int:
+    """The bytes that plan-buffers found one run to need."""
+    size = module.attributes.get(ARENA_SIZE)
+    return size.value.data if isinstance(size, IntegerAttr) else 0

@@ -1,0 +1,84 @@
+"""Passes in order: the pipeline of a target, stage by stage, and how passes are run on a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ...passes.manager.pipelines import FRONT, FUSE, FUSE_NONE
+from ...passes.manager.timing import Timing
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from .source import Source
+
+
+class Pipeline:
+    """The passes of a target, from any program to its last stage."""
+
+    lowering: Mapping[str, tuple[str, ...]]
+    """Pass specs of each stage of `--lower`, in order; they start from hlo with fusions."""
+    profiler: Mapping[str, str] = {}
+    """Passes that make kernels time themselves, by the name of the pass that each follows; run only to profile."""
+
+    def tune(self, spec: str) -> str:
+        """The pass spec with the options that this machine asks for."""
+        return spec
+
+    @property
+    def last_stage(self) -> str:
+        return tuple(self.lowering)[-1]
+
+    @property
+    def front(self) -> tuple[str, ...]:
+        """From any program to the operations that fusion knows."""
+        return tuple(map(self.tune, FRONT))
+
+    def fusion(self, fuse: bool = True) -> tuple[str, ...]:
+        """From there to fusions; without `fuse`, one for each operation."""
+        return tuple(map(self.tune, FUSE if fuse else FUSE_NONE))
+
+    def passes_between(self, done: str | None, wanted: str) -> tuple[str, ...]:
+        """The passes from the end of stage `done` (None: from fusions) to the end of `wanted`."""
+        stages = list(self.lowering)
+        first = 0 if done is None else stages.index(done) + 1
+        between = stages[first : stages.index(wanted) + 1]
+        return tuple(self.tune(spec) for stage in between for spec in self.lowering[stage])
+
+    def passes_to(self, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
+        """The passes from a program as it was read to the end of `wanted` (None: to fusions)."""
+        lowering = () if wanted is None else self.passes_between(None, wanted)
+        return (*self.front, *self.fusion(fuse), *lowering)
+
+
+def parse_source(source: Source, ctx: Context) -> ModuleOp:
+    """The verified module of a source. Raises DiagnosticError."""
+    from ...hlo_dialect.reading import parse_module
+
+    return parse_module(source.text, source.filename, ctx)
+
+
+def run_passes(
+    ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Timing | None = None, verify: bool = False
+) -> None:
+    """
+    Run the passes named by `specs`, one after the other; `verify` the module after each.
+
+    Raises DiagnosticError for errors in the program, PassFailure for a bug in a pass.
+    """
+    from ...passes.manager.pass_manager import PassManager
+
+    passes = _passes(tuple(specs))
+    PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
+
+
+@lru_cache(maxsize=256)
+def _passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """The passes of a list of specs. They hold only options, and building them takes longer than small programs."""
+    from ...passes.manager.pipelines import build_passes
+
+    return tuple(build_passes(specs))

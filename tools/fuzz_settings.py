@@ -1,0 +1,61 @@
+"""The options of hlo-fuzz, and the settings that a command line asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .command_line import Arguments, Option, UsageError
+
+CHECKS = ("fuse", "none", "ptx", "sharded", "simt", "text", "xla")
+PROFILES = ("small", "shared", "large", "dots", "reductions", "types", "sharded")
+
+GENERAL, PROGRAMS = "General", "Programs"
+
+OPTIONS = (
+    Option("help", "Print this and stop", GENERAL, short="h"),
+    Option("check", "fuse (default), none: the CPU agrees with the reference; sharded: so do devices that split "
+           "the arrays at random; simt: so do kernels for GPUs, interpreted; ptx: ptxas takes these; text: it reads "
+           "back as itself; xla: the reference agrees with XLA:CPU (needs jax)",
+           GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
+    Option("shrink", "Make failing programs small, and print what is left of them", GENERAL),
+    Option("print", "Print the programs, check nothing", GENERAL),
+    Option("profile", "The sort of programs (small)", PROGRAMS, "required", "|".join(PROFILES), choices=PROFILES),
+    Option("seed", "The first seed (0)", PROGRAMS, "required", "N"),
+    Option("count", "How many seeds (100)", PROGRAMS, "required", "N"),
+    Option("inputs", "With a file: arrays in_0, in_1, ..", PROGRAMS, "required", "FILE.npz", short="i"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A command line, understood."""
+
+    file: str | None
+    check: str
+    shrink: bool
+    only_print: bool
+    profile: str
+    seed: int
+    count: int
+    inputs: str | None
+
+
+def understand(arguments: Arguments) -> Settings:
+    """Settings from flags. Raises UsageError."""
+    if len(arguments.words) > 1:
+        raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
+    file = arguments.words[0] if arguments.words else None
+    if file is None and arguments.has("inputs"):
+        raise UsageError("--inputs goes with a file")
+    if file is not None and any(arguments.has(flag) for flag in ("profile", "count", "print")):
+        raise UsageError("--profile, --count and --print are for random programs, not for a file")
+    return Settings(
+        file=file,
+        check=arguments.value("check") or "fuse",
+        shrink=arguments.has("shrink"),
+        only_print=arguments.has("print"),
+        profile=arguments.value("profile") or "small",
+        seed=arguments.number("seed", 0),
+        count=arguments.number("count", 100),
+        inputs=arguments.value("inputs"),
+    )

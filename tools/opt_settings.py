@@ -1,0 +1,214 @@
+"""The options of hlo-opt, and the settings that a command line asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..lowering.device.chips import CHIPS, DEFAULT_CHIP
+from ..passes.manager.pipelines import LIBRARIES, MATH_MODES, parse_specs
+from ..passes.manager.registry import list_passes
+from ..targets.program.target import Target, TargetOptionError
+from ..targets.registry import OWN_TARGETS, UnknownTargetError, get_target
+from .command_line import Arguments, Option, UsageError
+
+STAGES = ("linalg", "loops", "nvvm", "llvm")
+EMISSIONS = ("mlir", "llvm", "asm", "obj", "ptx", "cubin")
+DEFAULT_ELISION = 16
+
+GENERAL, PASSES, PIPELINES, OUTPUT, DEBUGGING = "General", "Passes", "Pipelines", "Output", "Debugging"
+
+OPTIONS = (
+    Option("help", "Print this and stop", GENERAL, short="h"),
+    Option("version", "Print the versions of xhlo, xDSL and Python", GENERAL),
+    Option("list-passes", "Print every pass with its summary", GENERAL),
+    Option("split-input-file", "Treat each part between `// -----` lines as a module of its own", GENERAL),
+    Option(
+        "verify-diagnostics",
+        "Compare the diagnostics with `// expected-error@+1 {{..}}` comments",
+        GENERAL,
+        "optional",
+        "all|only-expected",
+        choices=("all", "only-expected"),
+    ),
+    Option("allow-unregistered-dialect", "Accept operations of unknown dialects", GENERAL),
+    Option("no-fast-reader", "Read everything with the general parser", GENERAL),
+    Option("pass-pipeline", "Passes as text: `a,b{option=1}`", PIPELINES, "required", "PIPELINE", short="p"),
+    Option("fuse", "Prepare the program and group its operations into hlo.fusion", PIPELINES),
+    Option("lower", "Go on to linalg, loops, nvvm (of GPUs) or the llvm dialect (default)", PIPELINES, "optional",
+           "|".join(STAGES)),
+    Option("target", f"Machine to lower for: {', '.join(OWN_TARGETS)} (default cpu)", PIPELINES, "required", "NAME"),
+    Option("chip", f"NVIDIA GPU to lower for, {next(iter(CHIPS))} to {list(CHIPS)[-1]} (default {DEFAULT_CHIP})",
+           PIPELINES, "required", "sm_NN[a]"),
+    Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", PIPELINES, "required",
+           "|".join(MATH_MODES), choices=MATH_MODES),
+    Option("libraries", "Matrix products as calls of a GPU's library: those worth it (auto), or all", PIPELINES,
+           "required", "|".join(LIBRARIES), choices=LIBRARIES),
+    Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
+    Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
+    Option(
+        "emit", "mlir, LLVM IR, assembly, an object file, PTX or a GPU's machine code", OUTPUT, "required",
+        "|".join(EMISSIONS),
+    ),
+    Option("ptx-version", "Write PTX of this version (default: one that fits the chip)", OUTPUT, "required", "X.Y"),
+    Option("ptxas-info", "Print registers, spills and shared memory of GPU kernels to stderr", OUTPUT),
+    Option("print-generic", "Print operations in generic form", OUTPUT, aliases=("mlir-print-op-generic",)),
+    Option("print-locations", "Print the location of each operation", OUTPUT, aliases=("mlir-print-debuginfo",)),
+    Option("stablehlo", "Print hlo operations under their StableHLO names", OUTPUT),
+    Option(
+        "elide-large-constants",
+        f"Leave out constants of more than N ({DEFAULT_ELISION}) elements",
+        OUTPUT,
+        "optional",
+        "N",
+        aliases=("mlir-elide-elementsattrs-if-larger",),
+    ),
+    Option("verify-roundtrip", "Print the input in every form, read that, and fail where it differs", DEBUGGING),
+    Option("verify-each", "Verify the module after each pass, not only at the end", DEBUGGING),
+    Option("print-ir-before", "Print the module before these passes", DEBUGGING, "optional", "PASS,.."),
+    Option("print-ir-after", "Print the module after these passes", DEBUGGING, "optional", "PASS,.."),
+    Option("print-ir-before-all", "Print before every pass", DEBUGGING, aliases=("mlir-print-ir-before-all",)),
+    Option("print-ir-after-all", "Print after every pass", DEBUGGING, aliases=("mlir-print-ir-after-all",)),
+    Option("print-ir-after-change", "Print after passes that changed the module", DEBUGGING,
+           aliases=("mlir-print-ir-after-change",)),
+    Option("timing", "Print the time of each stage on standard error", DEBUGGING, aliases=("mlir-timing",)),
+    Option("reproducer", "Write the reproducer of a failing or refusing pass there", DEBUGGING, "required", "FILE"),
+    Option("run-reproducer", "Run the passes that the reproducer given as input names", DEBUGGING),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A command line, understood."""
+
+    files: tuple[str, ...]
+    output: str | None
+    pipeline: tuple[str, ...]
+    """Pass specs, in order."""
+    stage: str | None
+    """The stage that `--lower` reaches."""
+    target: Target
+    emit: str
+    resources: bool
+    """Whether to print the machine resources that kernels use."""
+    split: bool
+    verify_diagnostics: Literal["all", "only-expected"] | None
+    allow_unregistered: bool
+    fast: bool
+    fuse_remarks: bool
+    generic: bool
+    locations: bool
+    stablehlo: bool
+    elide_larger_than: int | None
+    verify_roundtrip: bool
+    verify_each: bool
+    print_before: frozenset[str]
+    print_after: frozenset[str]
+    print_changes: bool
+    timing: bool
+    reproducer: str | None
+    run_reproducer: bool
+
+
+def understand(arguments: Arguments) -> Settings:
+    """Settings from flags. Raises UsageError."""
+    target = target_of(arguments)
+    emit = arguments.value("emit") or "mlir"
+    if emit not in (*EMISSIONS, *target.emitters):
+        raise UsageError(f"--emit is one of {', '.join(EMISSIONS)}, not '{emit}'")
+    if emit != "mlir" and emit not in target.emitters:
+        raise UsageError(f"target {target.name} does not emit {emit}; it emits {', '.join(('mlir', *target.emitters))}")
+    if arguments.has("ptxas-info") and not target.reports_resources:
+        raise UsageError("--ptxas-info is about GPUs: give --target=nvptx")
+    pipeline, stage = pipeline_of(arguments, target)
+    verify = arguments.value("verify-diagnostics", "all") if arguments.has("verify-diagnostics") else None
+    if arguments.has("run-reproducer") and pipeline:
+        raise UsageError("--run-reproducer takes its passes from the file: give no other passes")
+    return Settings(
+        files=tuple(arguments.words) or ("-",),
+        output=arguments.value("o"),
+        pipeline=pipeline,
+        stage=stage,
+        target=target,
+        emit=emit,
+        resources=arguments.has("ptxas-info"),
+        split=arguments.has("split-input-file"),
+        verify_diagnostics="only-expected" if verify == "only-expected" else "all" if verify else None,
+        allow_unregistered=arguments.has("allow-unregistered-dialect"),
+        fast=not arguments.has("no-fast-reader"),
+        fuse_remarks=arguments.has("fuse-remarks"),
+        generic=arguments.has("print-generic"),
+        locations=arguments.has("print-locations"),
+        stablehlo=arguments.has("stablehlo"),
+        elide_larger_than=(
+            arguments.number("elide-large-constants", DEFAULT_ELISION)
+            if arguments.has("elide-large-constants")
+            else None
+        ),
+        verify_roundtrip=arguments.has("verify-roundtrip"),
+        verify_each=arguments.has("verify-each"),
+        print_before=_pass_names(arguments, "print-ir-before"),
+        print_after=_pass_names(arguments, "print-ir-after"),
+        print_changes=arguments.has("print-ir-after-change"),
+        timing=arguments.has("timing"),
+        reproducer=arguments.value("reproducer"),
+        run_reproducer=arguments.has("run-reproducer"),
+    )
+
+
+def target_of(arguments: Arguments) -> Target:
+    """The machine that the flags describe. Raises UsageError."""
+    try:
+        target = get_target(arguments.value("target") or "cpu")
+        flags = ("chip", "ptx-version", "math", "libraries")
+        given = {flag: value for flag in flags if (value := arguments.value(flag)) is not None}
+        if "math" not in target.options:
+            given.pop("math", None)  # it says how exact results are at least
+        for flag in given:
+            if flag not in target.options:
+                raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
+        return target.configured(given)
+    except (UnknownTargetError, TargetOptionError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _pass_names(arguments: Arguments, flag: str) -> frozenset[str]:
+    """The passes that `--print-ir-after=a,b` names; `*` for all of them."""
+    names: set[str] = {"*"} if arguments.has(f"{flag}-all") else set()
+    for name, value in arguments.flags:
+        if name == flag:
+            names.update({"*"} if value is None else (part.strip() for part in value.split(",")))
+    known = {entry.name for entry in list_passes()} | {"*"}
+    unknown = sorted(names - known)
+    if unknown:
+        raise UsageError(f"--{flag}: no pass is named '{unknown[0]}'")
+    return frozenset(names)
+
+
+def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[str, ...], str | None]:
+    """
+    The pass specs that the flags ask for, in their order, and the last lowering stage they reach.
+
+    `--lower` prepares and groups the program first, unless an earlier flag does. Raises UsageError, PipelineError.
+    """
+    fixed = {option.name for option in OPTIONS}
+    specs: list[str] = []
+    stage: str | None = None
+    for flag, value in arguments.flags:
+        if flag == "fuse":
+            if stage is not None:
+                raise UsageError("--fuse stands before --lower: there is nothing left to fuse after it")
+            specs += target.passes_to(None)
+        elif flag == "lower":
+            wanted = value or target.last_stage
+            if wanted not in target.lowering:
+                raise UsageError(f"--lower is one of {', '.join(target.lowering)}, not '{wanted}'")
+            if stage is None and "fuse-hlo" not in (spec.name for text in specs if text for spec in parse_specs(text)):
+                specs += target.passes_to(None, fuse=False)
+            specs += target.passes_between(stage, wanted)
+            stage = wanted
+        elif flag == "pass-pipeline":
+            specs.append((value or "").strip())
+        elif flag not in fixed:
+            specs.append(flag if not value else f"{flag}{{{value.strip().removeprefix('{').removesuffix('}')}}}")
+    return tuple(spec for spec in specs if spec), stage
