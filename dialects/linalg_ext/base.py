@@ -75,7 +75,8 @@ class DestinationOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        properties = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict()
+        properties = {name: value for name, value in attributes.items() if "." not in name}
         inputs = _parse_operands(parser, "ins")
         outputs = _parse_operands(parser, "outs")
         regions: list[Region] = []
@@ -86,7 +87,9 @@ class DestinationOp(IRDLOperation):
             parser.parse_punctuation(")")
         if parser.parse_optional_punctuation("->") is not None:
             parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.of(inputs, outputs, regions, properties)
+        op = cls.of(inputs, outputs, regions, properties)
+        op.attributes.update({name: value for name, value in attributes.items() if "." in name})
+        return op
 
     def print(self, printer: Printer) -> None:
         properties = {key: value for key, value in self.properties.items() if key != _SEGMENTS}

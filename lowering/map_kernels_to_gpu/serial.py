@@ -1,44 +1,50 @@
-"""What has no mapping of its own: parallel loops over threads, all else in one thread."""
+"""Loops of the host level: parallel ones over threads, anything else in one thread."""
 
 from __future__ import annotations
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.linalg_ext.base import DestinationOp
 from ..convert_linalg_to_scf.conversion import convert_nests
 from ..loop_nests.loop_builder import Index, known
-from .threads.launch import Dims, KernelMapper, Launch, Phase
-from .threads.ranges import THREADS, over_threads
+from .threads.launch import KernelMapper, Launch
+from .threads.phases import Phase
+from .threads.ranges import over_threads
 
 
-def map_serially(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map any phase: one scf.parallel becomes threads, anything else runs in one thread."""
+def map_serially(mapper: KernelMapper, phase: Phase) -> None:
+    """Run any phase in one thread."""
+    indexing = any(isinstance(op, DestinationOp) for op in phase.ops)
+    phase.require(not indexing, "sorts, scans and scatters have plans of their own")
     launch = Launch(mapper, phase)
-    if len(launch.copies) == 1 and isinstance(launch.copies[0], scf.ParallelOp):
-        grid = _map_parallel(launch, launch.copies[0])
-        if grid is not None:
-            launch.finish(grid, (THREADS, 1, 1))
-            return True
     for op in launch.copies:
         _loops_for_parallel(launch, op)
     structured = launch.phase.structured
     if structured:
         convert_nests(launch.builder, structured, launch.phase.absorbed)
-    launch.finish((1, 1, 1), (1, 1, 1))
-    return True
+    launch.finish(1, 1)
 
 
-def _map_parallel(launch: Launch, op: scf.ParallelOp) -> Dims | None:
-    """A thread for each iteration; None where the number of iterations is not known."""
-    lower, upper, step = (known(bounds[0]) for bounds in (op.lowerBound, op.upperBound, op.step))
-    if len(op.lowerBound) != 1 or not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+def parallel_range(op: Operation) -> range | None:
+    """The iterations of a parallel loop; None where they are not known, or in several dimensions."""
+    if not isinstance(op, scf.ParallelOp) or len(op.lowerBound) != 1:
         return None
-    builder = launch.builder
-    start, stride = lower, step
-    count = max(0, -(-(upper - lower) // step))
+    lower, upper, step = (known(bounds[0]) for bounds in (op.lowerBound, op.upperBound, op.step))
+    if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
+        return None
+    return range(lower, upper, step)
+
+
+def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
+    """A thread for each iteration of a parallel loop."""
+    launch = Launch(mapper, phase)
+    op, builder = launch.copies[0], launch.builder
+    iterations = parallel_range(op)
+    assert isinstance(op, scf.ParallelOp) and iterations is not None
 
     def iteration(indices: list[Index]) -> None:
-        index = builder.add(start, builder.mul(indices[0], stride))
+        index = builder.add(iterations.start, builder.mul(indices[0], iterations.step))
         body = op.body.block
         mapping: dict[SSAValue, SSAValue] = {body.args[0]: builder.index(index)}
         for inner in body.ops:
@@ -49,10 +55,10 @@ def _map_parallel(launch: Launch, op: scf.ParallelOp) -> Dims | None:
                 builder.insert(copy)
                 _loops_for_parallel(launch, copy)
 
-    grid = over_threads(builder, (count,), iteration)
+    grid = over_threads(builder, (len(iterations),), iteration, threads)
     op.detach()
     op.erase()
-    return grid
+    launch.finish(grid, threads)
 
 
 def _loops_for_parallel(launch: Launch, op: Operation) -> None:

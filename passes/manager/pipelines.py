@@ -54,12 +54,12 @@ LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
 LIBRARIES = ("never", "auto", "always")
-"""Of map-kernels-to-gpu: which contractions are calls of a library."""
+"""The values of an option of plan-gpu-kernels: which contractions are calls of a library."""
 
 MATH_MODES = ("strict", "default", "fast")
 """Of expand-math: fast alone takes a GPU's approximations."""
 
-LOWER_GPU_LOOPS = ("bufferize", "map-kernels-to-gpu", "plan-buffers")
+LOWER_GPU_LOOPS = ("bufferize", "plan-gpu-kernels", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
 
 LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "convert-gpu-to-nvvm")

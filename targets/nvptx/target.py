@@ -130,9 +130,11 @@ def tuned(spec: str, chip: str = DEFAULT_CHIP, math: str = "default", libraries:
         return f"{spec}{{epilogues=true}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}"
-    if spec != "map-kernels-to-gpu":
+    if spec not in ("plan-gpu-kernels", "map-kernels-to-gpu"):
         return spec
-    options = [f"chip={chip}"] * (chip != DEFAULT_CHIP) + [f"libraries={libraries}"] * (libraries != "never")
+    options = [f"chip={chip}"] * (chip != DEFAULT_CHIP)
+    if spec == "plan-gpu-kernels":
+        options += [f"libraries={libraries}"] * (libraries != "never")
     return f"{spec}{{{' '.join(options)}}}" if options else spec
 
 

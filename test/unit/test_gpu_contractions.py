@@ -13,15 +13,16 @@ import pytest
 from simt_programs import check_on_simt, gpu_level
 from xhlo.dialects.gpu.functions import GpuFuncOp
 from xhlo.lowering.device.chips import CHIPS, get_chip
-from xhlo.lowering.map_kernels_to_gpu.contraction import mapping, tensor_cores, tiles
-from xhlo.lowering.map_kernels_to_gpu.contraction.tiles import (
+from xhlo.lowering.map_kernels_to_gpu.contraction.form import split_depth
+from xhlo.lowering.plan_gpu_kernels import contraction
+from xhlo.lowering.plan_gpu_kernels.contraction import fits
+from xhlo.lowering.plan_gpu_kernels.contraction_tiles import (
     REGISTER_TILES,
     TENSOR_TILES,
     WIDE_REGISTER_TILES,
-    Tiling,
+    Candidate,
     choose,
-    fits,
-    split_depth,
+    estimate,
 )
 
 TYPES = {
@@ -102,21 +103,17 @@ class Dot:
 
 
 @contextmanager
-def only(tiling: Tiling, may_split: bool = True) -> Iterator[None]:
-    """All contractions get this tiling."""
+def only(candidate: Candidate, may_split: bool = True) -> Iterator[None]:
+    """All contractions get this tile."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, table in (
-            (mapping, "REGISTER_TILES"),
-            (mapping, "WIDE_REGISTER_TILES"),
-            (tensor_cores, "TENSOR_TILES"),
-        ):
-            patch.setattr(module, table, (tiling,))
-        patch.setattr(mapping, "choose", lambda *given: choose(*given, may_split=may_split))
+        for table in ("REGISTER_TILES", "WIDE_REGISTER_TILES", "TENSOR_TILES"):
+            patch.setattr(contraction, table, (candidate,))
+        patch.setattr(contraction, "choose", lambda *given: choose(*given, may_split=may_split))
         yield
 
 
-def name_of(tiling: Tiling) -> str:
-    return f"{tiling.m}x{tiling.n}x{tiling.k}"
+def name_of(candidate: Candidate) -> str:
+    return "x".join(map(str, candidate.tile.tile))
 
 
 def device_functions(text: str, chip: str = "sm_90") -> list[GpuFuncOp]:
@@ -143,23 +140,26 @@ def test_layouts(element: str, transposed: tuple[bool, bool]) -> None:
     Dot(37, 41, 43, element, transposed=transposed).check()
 
 
-@pytest.mark.parametrize("tiling", REGISTER_TILES, ids=name_of)
-def test_register_tilings(tiling: Tiling) -> None:
-    with only(tiling):
+@pytest.mark.parametrize("candidate", REGISTER_TILES, ids=name_of)
+def test_register_tilings(candidate: Candidate) -> None:
+    tiling = candidate.tile
+    with only(candidate):
         Dot(tiling.m, tiling.n * 2, tiling.k * 3).check()
         Dot(tiling.m + 3, tiling.n - 1, tiling.k * 2 + 1, transposed=(True, True)).check()
 
 
-@pytest.mark.parametrize("tiling", WIDE_REGISTER_TILES, ids=name_of)
-def test_register_tilings_of_8_bytes(tiling: Tiling) -> None:
-    with only(tiling):
+@pytest.mark.parametrize("candidate", WIDE_REGISTER_TILES, ids=name_of)
+def test_register_tilings_of_8_bytes(candidate: Candidate) -> None:
+    tiling = candidate.tile
+    with only(candidate):
         Dot(tiling.m + 1, tiling.n, tiling.k * 3, "f64").check()
         Dot(tiling.m, tiling.n + 5, tiling.k + 7, "i64", transposed=(False, True)).check()
 
 
-@pytest.mark.parametrize("tiling", TENSOR_TILES, ids=name_of)
-def test_tensor_core_tilings(tiling: Tiling) -> None:
-    with only(tiling):
+@pytest.mark.parametrize("candidate", TENSOR_TILES, ids=name_of)
+def test_tensor_core_tilings(candidate: Candidate) -> None:
+    tiling = candidate.tile
+    with only(candidate):
         Dot(tiling.m, tiling.n, tiling.k * 2, "bf16", "f32").check()
         Dot(tiling.m + 8, tiling.n - 8, tiling.k + 8, "f16", transposed=(True, True)).check()
 
@@ -220,9 +220,10 @@ def test_tf32_where_the_program_asks_for_it(transposed: tuple[bool, bool]) -> No
         assert not multiplies(dot, "sm_75")
 
 
-@pytest.mark.parametrize("tiling", [TENSOR_TILES[0], TENSOR_TILES[-1]], ids=name_of)
-def test_tensor_core_tilings_of_other_widths(tiling: Tiling) -> None:
-    with only(tiling):
+@pytest.mark.parametrize("candidate", [TENSOR_TILES[0], TENSOR_TILES[-1]], ids=name_of)
+def test_tensor_core_tilings_of_other_widths(candidate: Candidate) -> None:
+    tiling = candidate.tile
+    with only(candidate):
         Dot(tiling.m, tiling.n, tiling.k * 4, "i8", "i32", transposed=(False, True)).check()
         Dot(tiling.m + 3, tiling.n, 70, "i8", "i32").check()
         Dot(tiling.m + 4, tiling.n, tiling.k * 2, tf32=True, transposed=(False, True)).check(rtol=2e-3)
@@ -284,11 +285,11 @@ def test_the_program_sees_no_product_that_its_epilogue_hides() -> None:
 @pytest.mark.parametrize("shape", [(1, 8192, 8192, 8192), (96, 128, 128, 64), (1, 16, 4096, 4096), (1, 33, 31, 100000)])
 def test_tilings_suit_the_chip(shape: tuple[int, int, int, int], chip: str) -> None:
     target = get_chip(chip)
-    tables = [REGISTER_TILES, WIDE_REGISTER_TILES, [tiling for tiling in TENSOR_TILES if fits(tiling, target)]]
+    tables = [REGISTER_TILES, WIDE_REGISTER_TILES, [one for one in TENSOR_TILES if fits(one.tile, target)]]
     for table in tables:
         tiling = choose(table, shape, target)
         assert (tiling.splits - 1) * split_depth(tiling, shape[3]) < shape[3], "no split is empty"
-        assert tiles.estimate(tiling, shape, target) > 0
+        assert estimate(Candidate(tiling, table[0].rate), shape, target) > 0
 
 
 def test_large_products_get_large_tiles() -> None:

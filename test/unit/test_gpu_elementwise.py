@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simt_programs import check_on_simt, gpu_level
-from xhlo.lowering.map_kernels_to_gpu.elementwise import mapping, together
+from xhlo.lowering.plan_gpu_kernels import elementwise
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 from xhlo.targets.simt.traffic import SECTOR
@@ -31,9 +31,8 @@ TYPES = {
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wide vectors, several in a thread, and whole shares for small arrays too."""
-    monkeypatch.setattr(mapping, "WAVES", 0)
-    for module in (mapping, together):
-        monkeypatch.setattr(module, "THREADS", 4)
+    monkeypatch.setattr(elementwise, "WAVES", 0)
+    monkeypatch.setattr(elementwise, "THREADS", 4)
 
 
 def array(shape: tuple[int, ...], type_: str = "f32", seed: int = 0) -> np.ndarray:

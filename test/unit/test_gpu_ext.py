@@ -7,7 +7,7 @@ import pytest
 
 from simt_programs import check_on_simt, run_on_simt
 from test_gpu_elementwise import array, tensor
-from xhlo.lowering.map_kernels_to_gpu.indexing import scan, sort
+from xhlo.lowering.plan_gpu_kernels import indexing
 
 # Sorts.
 
@@ -47,7 +47,7 @@ def test_sorts_are_stable(shape: tuple[int, ...], dim: int, compare: str) -> Non
 
 
 def test_merges_of_short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sort, "MOST_THREADS", 16)
+    monkeypatch.setattr(indexing, "MOST_SORT_THREADS", 16)
     for length in (33, 64, 127, 257, 1021):
         keys = np.random.default_rng(length).integers(0, 50, length).astype(np.int32)
         for compare in (BY_KEY, BY_THIRDS, NEVER):
@@ -56,7 +56,7 @@ def test_merges_of_short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_comparators_without_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN is neither before nor behind anything: the result still has every element once."""
-    monkeypatch.setattr(sort, "MOST_THREADS", 16)
+    monkeypatch.setattr(indexing, "MOST_SORT_THREADS", 16)
     values = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
     values[::7] = np.nan
     t = tensor((1000,))
@@ -133,8 +133,8 @@ def test_scans(shape: tuple[int, ...], dim: int, reverse: bool) -> None:
 @pytest.mark.parametrize("reverse", [False, True])
 def test_chunks_of_short_lines(monkeypatch: pytest.MonkeyPatch, reverse: bool) -> None:
     """Three launches, for rows and for columns."""
-    for name, value in (("THREADS", 32), ("ELEMENTS", 3), ("SHORT_ROW", 4), ("SHORTEST_CHUNK", 2)):
-        monkeypatch.setattr(scan, name, value)
+    for name, value in (("SCAN_THREADS", 32), ("ELEMENTS", 3), ("SHORT_ROW", 4), ("SHORTEST_CHUNK", 2)):
+        monkeypatch.setattr(indexing, name, value)
     flip = slice(None, None, -1 if reverse else 1)
     for shape, dim in (((1000,), 0), ((2, 601), 1), ((2, 100, 3), 1), ((101, 2), 0)):
         x = np.random.default_rng(2).integers(-1000, 1000, shape).astype(np.int32)

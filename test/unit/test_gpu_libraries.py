@@ -261,5 +261,5 @@ def test_another_start_than_zero_is_no_call() -> None:
     }"""
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
-    run_passes(ctx, module, ("map-kernels-to-gpu{libraries=always}",), verify=True)
+    run_passes(ctx, module, ("plan-gpu-kernels{libraries=always}", "map-kernels-to-gpu"), verify=True)
     assert not any(isinstance(op, MatmulOp) for op in module.walk())

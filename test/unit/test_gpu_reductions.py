@@ -165,7 +165,7 @@ def test_a_reduction_goes_on_from_what_a_buffer_holds(axis: int) -> None:
         text = text.replace(name, value)
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
-    run_passes(ctx, module, ("map-kernels-to-gpu",), verify=True)
+    run_passes(ctx, module, ("plan-gpu-kernels", "map-kernels-to-gpu"), verify=True)
     x, out = array((30, 70)), np.full((70, 30)[axis], 3.0, np.float32)
     want = x.astype(np.float64).sum(axis) + 3.0
     HostProgram(module).run([x], [out])

@@ -7,7 +7,6 @@ tile at a time, so that neighbouring threads write neighbouring elements, and th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,15 +17,15 @@ from xdsl.ir import Attribute, SSAValue
 from ....dialects.build.buffers import memref_type
 from ....dialects.gpu.functions import WORKGROUP
 from ....dialects.gpu.nvgpu import bits_of
-from ....dialects.gpu.nvvm import MIN_BLOCKS
+from ....dialects.gpu.plans import RegisterTile, TensorTile
 from ...loop_nests.loop_builder import Index
 from ...loop_nests.unrolling import UNROLL, WHOLLY
 from ..threads.builder import GpuBuilder
-from ..threads.launch import Dims, Launch
+from ..threads.launch import Launch
+from ..threads.ranges import ceil_div
 from .epilogue import Chain, ResultWriter, vector_of_results
-from .form import Product, split
+from .form import Product, split, split_depth
 from .loader import TileLoader, TileShape, both
-from .tiles import Tiling, split_depth, tiles_of
 
 UNROLL_WHOLLY: Mapping[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerType(64))}
 """The mark of a loop that is to be written out."""
@@ -68,24 +67,20 @@ class Place:
 class ProductBlock:
     """A block of threads and its tile."""
 
-    def __init__(self, launch: Launch, chain: Chain, tiling: Tiling, threads: int):
+    def __init__(self, launch: Launch, chain: Chain, tiling: RegisterTile | TensorTile):
         self.launch = launch
         self.builder: GpuBuilder = launch.builder
         self.chain = chain
         self.product: Product = chain.product
         self.tiling = tiling
-        self.threads = threads
+        self.threads = tiling.block
         self.depth = split_depth(tiling, self.product.depth)
         self.rounds = self.depth // tiling.k
         """Tiles along k."""
         self.whole_depth = tiling.splits * self.depth == self.product.depth
-        self.tiles_m = tiles_of(self.product.rows, tiling.m)
-        self.tiles_n = tiles_of(self.product.columns, tiling.n)
+        self.tiles_m = ceil_div(self.product.rows, tiling.m)
+        self.tiles_n = ceil_div(self.product.columns, tiling.n)
         self.place = self._place()
-
-    @property
-    def grid(self) -> Dims:
-        return (self.tiles_m * self.tiles_n * self.tiling.splits * self.product.batches, 1, 1)
 
     def _place(self) -> Place:
         builder, number = self.builder, self.builder.block_id()
@@ -104,16 +99,9 @@ class ProductBlock:
 
     def _raster(self, tile: Index) -> tuple[Index, Index]:
         """
-        Row and column of a tile: neighbouring blocks go down some rows before they go on to the next column.
-
-        The blocks that run at a time then cover about a square of C, which reads the least of A and B.
+        Row and column of a tile: neighbouring blocks go down `raster` rows before they go on to the next column.
         """
-        builder = self.builder
-        at_a_time = self.launch.mapper.chip.multiprocessors
-        wanted = math.sqrt(at_a_time * self.tiling.n / self.tiling.m)
-        # A number near it that divides the rows, where there is one: it saves divisions, and registers.
-        near = [d for d in range(1, self.tiles_m + 1) if self.tiles_m % d == 0 and wanted / 2 <= d <= wanted * 2]
-        group = min(near, key=lambda d: abs(math.log(d / wanted)), default=min(max(1, round(wanted)), self.tiles_m))
+        builder, group = self.builder, self.tiling.raster
         first = builder.mul(builder.div(tile, group * self.tiles_n), group)
         within = builder.rem(tile, group * self.tiles_n)
         if self.tiles_m % group == 0:
@@ -125,10 +113,10 @@ class ProductBlock:
         column = builder.insert(arith.DivUIOp(place, height)).result
         return builder.add(first, row), column
 
-    def finish(self, blocks: int) -> None:
-        """Finish the launch; `blocks`: how many of them a multiprocessor is to run at a time, at least."""
-        self.launch.function.attributes[MIN_BLOCKS] = IntegerAttr(blocks, IntegerType(32))
-        self.launch.finish(self.grid, (self.threads, 1, 1))
+    def finish(self) -> None:
+        tiling = self.tiling
+        blocks = self.tiles_m * self.tiles_n * tiling.splits * self.product.batches
+        self.launch.finish(blocks, self.threads, tiling.blocks)
 
     def loaders(self, shapes: tuple[TileShape, TileShape], converted: bool = True) -> tuple[TileLoader, TileLoader]:
         """Of both factors; `converted`: what is read becomes of the type of the sums."""
@@ -175,7 +163,7 @@ class SumWriter:
         self.results = None if scratch is not None else ResultWriter(block.launch, block.chain)
 
     @staticmethod
-    def bytes_for(tiling: Tiling, pad: int, rows: int, element: Attribute) -> int:
+    def bytes_for(tiling: RegisterTile | TensorTile, pad: int, rows: int, element: Attribute) -> int:
         return rows * (tiling.n + pad) * bytes_of(element)
 
     def write(self, strips: Sequence[Strip], put: Callable[[int, SSAValue], None]) -> None:
@@ -270,7 +258,7 @@ class SumWriter:
         builder.store(total, self.scratch, [block.place.split, batch, m, n])
 
 
-def scratch_of(launch: Launch, product: Product, tiling: Tiling) -> SSAValue | None:
+def scratch_of(launch: Launch, product: Product, tiling: RegisterTile | TensorTile) -> SSAValue | None:
     """A buffer of the kernel for the sums of splits; None where there is one split."""
     if tiling.splits == 1:
         return None

@@ -22,7 +22,8 @@ from ...loop_nests.emission import NestEmitter
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic
 from ..threads.builder import GpuBuilder
-from ..threads.launch import Launch, Phase
+from ..threads.launch import Launch
+from ..threads.phases import Phase
 from .form import Digit, Product, dot, product_of, split
 from .loader import flat
 

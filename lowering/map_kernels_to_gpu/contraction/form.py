@@ -19,8 +19,10 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.build.kernel import CONTRACTION
+from ....dialects.gpu.plans import RegisterTile, TensorTile
 from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic
+from ..threads.ranges import ceil_div
 
 CONVERSIONS = (
     arith.ExtFOp,
@@ -287,3 +289,8 @@ def is_fused(product: Product) -> bool:
 
 def is_integer(element: Attribute) -> bool:
     return isinstance(element, IntegerType)
+
+
+def split_depth(tile: RegisterTile | TensorTile, k: int) -> int:
+    """Products of each sum that one split computes: a multiple of the tile's k."""
+    return ceil_div(ceil_div(k, tile.splits), tile.k) * tile.k

@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorTyp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.gpu.nvgpu import DeviceAsyncCopyOp, bits_of
+from ....dialects.gpu.plans import RegisterTile, TensorTile
 from ...loop_nests.loop_builder import Index, buffer_of
 from ..threads.builder import GpuBuilder
-from .form import Factor, dot, split
+from .form import Factor, Product, dot, split
 
 PAD_BYTES = 16
 """Bytes after each row of a tile, which bring neighbouring rows to different banks."""
@@ -97,6 +98,36 @@ class TileShape:
         return self.rows * self.pitch
 
 
+def tile_shapes(product: Product, tile: RegisterTile | TensorTile) -> tuple[TileShape, TileShape]:
+    """The tiles of both factors in shared memory."""
+    lhs, rhs = product.factors()
+    if isinstance(tile, RegisterTile):
+        by_depth, element = (True, True), product.total
+    else:
+        # ldmatrix transposes elements of 2 bytes only: others are stored by rows of A and columns of B.
+        transposes, element = bits_of(lhs.element) == 16, lhs.element
+        by_depth = (transposes and not lhs.along_depth, transposes and not rhs.along_depth)
+    return (
+        TileShape(tile.m, tile.k, tile.block, by_depth[0], element),
+        TileShape(tile.n, tile.k, tile.block, by_depth[1], element),
+    )
+
+
+def lanes_of(factor: Factor, shape: TileShape, vector_bytes: int = 16) -> int:
+    """Elements that a thread moves at once to a tile: fewer where the tile has fewer vectors than threads."""
+    bits = bits_of(factor.element)
+    lanes = factor.vector(1 if bits < 8 else min(vector_bytes * 8 // bits, 16))
+    while lanes > 1 and shape.outer * shape.depth // lanes < shape.threads:
+        lanes //= 2
+    return lanes
+
+
+def copies_asynchronously(factor: Factor, shape: TileShape) -> bool:
+    """Whether the hardware copies the vectors of a tile by itself: as they are in memory, 4, 8 or 16 bytes each."""
+    same = factor.along_depth != shape.by_depth and factor.element == shape.element
+    return same and lanes_of(factor, shape) * bits_of(factor.element) in (32, 64, 128)
+
+
 @dataclass(frozen=True)
 class Piece:
     """One vector that a thread moves of each tile."""
@@ -131,14 +162,9 @@ class TileLoader:
         self.shape = shape
         self.whole_depth = whole_depth
         self.source = flat(builder, factor.access.root)
-        most = min(vector_bytes * 8 // max(8, bits_of(factor.element)), 16)
-        if bits_of(factor.element) < 8:
-            most = 1
         self.along_depth = factor.along_depth
         along, across = (shape.depth, shape.outer) if self.along_depth else (shape.outer, shape.depth)
-        self.lanes = factor.vector(most)
-        while self.lanes > 1 and along * across // self.lanes < shape.threads:
-            self.lanes //= 2
+        self.lanes = lanes_of(factor, shape, vector_bytes)
         base = factor.access.offset_at(builder)
         base = builder.add(base, dot(builder, batch, [stride for _, stride in factor.batch]))
         self.pieces = [self._piece(number, along, across, base, first) for number in range(self._count(along * across))]
@@ -181,13 +207,6 @@ class TileLoader:
         return (piece.depth, piece.outer) if self.shape.by_depth else (piece.outer, piece.depth)
 
     # By asynchronous copies.
-
-    @property
-    def copies_asynchronously(self) -> bool:
-        """Whether the vectors are such that the hardware copies them by itself: as they are, 4, 8 or 16 bytes."""
-        plain = not self.factor.conversions and self.factor.element == self.shape.element
-        same = self.along_depth != self.shape.by_depth
-        return plain and same and self.lanes * bits_of(self.factor.element) in (32, 64, 128)
 
     def copy(self, start: Index, tile: SSAValue, stage: Index) -> None:
         """Begin to copy the tile that begins at k = `start` to `tile[stage]`."""

@@ -1,75 +1,69 @@
-"""
-Contractions: matrix products, batched and transposed ones, convolutions, with what follows them elementwise.
-
-Which kernel a product gets, by its shape, its types and the chip; `contraction_tiles.py` has the sizes of tiles.
-"""
+"""Contractions: matrix products, batched and transposed ones, convolutions, with what follows them elementwise."""
 
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ....dialects.gpu.plans import RegisterTile, TensorTile
+from ...device.chips import MAX_REGISTERS, Chip
 from ...loop_nests.loop_builder import Index
-from ..threads.launch import KernelMapper, Launch, Phase
+from ..threads.launch import KernelMapper, Launch
+from ..threads.phases import Phase
 from ..threads.ranges import THREADS, over_threads
 from .block import bytes_of, scratch_of
 from .epilogue import Chain, ResultWriter, chain_of, local_chain, private_buffers
-from .form import split
-from .registers import register_kernel
-from .tensor_cores import takes_tensor_cores, tensor_kernel, tensor_tilings
-from .tiles import REGISTER_TILES, WIDE_REGISTER_TILES, Tiling, choose
-
-LEAST_PRODUCTS = 4096
-"""Products of a contraction, in all, below which a thread for each result does as well."""
+from .form import split, split_depth
+from .loader import copies_asynchronously, lanes_of, tile_shapes
+from .registers import register_kernel, vector_of
+from .tensor_cores import HALF_BYTES, takes_tensor_cores, tensor_kernel
 
 
-THIN = 4
-"""Rows, or columns, below which a tile's loads are hardly used more than once."""
-
-
-def map_contraction(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map a contraction, alone or with elementwise operations after it; whether the phase is one."""
-    chain = chain_of(phase)
-    if chain is None or not _is_worth_tiles(chain):
-        return False
+def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
+    """Map a contraction, alone or with elementwise operations after it."""
+    chain, plan = chain_of(phase), phase.plans[0]
+    assert isinstance(plan, (RegisterTile, TensorTile))
+    if chain is None:
+        return phase.require(False, "the operations are no contraction with elementwise ones over its result")
+    _check(phase, chain, plan, mapper.chip)
     private = private_buffers(phase, chain)
-    tiling = _tiling(mapper, chain)
     launch = Launch(mapper, phase)
-    scratch = scratch_of(launch, chain.product, tiling)
+    scratch = scratch_of(launch, chain.product, plan)
     inside = None if scratch is None else launch.parameter(scratch)
-    kernel = tensor_kernel if takes_tensor_cores(chain.product, mapper.chip) else register_kernel
-    kernel(launch, local_chain(launch, private), tiling, inside)
-    if scratch is not None:
-        _add_splits(mapper, phase, private, tiling, scratch)
-    return True
-
-
-def _is_worth_tiles(chain: Chain) -> bool:
-    """
-    Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory.
-
-    Nor have depthwise convolutions, batches of products with a vector: where neighbours in memory are of different
-    batches, threads side by side are to compute those.
-    """
-    product = chain.product
-    if product.rows == product.columns == 1 or product.depth == 1:
-        return False
-    thin = min(product.rows, product.columns) < THIN
-    if thin and any(digit.c == 1 and digit.size > 1 for digit in product.batch):
-        return False
-    return product.batches * product.rows * product.columns * product.depth >= LEAST_PRODUCTS
-
-
-def _tiling(mapper: KernelMapper, chain: Chain) -> Tiling:
-    product = chain.product
-    shape = (product.batches, product.rows, product.columns, product.depth)
-    if takes_tensor_cores(product, mapper.chip):
-        table = tensor_tilings(product, mapper.chip)
+    if isinstance(plan, TensorTile):
+        tensor_kernel(launch, local_chain(launch, private), plan, inside)
     else:
-        table = WIDE_REGISTER_TILES if bytes_of(product.total) > 4 else REGISTER_TILES
-    return choose(table, shape, mapper.chip)
+        register_kernel(launch, local_chain(launch, private), plan, inside)
+    if scratch is not None:
+        _add_splits(mapper, phase, private, plan.splits, scratch)
 
 
-def _add_splits(mapper: KernelMapper, phase: Phase, private: list[bool], tiling: Tiling, scratch: SSAValue) -> None:
+def _check(phase: Phase, chain: Chain, plan: RegisterTile | TensorTile, chip: Chip) -> None:
+    """Raises DiagnosticError where a tile has not the shape for its accesses, or the chip not the instructions."""
+    product, shapes = chain.product, tile_shapes(chain.product, plan)
+    depth = split_depth(plan, product.depth)
+    empty = (plan.splits - 1) * depth >= product.depth
+    phase.require(not empty, f"{plan.splits} splits of {depth} products are more than the {product.depth} there are")
+    for factor, shape in zip(product.factors(), shapes, strict=True):
+        line, lanes = shape.depth if factor.along_depth else shape.outer, lanes_of(factor, shape)
+        phase.require(lanes <= line, f"lines of {line} elements are shorter than a vector of {lanes}")
+    words = max(1, bytes_of(product.total) // 4)
+    sums = plan.share_m * plan.share_n * words * plan.units // plan.block
+    phase.require(sums < MAX_REGISTERS, f"{sums} registers of a thread for its sums; the limit is {MAX_REGISTERS}")
+    if isinstance(plan, RegisterTile):
+        least = vector_of(product.total)
+        phase.require(min(plan.share_m, plan.share_n) >= least, f"a thread has {least} rows and columns at least")
+        return
+    possible = takes_tensor_cores(product, chip)
+    phase.require(possible, f"{chip.name} has no tensor cores for these types, or the program does not allow tf32")
+    step = 2 * HALF_BYTES // bytes_of(product.factors()[0].element)
+    phase.require(plan.k % step == 0, f"a multiplication takes {step} products of each sum, k is {plan.k}")
+    if plan.copies:
+        phase.require(chip.has_async_copies, f"{chip.name} has no asynchronous copies")
+        whole = all(copies_asynchronously(*pair) for pair in zip(product.factors(), shapes, strict=True))
+        phase.require(whole, "a factor is not aligned to 4 bytes, or has another layout than ldmatrix reads")
+
+
+def _add_splits(mapper: KernelMapper, phase: Phase, private: list[bool], splits: int, scratch: SSAValue) -> None:
     """A second launch: a thread for each element of C adds the sums of the splits in order, and writes the result."""
     launch = Launch(mapper, phase)
     parts = launch.parameter(scratch)
@@ -90,7 +84,7 @@ def _add_splits(mapper: KernelMapper, phase: Phase, private: list[bool], tiling:
             )
             return [builder.insert(made).results[0]]
 
-        (total,) = builder.loop(1, tiling.splits, add, inits=[total])
+        (total,) = builder.loop(1, splits, add, inits=[total])
         writer.write(split(builder, batch if batches else 0, batches), m, n, total)
 
-    launch.finish(over_threads(builder, sizes, element), (THREADS, 1, 1))
+    launch.finish(over_threads(builder, sizes, element), THREADS)

@@ -16,42 +16,44 @@ from collections.abc import Sequence
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.gpu.plans import RegisterTile
 from ...loop_nests.loop_builder import Index
 from ..threads.launch import Launch
 from .block import UNROLL_WHOLLY, ProductBlock, SharedArena, Strip, SumWriter, bytes_of
 from .epilogue import Chain
 from .form import is_fused
-from .loader import TileShape, broadcast, extract, zero
-from .tiles import Tiling
+from .loader import broadcast, extract, tile_shapes, zero
 
 VECTOR_BYTES = 16
+
+
+def vector_of(element: Attribute) -> int:
+    """Neighbouring sums that a thread reads the factors of as one vector."""
+    return min(max(1, VECTOR_BYTES // bytes_of(element)), 4)
 
 
 class RegisterKernel:
     """The kernel of one launch."""
 
-    def __init__(self, launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValue | None):
+    def __init__(self, launch: Launch, chain: Chain, tiling: RegisterTile, scratch: SSAValue | None):
         self.launch = launch
         self.builder = launch.builder
         self.product = chain.product
         self.tiling = tiling
-        self.threads = tiling.threads
+        self.threads = tiling.block
         element = self.product.total
-        self.width = min(max(1, VECTOR_BYTES // bytes_of(element)), 4)
+        self.width = vector_of(element)
         """Neighbouring rows, and columns, of a thread."""
-        self.block = ProductBlock(launch, chain, tiling, self.threads)
-        self.shapes = (
-            TileShape(tiling.m, tiling.k, self.threads, True, element),
-            TileShape(tiling.n, tiling.k, self.threads, True, element),
-        )
-        self.columns = tiling.n // tiling.thread_n
+        self.block = ProductBlock(launch, chain, tiling)
+        self.shapes = tile_shapes(self.product, tiling)
+        self.columns = tiling.n // tiling.share_n
         """Threads beside each other."""
         sizes = [2 * shape.size * bytes_of(element) for shape in self.shapes]
         sizes = [-(-size // VECTOR_BYTES) * VECTOR_BYTES for size in sizes]
         self.pad = VECTOR_BYTES // bytes_of(element)
-        chunk = tiling.m // (tiling.thread_m // self.width)
+        chunk = tiling.m // (tiling.share_m // self.width)
         self.strips = [Strip(first, 1, chunk, 0) for first in range(0, tiling.m, chunk)]
         writing = SumWriter.bytes_for(tiling, self.pad, chunk, element)
         arena = SharedArena(self.builder, max(sum(sizes), writing))
@@ -95,11 +97,11 @@ class RegisterKernel:
     @property
     def vectors(self) -> int:
         """Vectors of columns."""
-        return self.tiling.thread_n // self.width
+        return self.tiling.share_n // self.width
 
     def _zeros(self) -> list[SSAValue]:
         nothing = broadcast(self.builder, zero(self.builder, self.product.total), self.width)
-        return [nothing] * (self.tiling.thread_m * self.vectors)
+        return [nothing] * (self.tiling.share_m * self.vectors)
 
     def _row(self) -> Index:
         """The first row of the thread in a chunk; so the column."""
@@ -114,10 +116,10 @@ class RegisterKernel:
         row, column = self._row(), self._column()
 
         def one(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            rows = self._load(self.tiles[0], half, k, row, tiling.m, tiling.thread_m)
-            columns = self._load(self.tiles[1], half, k, column, tiling.n, tiling.thread_n)
+            rows = self._load(self.tiles[0], half, k, row, tiling.m, tiling.share_m)
+            columns = self._load(self.tiles[1], half, k, column, tiling.n, tiling.share_n)
             found: list[SSAValue] = []
-            for number in range(tiling.thread_m):
+            for number in range(tiling.share_m):
                 scalar = rows[number // self.width]
                 if self.width > 1:
                     scalar = extract(builder, scalar, number % self.width)
@@ -167,10 +169,8 @@ class RegisterKernel:
                     builder.insert(vector.StoreOp.create(operands=operands))
 
 
-def register_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValue | None) -> None:
+def register_kernel(launch: Launch, chain: Chain, tiling: RegisterTile, scratch: SSAValue | None) -> None:
     """Emit and finish a launch."""
     kernel = RegisterKernel(launch, chain, tiling, scratch)
     kernel.emit()
-    # Two blocks of 256 threads leave 128 registers to each: 64 sums, and what the products take. Single elements have
-    # more addresses than vectors.
-    kernel.block.finish(2 if all(loader.lanes > 1 for loader in kernel.loaders) else 1)
+    kernel.block.finish()

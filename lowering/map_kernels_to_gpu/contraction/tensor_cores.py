@@ -16,7 +16,7 @@ aligned), tiles go by way of registers, the next one being read during the produ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.dialects import vector
 from xdsl.dialects.arith import ExtFOp, ExtSIOp
@@ -32,26 +32,20 @@ from xdsl.ir import SSAValue
 
 from ....dialects.build.buffers import i64_array
 from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
+from ....dialects.gpu.plans import TensorTile
 from ...device.chips import WARP, Chip
 from ...loop_nests.loop_builder import Index
 from ..threads.launch import Launch
 from .block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
 from .epilogue import Chain
 from .form import Product
-from .loader import TileShape, extract, zero
-from .tiles import TENSOR_TILES, Tiling, fits
+from .loader import extract, tile_shapes, zero
 
 ROWS, COLUMNS = 16, 8
 """Of one multiplication."""
 
 HALF_BYTES = 16
 """Of one row of A in half a multiplication: a row of what ldmatrix reads."""
-
-MOST_REGISTERS = 160
-"""Of sums and of tiles on their way, for a thread: fragments and addresses take the rest of 255."""
-
-MOST_COPIES = 24
-"""Asynchronous copies of a thread for a tile of both factors: each has addresses."""
 
 LEAST_CLAMPED = 16
 """
@@ -86,46 +80,6 @@ def takes_tensor_cores(product: Product, chip: Chip) -> bool:
     return isinstance(lhs.element, BFloat16Type) and chip.has_bf16_tensor_cores
 
 
-def tensor_tilings(product: Product, chip: Chip) -> list[Tiling]:
-    """The tilings for the size of the factors' elements, with which a thread's registers hold all that they must."""
-    size = bytes_of(product.factors()[0].element)
-    tilings = [replace(tiling, k=tiling.k * 2 // size) for tiling in TENSOR_TILES if fits(tiling, chip)]
-    if _may_copy(product, chip):
-        return [one for one in tilings if _pieces(one, product) <= MOST_COPIES] or tilings[-1:]
-    return [one for one in tilings if _sums(one) + _moved(one, product) <= MOST_REGISTERS] or tilings[-1:]
-
-
-def _may_copy(product: Product, chip: Chip) -> bool:
-    """Whether the tiles of both factors can be copied asynchronously."""
-    size = bytes_of(product.factors()[0].element)
-    aligned = all(factor.vector(16 // size) * size >= 4 for factor in product.factors())
-    return chip.has_async_copies and aligned and (size == 2 or all(f.along_depth for f in product.factors()))
-
-
-def _sums(tiling: Tiling) -> int:
-    """Registers of a thread that hold sums."""
-    return tiling.thread_m * tiling.thread_n // WARP
-
-
-def _vectors(tiling: Tiling, product: Product) -> list[tuple[int, int]]:
-    """Of both factors: the vectors that a thread moves of a tile, and the bytes of one."""
-    found: list[tuple[int, int]] = []
-    for factor, outer in zip(product.factors(), (tiling.m, tiling.n), strict=True):
-        size = bytes_of(factor.element)
-        lanes = factor.vector(16 // size)
-        found.append((outer * tiling.k // (lanes * tiling.threads), lanes * size))
-    return found
-
-
-def _pieces(tiling: Tiling, product: Product) -> int:
-    return sum(count for count, _ in _vectors(tiling, product))
-
-
-def _moved(tiling: Tiling, product: Product) -> int:
-    """Registers of a thread that hold its part of a tile of both factors."""
-    return sum(count * max(1, size // 4) for count, size in _vectors(tiling, product))
-
-
 @dataclass(frozen=True)
 class WarpPlace:
     """Where a thread stands in its block."""
@@ -139,31 +93,22 @@ class WarpPlace:
 class TensorKernel:
     """The kernel of one launch."""
 
-    def __init__(self, launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValue | None):
+    def __init__(self, launch: Launch, chain: Chain, tiling: TensorTile, scratch: SSAValue | None):
         self.launch = launch
         self.builder = launch.builder
         self.product = chain.product
         self.tiling = tiling
         self.chip = launch.mapper.chip
-        self.threads = tiling.threads
-        self.block = ProductBlock(launch, chain, tiling, self.threads)
-        lhs, rhs = self.product.factors()
-        self.element = lhs.element
+        self.threads = tiling.block
+        self.block = ProductBlock(launch, chain, tiling)
+        self.element = self.product.factors()[0].element
         self.half = HALF_BYTES // bytes_of(self.element)
         """Columns of A in half a multiplication."""
-        # ldmatrix transposes elements of 2 bytes only: others are stored by rows of A and columns of B.
-        transposes = bytes_of(self.element) == 2
-        self.shapes = (
-            TileShape(tiling.m, tiling.k, self.threads, transposes and not lhs.along_depth, self.element),
-            TileShape(tiling.n, tiling.k, self.threads, transposes and not rhs.along_depth, self.element),
-        )
+        self.shapes = tile_shapes(self.product, tiling)
         self.place = self._place()
         self.loaders = self.block.loaders(self.shapes, converted=False)
-        copies = self.chip.has_async_copies and all(loader.copies_asynchronously for loader in self.loaders)
+        self.stages, self.copies = tiling.stages, tiling.copies
         sizes = [shape.size * bytes_of(self.element) for shape in self.shapes]
-        room = self.chip.shared_per_block // sum(sizes)
-        self.stages = min(tiling.stages, max(2, self.block.rounds), room) if copies else 2
-        self.copies = copies
         sizes = [self.stages * size for size in sizes]
         self.strips = self._strips(sum(sizes))
         writing = SumWriter.bytes_for(tiling, SHARED_PAD, self.strips[0].rows, self.product.total)
@@ -176,7 +121,7 @@ class TensorKernel:
 
     @property
     def warp_columns(self) -> int:
-        return self.tiling.n // self.tiling.thread_n
+        return self.tiling.n // self.tiling.share_n
 
     def _place(self) -> WarpPlace:
         builder = self.builder
@@ -190,14 +135,14 @@ class TensorKernel:
     def _strips(self, room: int) -> list[Strip]:
         """The tile's rows in as few strips as the room of the factors' tiles allows: some rows of every warp."""
         tiling = self.tiling
-        groups, count = tiling.m // tiling.thread_m, 1
-        while count < tiling.thread_m // ROWS:
-            rows = groups * tiling.thread_m // count
+        groups, count = tiling.m // tiling.share_m, 1
+        while count < tiling.share_m // ROWS:
+            rows = groups * tiling.share_m // count
             if SumWriter.bytes_for(tiling, SHARED_PAD, rows, self.product.total) <= room:
                 break
             count *= 2
-        run = tiling.thread_m // count
-        return [Strip(number * run, groups, run, tiling.thread_m) for number in range(count)]
+        run = tiling.share_m // count
+        return [Strip(number * run, groups, run, tiling.share_m) for number in range(count)]
 
     # The loop over tiles.
 
@@ -289,13 +234,13 @@ class TensorKernel:
     @property
     def columns(self) -> int:
         """Multiplications beside each other in a warp."""
-        return self.tiling.thread_n // COLUMNS
+        return self.tiling.share_n // COLUMNS
 
     def _zeros(self) -> list[SSAValue]:
         total = self.product.total
         made = vector.BroadcastOp.create(operands=[zero(self.builder, total)], result_types=[VectorType(total, (2, 2))])
         nothing = self.builder.insert(made).vector
-        return [nothing] * (self.tiling.thread_m // ROWS * self.columns)
+        return [nothing] * (self.tiling.share_m // ROWS * self.columns)
 
     def _products(self, stage: Index, sums: list[SSAValue]) -> list[SSAValue]:
         """Add the products of one tile."""
@@ -305,13 +250,13 @@ class TensorKernel:
 
     def _fragments(self, stage: Index, depth: int) -> list[SSAValue]:
         """What one multiplication of each sum takes: the fragments of A, then those of B."""
-        rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.thread_m, ROWS)]
+        rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.share_m, ROWS)]
         return rows + [
-            part for first in range(0, self.tiling.thread_n, 2 * COLUMNS) for part in self._columns(stage, first, depth)
+            part for first in range(0, self.tiling.share_n, 2 * COLUMNS) for part in self._columns(stage, first, depth)
         ]
 
     def _multiply_all(self, fragments: Sequence[SSAValue], sums: Sequence[SSAValue]) -> list[SSAValue]:
-        rows = self.tiling.thread_m // ROWS
+        rows = self.tiling.share_m // ROWS
         return [
             self._multiply(row, column, sums[i * self.columns + j])
             for i, row in enumerate(fragments[:rows])
@@ -321,7 +266,7 @@ class TensorKernel:
     def _rows(self, stage: Index, first: int, depth: int) -> SSAValue:
         """A's fragment of 16 rows: the upper and lower 8 rows of the first half of the columns, then of the second."""
         builder, lane = self.builder, self.place.lane
-        m = builder.add(builder.mul(self.place.row, self.tiling.thread_m), first)
+        m = builder.add(builder.mul(self.place.row, self.tiling.share_m), first)
         if self.shapes[0].by_depth:
             row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
             column = builder.mul(builder.rem(builder.div(lane, 8), 2), 8)
@@ -332,7 +277,7 @@ class TensorKernel:
     def _columns(self, stage: Index, first: int, depth: int) -> list[SSAValue]:
         """B's fragments of twice 8 columns: the first and the second half of the rows of each."""
         builder, lane = self.builder, self.place.lane
-        n = builder.add(builder.mul(self.place.column, self.tiling.thread_n), first)
+        n = builder.add(builder.mul(self.place.column, self.tiling.share_n), first)
         if self.shapes[1].by_depth:
             row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), 8)
             both = self._load(1, stage, builder.add(row, depth), builder.add(column, n))
@@ -373,7 +318,7 @@ class TensorKernel:
         builder, tiling, place = self.builder, self.tiling, self.place
         run = self.strips[strip].run
         row = builder.add(builder.mul(place.row, run), builder.div(place.lane, 4))
-        column = builder.add(builder.mul(place.column, tiling.thread_n), builder.mul(builder.rem(place.lane, 4), 2))
+        column = builder.add(builder.mul(place.column, tiling.share_n), builder.mul(builder.rem(place.lane, 4), 2))
         for i in range(run // ROWS):
             for j in range(self.columns):
                 fragment = sums[(strip * (run // ROWS) + i) * self.columns + j]
@@ -383,9 +328,8 @@ class TensorKernel:
                     builder.insert(vector.StoreOp.create(operands=operands))
 
 
-def tensor_kernel(launch: Launch, chain: Chain, tiling: Tiling, scratch: SSAValue | None) -> None:
+def tensor_kernel(launch: Launch, chain: Chain, tiling: TensorTile, scratch: SSAValue | None) -> None:
     """Emit and finish a launch."""
     kernel = TensorKernel(launch, chain, tiling, scratch)
     kernel.emit()
-    # Beside its sums a thread holds two sets of fragments; and its part of a tile that goes by way of registers.
-    kernel.block.finish(2 if _sums(tiling) <= 32 and kernel.copies else 1)
+    kernel.block.finish()

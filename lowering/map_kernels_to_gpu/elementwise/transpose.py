@@ -16,36 +16,17 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ...device.chips import Chip
+from ....dialects.gpu.plans import Transpose
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.nest import Access, Nest
 from ...loop_nests.unrolling import UNROLL, WHOLLY
 from ..threads.builder import GpuBuilder
 from ..threads.items import I64, ItemEmitter, delinearized, indices_in_view, run_items, vector_load, vector_store
-from ..threads.launch import KernelMapper, Launch, Phase
+from ..threads.launch import KernelMapper, Launch
+from ..threads.phases import Phase
 from ..threads.vectors import Kind, VectorPlan, element_bytes, kind_of, split_body
 from .mapping import in_output_order
-
-THREADS = 256
-
-SIDES = (64, 32)
-"""
-Of square tiles, in elements: lines of 128 bytes or more of most types, 16 elements for each thread. Where a loop is
-shorter than that, tiles are as narrow as it and longer along the other.
-"""
-
-MOST_SHARED = 24 * 1024
-"""Bytes of tiles: with more, fewer than all of a multiprocessor's threads run on most chips."""
-
-SHORTEST_INNER = 16
-"""Elements of the output's lines that make tiles worth it: beside shorter ones, the accesses of a warp lie together."""
-
-SHORTEST_OTHER = 2
-"""The same of the input's lines: blocks of other lines of the output would read the same sectors again."""
-
-SMALLEST = 1024
-"""Elements of a tile that are worth a block."""
 
 BANK = 4
 """Bytes of a bank of shared memory: what a thread moves at once."""
@@ -61,15 +42,11 @@ MOST_WRITTEN_OUT = 256
 
 
 @dataclass(frozen=True)
-class TilePlan:
-    """A transposition: `inner` is the loop along which the output is contiguous, `other` the inputs."""
+class Tiles:
+    """The tiles of a nest: `inner` is the loop along which the output is contiguous, `other` the inputs."""
 
     nest: Nest
-    other: int
-    staged: tuple[int, ...]
-    """The inputs that go through shared memory."""
-    sides: tuple[int, int]
-    """Of a tile along `other` and along `inner`."""
+    plan: Transpose
     rows: VectorPlan
     """The accesses of the second part, along the output's lines."""
 
@@ -78,9 +55,27 @@ class TilePlan:
         return len(self.nest.sizes) - 1
 
     @property
+    def other(self) -> int:
+        return self.plan.loop
+
+    @property
+    def staged(self) -> tuple[int, ...]:
+        """The inputs that go through shared memory."""
+        return self.plan.inputs
+
+    @property
+    def threads(self) -> int:
+        return self.plan.threads
+
+    @property
     def outer(self) -> list[int]:
         """The loops that no tile extends along."""
         return [l for l in range(self.inner) if l != self.other]
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Of a tile along `other` and along `inner`."""
+        return self.plan.tile[0], self.plan.tile[1]
 
     @property
     def across(self) -> tuple[int, int]:
@@ -100,81 +95,37 @@ class TilePlan:
         """Whether the last tile is cut off."""
         return self.nest.sizes[loop] % self.side(loop) != 0
 
+    @property
+    def along_other(self) -> list[int]:
+        """The order of loops in which `other` is the last."""
+        return [*(l for l in range(len(self.nest.sizes)) if l != self.other), self.other]
 
-def _bank_width(access: Access) -> int:
+    def width_of(self, k: int) -> int:
+        """Elements of a staged input that a thread loads at once: a bank's width where it is aligned to it."""
+        nest = self.nest.permuted(self.along_other)
+        access = cast(Access, nest.inputs[k])
+        width = bank_width(access)
+        return width if nest.sizes[-1] % width == 0 and kind_of(nest, access, width) is Kind.VECTOR else 1
+
+
+def bank_width(access: Access) -> int:
     """Elements that fill a bank."""
     return max(1, BANK // element_bytes(access))
 
 
-def _tile_bytes(access: Access, sides: tuple[int, int]) -> int:
-    return (sides[0] + _bank_width(access)) * sides[1] * element_bytes(access)
+def tile_bytes(access: Access, sides: tuple[int, int]) -> int:
+    return (sides[0] + bank_width(access)) * sides[1] * element_bytes(access)
 
 
-def _transposed(nest: Nest) -> tuple[int, list[int]]:
-    """The loop along which most inputs are contiguous that the last loop strides through, and these inputs."""
-    inner = len(nest.sizes) - 1
-    written = {access.root for access in nest.outputs}
-    found: dict[int, list[int]] = {}
-    for k, x in enumerate(nest.inputs):
-        if isinstance(x, Access) and abs(x.strides[inner]) > 1 and x.root not in written:
-            for loop in range(inner):
-                if abs(x.strides[loop]) == 1 and nest.sizes[loop] >= SHORTEST_OTHER:
-                    found.setdefault(loop, []).append(k)
-    other = max(found, key=lambda loop: len(found[loop]), default=0)
-    return other, found.get(other, [])
+def tiles_of(nest: Nest, plan: Transpose) -> Tiles:
+    """The tiles of a nest in its output's order."""
+    return Tiles(nest, plan, _rows_of(nest, plan.inputs))
 
 
-def _fitting(nest: Nest, staged: Sequence[int], sides: tuple[int, int]) -> tuple[int, ...]:
-    """As many of the inputs as have room in shared memory."""
-    chosen: list[int] = []
-    used = 0
-    for k in staged:
-        used += _tile_bytes(cast(Access, nest.inputs[k]), sides)
-        if used <= MOST_SHARED:
-            chosen.append(k)
-    return tuple(chosen)
-
-
-def plan_tiles(nest: Nest, chip: Chip) -> TilePlan | None:
-    """The tiles of a nest in the output's order; None where its operands agree on how they lie."""
-    inner = len(nest.sizes) - 1
-    if inner == 0 or nest.sizes[inner] < SHORTEST_INNER or any(x.strides[inner] != 1 for x in nest.outputs):
-        return None
-    other, staged = _transposed(nest)
-    if not staged or nest.sizes[other] * nest.sizes[inner] < SMALLEST:
-        return None
-    large = _plan_side(nest, other, staged, SIDES[0])
-    narrow = all(element_bytes(cast(Access, nest.inputs[k])) <= BANK for k in staged)
-    if narrow and len(large.staged) == len(staged) and large.blocks >= chip.multiprocessors:
-        return large
-    return _plan_side(nest, other, staged, SIDES[-1])
-
-
-def _plan_side(nest: Nest, other: int, staged: Sequence[int], side: int) -> TilePlan:
-    sides = _sides(nest.sizes[other], nest.sizes[-1], side)
-    fitting = _fitting(nest, staged, sides)
-    return TilePlan(nest, other, fitting, sides, _plan_rows(nest, fitting))
-
-
-def _sides(other: int, inner: int, side: int) -> tuple[int, int]:
-    """The sides of tiles of `side` squared elements or so for loops of these sizes, powers of two."""
-    along = [_cover(size, side) for size in (other, inner)]
-    narrow = min(along)
-    if narrow < side:
-        long = min(THREADS, side * side // narrow)
-        along = [narrow if x == narrow else _cover(size, long) for x, size in zip(along, (other, inner), strict=True)]
-    return along[0], along[1]
-
-
-def _cover(size: int, most: int) -> int:
-    """The least power of two that is not below `size`, up to `most`."""
-    return min(most, 1 << (size - 1).bit_length())
-
-
-def _plan_rows(nest: Nest, staged: Sequence[int]) -> VectorPlan:
+def _rows_of(nest: Nest, staged: Sequence[int]) -> VectorPlan:
     """How the second part accesses what does not go through tiles: a bank's width at once where it can."""
     inner = len(nest.sizes) - 1
-    width = min(_bank_width(x) for x in nest.accesses if x.strides[inner])
+    width = min(bank_width(x) for x in nest.accesses if x.strides[inner])
     while True:
         inputs = tuple(
             Kind.SCALAR if k in staged else kind_of(nest, x, width) if isinstance(x, Access) else None
@@ -194,7 +145,7 @@ class TileEmitter:
     distances from it. A tile at the edge, or a body that asks for indices, takes the indices of all loops.
     """
 
-    def __init__(self, builder: GpuBuilder, plan: TilePlan):
+    def __init__(self, builder: GpuBuilder, plan: Tiles):
         self.builder = builder
         self.plan = plan
         self.nest = plan.nest
@@ -215,7 +166,7 @@ class TileEmitter:
         self.starts = {plan.other: builder.mul(row, plan.sides[0]), plan.inner: builder.mul(column, plan.sides[1])}
         for k in plan.staged:
             access = cast(Access, self.nest.inputs[k])
-            shape = (plan.sides[1], plan.sides[0] + _bank_width(access))
+            shape = (plan.sides[1], plan.sides[0] + bank_width(access))
             self.buffers[k] = builder.shared(shape, buffer_of(access.root).element_type)
         whole = [
             builder.compare("ult", at, self.nest.sizes[loop] // plan.side(loop))
@@ -234,17 +185,6 @@ class TileEmitter:
         forwards = all(x.strides[other] >= 0 and x.strides[self.plan.inner] >= 0 for x in self.nest.accesses)
         return forwards and not self.nest.dims
 
-    def _tile_width(self, k: int) -> int:
-        """Elements of a staged input that a thread loads at once: a bank's width where it is aligned to it."""
-        order = self._along_other()
-        nest = self.nest.permuted(order)
-        access = cast(Access, nest.inputs[k])
-        width = _bank_width(access)
-        return width if nest.sizes[-1] % width == 0 and kind_of(nest, access, width) is Kind.VECTOR else 1
-
-    def _along_other(self) -> list[int]:
-        return [*(l for l in range(len(self.nest.sizes)) if l != self.plan.other), self.plan.other]
-
     def _spread(self, sides: tuple[int, int], width: int, cost: int, body: Callable[[SSAValue], None]) -> None:
         """
         The lines of a tile that a thread works on: `body(line)`, from its first one on; `width` elements of each.
@@ -252,7 +192,7 @@ class TileEmitter:
         `sides`: the length of a line, the number of lines. `cost`: operations of one element's work.
         """
         length, number = sides
-        lines = THREADS // (length // width)
+        lines = self.plan.threads // (length // width)
         count = max(1, number // lines)
         times = count
         while times > 1 and times * width * cost > MOST_WRITTEN_OUT:
@@ -312,7 +252,7 @@ class TileEmitter:
 
     def _load_whole(self, k: int) -> None:
         """A tile of an input, line by line."""
-        builder, plan, width = self.builder, self.plan, self._tile_width(k)
+        builder, plan, width = self.builder, self.plan, self.plan.width_of(k)
         line, place = self._own(plan.sides[0], width)
         access = cast(Access, self.nest.inputs[k])
         pitch = buffer_of(self.buffers[k]).get_shape()[1]
@@ -388,9 +328,9 @@ class TileEmitter:
         return self.builder.min(index, self.nest.sizes[loop] - width)
 
     def _load_anywhere(self, k: int) -> None:
-        builder, plan, width = self.builder, self.plan, self._tile_width(k)
+        builder, plan, width = self.builder, self.plan, self.plan.width_of(k)
         first, row = self._own(plan.sides[0], width)
-        order = self._along_other()
+        order = self.plan.along_other
         nest = self.nest.permuted(order)
         access = cast(Access, nest.inputs[k])
         view, loops = NestEmitter(builder, nest).view(k, access)
@@ -447,16 +387,36 @@ def _all(builder: GpuBuilder, conditions: Sequence[SSAValue]) -> SSAValue:
     return conditions[0] if len(conditions) == 1 else builder.insert(arith.AndIOp(conditions[0], conditions[1])).result
 
 
-def map_transpose(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map a phase of one all-parallel nest with an input that lies across; whether it is one."""
-    if not phase.is_structured or len(phase.structured) != 1:
-        return False
-    nest = phase.nests()[0]
-    if any(nest.reduction) or 0 in nest.sizes or plan_tiles(in_output_order(nest), mapper.chip) is None:
-        return False
+def map_transpose(mapper: KernelMapper, phase: Phase) -> None:
+    """Map one nest without reduction that has an input lying across its output."""
+    single = len(phase.structured) == len(phase.ops) == 1 and not any(phase.nests()[0].reduction)
+    phase.require(single, "the launch is not one operation without reduction")
+    plan = phase.plans[0]
+    assert isinstance(plan, Transpose)
+    _check(phase, in_output_order(phase.nests()[0]), plan)
     launch = Launch(mapper, phase)
-    plan = plan_tiles(in_output_order(launch.phase.nests()[0]), mapper.chip)
-    assert plan is not None
-    TileEmitter(launch.builder, plan).emit()
-    launch.finish((plan.blocks, 1, 1), (THREADS, 1, 1))
-    return True
+    tiles = tiles_of(in_output_order(launch.phase.nests()[0]), plan)
+    TileEmitter(launch.builder, tiles).emit()
+    launch.finish(tiles.blocks, plan.threads)
+
+
+def _check(phase: Phase, nest: Nest, plan: Transpose) -> None:
+    """Raises DiagnosticError where inputs do not lie across, or a tile has not the shape for its accesses."""
+    inner, staged = len(nest.sizes) - 1, [k for k in plan.inputs if k < len(nest.inputs)]
+    phase.require(plan.loop < inner, f"of the loops {nest.sizes}, tiles extend along the last and one before it")
+    phase.require(all(x.strides[inner] == 1 for x in nest.outputs), "an output is not contiguous along the last loop")
+    across = len(staged) == len(plan.inputs) and all(lies_across(nest, k, plan.loop) for k in staged)
+    phase.require(across, f"the inputs are not all contiguous along loop {plan.loop} and read only")
+    tiles = tiles_of(nest, plan)
+    lines = [(tiles.sides[0], tiles.width_of(k)) for k in plan.inputs] + [(tiles.sides[1], tiles.rows.width)]
+    for side, width in lines:
+        shared = width <= side <= plan.threads * width
+        phase.require(shared, f"{plan.threads} threads cannot share lines of {side} elements, {width} at a time")
+
+
+def lies_across(nest: Nest, number: int, loop: int) -> bool:
+    """Whether an input that nothing writes is contiguous along a loop other than the last."""
+    access, inner = nest.inputs[number], len(nest.sizes) - 1
+    if not isinstance(access, Access) or access.root in {x.root for x in nest.outputs}:
+        return False
+    return abs(access.strides[inner]) > 1 and abs(access.strides[loop]) == 1

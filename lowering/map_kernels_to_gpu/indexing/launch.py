@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, cast
 
@@ -14,7 +13,8 @@ from ....dialects.linalg_ext.base import DestinationOp
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index, LoopBuilder
 from ..threads.builder import GpuBuilder
-from ..threads.launch import KernelMapper, Launch, Phase
+from ..threads.launch import KernelMapper, Launch
+from ..threads.phases import Phase
 from ..threads.ranges import THREADS, over_threads
 
 OpT = TypeVar("OpT", bound=DestinationOp)
@@ -39,12 +39,11 @@ class ExtLaunch(Generic[OpT]):
     def finish(self, blocks: int, threads: int) -> None:
         self.op.detach()
         self.op.erase()
-        self.launch.finish((blocks, 1, 1), (threads, 1, 1))
+        self.launch.finish(blocks, threads)
 
-    def finish_over(self, sizes: Sequence[int], body: Callable[[list[Index]], None]) -> None:
+    def finish_over(self, sizes: Sequence[int], body: Callable[[list[Index]], None], threads: int = THREADS) -> None:
         """A thread for each point of a box."""
-        over_threads(self.builder, sizes, body)
-        self.finish(-(-math.prod(sizes) // THREADS), THREADS)
+        self.finish(over_threads(self.builder, sizes, body, threads), threads)
 
 
 def erase_now(op: Operation) -> None:

@@ -19,31 +19,19 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.build.buffers import memref_type
-from ....dialects.build.llvm_layout import byte_width
+from ....dialects.gpu.plans import ScanBlocks, ScanRows, ScanThreads
 from ....dialects.linalg_ext.window import ScanOp, shape_of
-from ...device.chips import STATIC_SHARED_BYTES, Chip
 from ...loop_nests import arithmetic
 from ...loop_nests.cost import region_cost
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.unrolling import UNROLL
-from ..threads.builder import WARP, GpuBuilder
+from ..threads.builder import GpuBuilder
 from ..threads.items import I64, WRITTEN_OUT
 from ..threads.launch import KernelMapper
+from ..threads.phases import Phase
+from ..threads.ranges import ceil_div
 from .launch import ExtLaunch, at_least_zero, shift_left
-from .scan_rows import SHORT_ROW, map_short_rows
-
-THREADS = 256
-
-ELEMENTS = 15
-"""
-Neighbouring elements of a thread in a tile, at most. Odd, so that the threads of a warp meet different banks.
-"""
-
-SHORTEST_CHUNK = 64
-"""Elements of a column that are worth a thread of their own."""
-
-BLOCKS = 4
-"""Blocks of chunks for each multiprocessor."""
+from .scan_rows import map_short_rows
 
 CHEAP = 8
 """Operations of a fold up to which a loop over a thread's elements is written out."""
@@ -60,62 +48,29 @@ Line: TypeAlias = tuple[Index, Index]
 
 
 @dataclass(frozen=True)
-class ScanPlan:
-    """A scan of `outer` x `inner` lines of `length` elements, each in `chunks` of `size`."""
+class ScanShape:
+    """A scan of `outer` x `inner` lines of `length` elements, each in chunks."""
 
     outer: int
     length: int
     inner: int
-    in_blocks: bool
-    """Whether blocks scan lines, else threads."""
-    threads: int
-    """Of a block."""
-    elements: int
-    """Of a thread in one tile."""
-    size: int
+    plan: ScanThreads | ScanBlocks
 
     @property
     def chunks(self) -> int:
-        return -(-self.length // self.size)
-
-    @property
-    def tile(self) -> int:
-        return self.threads * self.elements
+        return ceil_div(self.length, self.plan.chunk)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         return self.outer, self.length, self.inner
 
 
-def plan_scan(op: ScanOp, chip: Chip) -> ScanPlan:
-    shape = shape_of(op.outputs[0])
-    dim = int(cast(Any, op.dimension).value.data)
-    outer, length, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-    if inner > 1 or length <= SHORT_ROW:
-        lines = max(1, outer * inner)
-        chunks = max(1, min(chip.multiprocessors * THREADS // lines, length // SHORTEST_CHUNK))
-        return ScanPlan(outer, length, inner, False, THREADS, 1, max(1, -(-length // chunks)))
-    element = sum(byte_width(buffer_of(x).element_type) for x in op.outputs)
-    elements = ELEMENTS
-    while elements > 1 and THREADS * (elements + 1) * element > STATIC_SHARED_BYTES:
-        elements -= 2
-    threads = WARP
-    while threads < THREADS and threads * elements < length:
-        threads *= 2
-    tile = threads * elements
-    chunks = max(1, min(BLOCKS * chip.multiprocessors // max(1, outer), length // (2 * tile)))
-    tiles = -(-length // tile)
-    size = -(-tiles // chunks) * tile
-    return ScanPlan(outer, length, inner, True, threads, elements, size)
-
-
 class Scanner:
     """Emits the work of a thread in one of the scan's device functions."""
 
-    def __init__(self, launch: ExtLaunch[ScanOp], plan: ScanPlan):
+    def __init__(self, launch: ExtLaunch[ScanOp]):
         self.launch = launch
         self.builder: GpuBuilder = launch.builder
-        self.plan = plan
         self.reverse = bool(cast(Any, launch.op.reverse).value.data)
 
     @property
@@ -183,8 +138,9 @@ class ThreadScanner(Scanner):
 class BlockScanner(Scanner):
     """A block for each chunk of a line."""
 
-    def __init__(self, launch: ExtLaunch[ScanOp], plan: ScanPlan):
-        super().__init__(launch, plan)
+    def __init__(self, launch: ExtLaunch[ScanOp], plan: ScanBlocks):
+        super().__init__(launch)
+        self.plan = plan
         types = [buffer_of(x).element_type for x in launch.op.outputs]
         self.elements = [self.builder.shared((plan.tile,), type_) for type_ in types]
         self.totals = [self.builder.shared((plan.threads,), type_) for type_ in types]
@@ -314,19 +270,20 @@ def _range(builder: GpuBuilder, chunk: Index, size: int, length: int) -> tuple[I
 class ScanMapper:
     """The launches of one scan."""
 
-    def __init__(self, mapper: KernelMapper, op: ScanOp, plan: ScanPlan):
+    def __init__(self, mapper: KernelMapper, op: ScanOp, lines: ScanShape):
         self.mapper = mapper
         self.op = op
-        self.plan = plan
+        self.lines = lines
+        self.plan = lines.plan
         self.count = len(op.outputs)
 
     def run(self) -> None:
-        plan = self.plan
-        if plan.chunks == 1:
+        lines = self.lines
+        if lines.chunks == 1:
             self._scan(None)
             return
         totals = [
-            self.mapper.scratch(memref_type((plan.outer, plan.chunks, plan.inner), buffer_of(x).element_type))
+            self.mapper.scratch(memref_type((lines.outer, lines.chunks, lines.inner), buffer_of(x).element_type))
             for x in self.op.outputs
         ]
         self._totals(totals)
@@ -335,26 +292,26 @@ class ScanMapper:
 
     def _scanner(self) -> ThreadScanner | BlockScanner:
         launch = ExtLaunch(self.mapper, self.op)
-        return (BlockScanner if self.plan.in_blocks else ThreadScanner)(launch, self.plan)
+        return BlockScanner(launch, self.plan) if isinstance(self.plan, ScanBlocks) else ThreadScanner(launch)
 
     def _lines(self, scanner: Scanner, values: Sequence[SSAValue]) -> Lines:
-        buffers = [scanner.launch.flat(x, self.plan.shape) for x in values]
-        return Lines(scanner.builder, buffers, self.plan.length, scanner.reverse)
+        buffers = [scanner.launch.flat(x, self.lines.shape) for x in values]
+        return Lines(scanner.builder, buffers, self.lines.length, scanner.reverse)
 
     def _launch(self, scanner: Scanner, chunks: int, body: Callable[[Line, Index], None]) -> None:
         """A thread or block for each chunk of each line."""
-        plan, builder = self.plan, scanner.builder
-        if not plan.in_blocks:
-            sizes = (plan.outer, chunks, plan.inner)
-            scanner.launch.finish_over(sizes, lambda at: body((at[0], at[2]), at[1]))
+        lines, builder = self.lines, scanner.builder
+        if isinstance(self.plan, ScanThreads):
+            sizes = (lines.outer, chunks, lines.inner)
+            scanner.launch.finish_over(sizes, lambda at: body((at[0], at[2]), at[1]), self.plan.threads)
             return
         outer, chunk = builder.div(builder.block_id(), chunks), builder.rem(builder.block_id(), chunks)
         body((outer, 0), chunk)
-        scanner.launch.finish(plan.outer * chunks, plan.threads)
+        scanner.launch.finish(lines.outer * chunks, self.plan.threads)
 
     def _scan(self, totals: Sequence[SSAValue] | None) -> None:
         """Each chunk from what is before it: the inits, or the scanned total of the chunk before."""
-        scanner, plan = self._scanner(), self.plan
+        scanner = self._scanner()
         builder, op = scanner.builder, scanner.launch.op
         source, target = self._lines(scanner, op.inputs[: self.count]), self._lines(scanner, op.outputs)
         scanned = [scanner.launch.buffer(x) for x in totals or ()]
@@ -365,39 +322,53 @@ class ScanMapper:
                 previous = at_least_zero(builder, builder.sub(number, 1))
                 before = [builder.load(x, [line[0], previous, line[1]]) for x in scanned]
                 carry = scanner.choose(builder.compare("eq", number, 0), carry, before)
-            scanner.scan(source, target, plan.size, line, number, carry)
+            scanner.scan(source, target, self.plan.chunk, line, number, carry)
 
-        self._launch(scanner, plan.chunks, chunk)
+        self._launch(scanner, self.lines.chunks, chunk)
 
     def _totals(self, totals: Sequence[SSAValue]) -> None:
-        scanner, plan = self._scanner(), self.plan
+        scanner = self._scanner()
         builder = scanner.builder
         source = self._lines(scanner, scanner.launch.op.inputs[: self.count])
-        target = Lines(builder, [scanner.launch.buffer(x) for x in totals], plan.chunks, False)
+        target = Lines(builder, [scanner.launch.buffer(x) for x in totals], self.lines.chunks, False)
 
         def chunk(line: Line, number: Index) -> None:
-            values = scanner.total(source, plan.size, line, number)
-            if plan.in_blocks:
+            values = scanner.total(source, self.plan.chunk, line, number)
+            if isinstance(self.plan, ScanBlocks):
                 first = builder.compare("eq", builder.thread_id(), 0)
                 builder.when(first, lambda: target.store(values, line, number))
             else:
                 target.store(values, line, number)
 
-        self._launch(scanner, plan.chunks, chunk)
+        self._launch(scanner, self.lines.chunks, chunk)
 
     def _scan_totals(self, totals: Sequence[SSAValue]) -> None:
         """Each line of totals as one chunk, in place."""
         scanner = self._scanner()
         buffers = [scanner.launch.buffer(x) for x in totals]
-        lines = Lines(scanner.builder, buffers, self.plan.chunks, False)
+        lines = Lines(scanner.builder, buffers, self.lines.chunks, False)
 
         def chunk(line: Line, number: Index) -> None:
-            scanner.scan(lines, lines, self.plan.chunks, line, 0, scanner.inits)
+            scanner.scan(lines, lines, self.lines.chunks, line, 0, scanner.inits)
 
         self._launch(scanner, 1, chunk)
 
 
-def map_scan(mapper: KernelMapper, op: ScanOp) -> None:
-    """`linalg_ext.scan`: one launch, or three where few lines are long."""
-    if 0 not in shape_of(op.outputs[0]) and not map_short_rows(mapper, op):
-        ScanMapper(mapper, op, plan_scan(op, mapper.chip)).run()
+def map_scan(mapper: KernelMapper, phase: Phase) -> None:
+    """`linalg_ext.scan`: one launch, or three where lines have several chunks."""
+    (op,), (plan,) = phase.ops, phase.plans
+    assert isinstance(op, ScanOp)
+    outer, length, inner = lines_of(op)
+    if isinstance(plan, ScanRows):
+        phase.require(inner == 1, "the scanned dimension is not the last")
+        map_short_rows(mapper, op, plan.rows)
+        return
+    assert isinstance(plan, (ScanThreads, ScanBlocks))
+    phase.require(isinstance(plan, ScanThreads) or inner == 1, "the scanned dimension is not the last")
+    ScanMapper(mapper, op, ScanShape(outer, length, inner, plan)).run()
+
+
+def lines_of(op: ScanOp) -> tuple[int, int, int]:
+    """The elements as (outer, scanned, inner)."""
+    shape, dim = shape_of(op.outputs[0]), int(cast(Any, op.dimension).value.data)
+    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])

@@ -9,21 +9,14 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ....dialects.build.llvm_layout import byte_width
 from ....dialects.linalg_ext.window import ScanOp, shape_of
-from ...device.chips import STATIC_SHARED_BYTES
 from ...loop_nests.loop_builder import Index, buffer_of
 from ...loop_nests.unrolling import UNROLL
-from ..threads.builder import WARP, GpuBuilder
+from ..threads.builder import GpuBuilder
 from ..threads.items import I64
 from ..threads.launch import KernelMapper
+from ..threads.ranges import ceil_div
 from .launch import ExtLaunch
-
-MOST_ROWS = 256
-"""Of a block, a thread for each."""
-
-SHORT_ROW = 48
-"""Elements of a row, at most."""
 
 SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
 
@@ -95,20 +88,9 @@ class ShortRows:
         builder.loop(0, self.length, one, inits=inits, attributes=SEVERAL_AT_ONCE)
 
 
-def map_short_rows(mapper: KernelMapper, op: ScanOp) -> bool:
-    """Map a scan of many short rows of the last dimension; whether it is one."""
-    shape = shape_of(op.outputs[0])
-    length = shape[-1]
-    if int(cast(Any, op.dimension).value.data) != len(shape) - 1 or length > SHORT_ROW:
-        return False
-    count = math.prod(shape[:-1])
-    element = sum(byte_width(buffer_of(x).element_type) for x in op.outputs)
-    rows = MOST_ROWS
-    while rows > WARP and (rows * (length | 1) * element > STATIC_SHARED_BYTES or rows >= 2 * count):
-        rows //= 2
-    if rows * (length | 1) * element > STATIC_SHARED_BYTES:
-        return False
+def map_short_rows(mapper: KernelMapper, op: ScanOp, rows: int) -> None:
+    """Scan short rows of the last dimension, `rows` of them per block."""
+    *outer, length = shape_of(op.outputs[0])
     launch = ExtLaunch(mapper, op)
     ShortRows(launch, length, rows).emit()
-    launch.finish(-(-count // rows), rows)
-    return True
+    launch.finish(ceil_div(math.prod(outer), rows), rows)

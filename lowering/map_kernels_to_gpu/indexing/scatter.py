@@ -19,6 +19,7 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ....dialects.build.buffers import memref_type, row_major
+from ....dialects.gpu.plans import Sort, SortedScatter
 from ....dialects.linalg_ext.indexing import ScatterOp
 from ....dialects.linalg_ext.sort import SortByKeyOp
 from ...convert_linalg_ext_to_scf.scatter import ScatterLoops, scatter_loops
@@ -28,6 +29,7 @@ from ...loop_nests.unrolling import UNROLL
 from ..threads.builder import GpuBuilder
 from ..threads.items import I64, delinearized
 from ..threads.launch import KernelMapper
+from ..threads.phases import Phase
 from .launch import ExtLaunch, erase_now, select
 from .sort import map_sort
 
@@ -35,15 +37,35 @@ SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
 """On the loop over the updates of a place: loads of several are under way while one is combined."""
 
 
-def map_scatter(mapper: KernelMapper, op: ScatterOp) -> None:
+def map_scatter(mapper: KernelMapper, phase: Phase) -> None:
     """`linalg_ext.scatter`: one launch, or places, their sort, and the updates in that order."""
+    (op,), (plan,) = phase.ops, phase.plans
+    assert isinstance(op, ScatterOp)
     scatter = ScatterMapper(mapper, op)
-    if 0 in scatter.loops.updates or 0 in scatter.loops.shape:
-        return
-    if scatter.may_meet:
-        scatter.map_sorted()
+    if isinstance(plan, SortedScatter):
+        assert isinstance(plan.sort, Sort)
+        scatter.map_sorted(plan.sort)
     else:
-        scatter.map_separate()
+        phase.require(not may_meet(scatter.loops), "two updates may meet in one place; #gpu.sorted_scatter orders them")
+        scatter.map_separate(plan.block)
+
+
+def may_meet(loops: ScatterLoops) -> bool:
+    """Whether two updates may go to one place: those of index vectors that are not each in a batch of its own."""
+    batching = {place.batch for place in loops.places}
+    vectors = math.prod(loops.updates[dim] for dim in loops.batch if dim not in batching)
+    return vectors > 1 and not bool(cast(Any, loops.op.is_unique).value.data)
+
+
+def key_types(loops: ScatterLoops) -> tuple[IntegerType, IntegerType]:
+    """The types of what is sorted: places, and the numbers of updates."""
+    places = math.prod(n for dim, n in enumerate(loops.shape) if loops.places[dim].offset not in loops.free)
+    return (i32 if places < 1 << 31 else i64, i32 if entries_of(loops) < 1 << 31 else i64)
+
+
+def entries_of(loops: ScatterLoops) -> int:
+    """How many updates are sorted: those that differ in more than a free dimension."""
+    return math.prod(n for dim, n in enumerate(loops.updates) if dim not in loops.free)
 
 
 class ScatterMapper:
@@ -56,14 +78,6 @@ class ScatterMapper:
         """For its geometry only: the kernel itself gets no operations."""
 
     # Geometry.
-
-    @property
-    def may_meet(self) -> bool:
-        """Whether two updates may go to one place: those of index vectors that are not each in a batch of its own."""
-        loops = self.loops
-        batching = {place.batch for place in loops.places}
-        vectors = math.prod(loops.updates[dim] for dim in loops.batch if dim not in batching)
-        return vectors > 1 and not bool(cast(Any, self.op.is_unique).value.data)
 
     @cached_property
     def sorted_dims(self) -> list[int]:
@@ -90,7 +104,7 @@ class ScatterMapper:
 
     # Launches.
 
-    def map_separate(self) -> None:
+    def map_separate(self, threads: int) -> None:
         """A thread for each update."""
         launch = ExtLaunch(self.mapper, self.op)
         loops, builder = scatter_loops(launch.op, launch.builder), launch.builder
@@ -104,15 +118,14 @@ class ScatterMapper:
             else:
                 builder.when(inside, lambda: loops.update(at, starts))
 
-        launch.finish_over(loops.updates, update)
+        launch.finish_over(loops.updates, update, threads)
 
-    def map_sorted(self) -> None:
+    def map_sorted(self, plan: Sort) -> None:
         """The place of each entry; entries in the order of places; the updates in the order of entries."""
-        count, places = math.prod(self.entries), math.prod(self.keyed_shape)
-        key, number = (i32 if n < 1 << 31 else i64 for n in (places, count))
-        keys, numbers = (self.mapper.scratch(memref_type((count,), type_)) for type_ in (key, number))
+        count = (entries_of(self.loops),)
+        keys, numbers = (self.mapper.scratch(memref_type(count, type_)) for type_ in key_types(self.loops))
         self._find_places(keys, numbers)
-        self._sort(keys, numbers)
+        self._sort(keys, numbers, plan)
         self._apply(keys, numbers)
 
     def _find_places(self, keys: SSAValue, numbers: SSAValue) -> None:
@@ -139,7 +152,7 @@ class ScatterMapper:
 
         launch.finish_over(self.entries, entry)
 
-    def _sort(self, keys: SSAValue, numbers: SSAValue) -> None:
+    def _sort(self, keys: SSAValue, numbers: SSAValue, plan: Sort) -> None:
         types = [cast(Any, x.type).element_type for x in (keys, numbers)]
         block = Block(arg_types=types)
         end = YieldOp(block.args[0])
@@ -147,7 +160,7 @@ class ScatterMapper:
         op = SortByKeyOp.of([], [keys, numbers], [Region(block)], {"dimension": IntegerAttr(0, i64)})
         op.location = end.location = self.op.location
         self.mapper.kernel.body.block.insert_op_before(op, self.mapper.end)
-        map_sort(self.mapper, op)
+        map_sort(self.mapper, op, plan)
         erase_now(op)
 
     def _apply(self, keys: SSAValue, numbers: SSAValue) -> None:

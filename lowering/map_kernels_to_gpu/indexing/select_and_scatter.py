@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from ....dialects.build.buffers import memref_type, row_major
-from ....dialects.linalg_ext.window import SelectAndScatterOp, shape_of
+from ....dialects.linalg_ext.window import SelectAndScatterOp
 from ...convert_linalg_ext_to_scf.select_and_scatter import Selection, selection_of
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index
@@ -24,22 +24,20 @@ from ..threads.launch import KernelMapper
 from .launch import ExtLaunch
 
 
-def map_select_and_scatter(mapper: KernelMapper, op: SelectAndScatterOp) -> None:
+def map_select_and_scatter(mapper: KernelMapper, op: SelectAndScatterOp, threads: int) -> None:
     """`linalg_ext.select_and_scatter`: one launch over windows, or one over windows and one over places."""
-    if 0 in shape_of(op.inputs[1]) or 0 in shape_of(op.inputs[0]):
-        return
     launch = ExtLaunch(mapper, op)
     selection = selection_of(launch.op, launch.builder)
     if all(stride >= size for stride, size in zip(selection.strides, selection.sizes, strict=True)):
-        launch.finish_over(selection.counts, selection.scatter_window)
+        launch.finish_over(selection.counts, selection.scatter_window, threads)
         return
     places = math.prod(selection.shape)
     selected = mapper.scratch(memref_type(selection.counts, i32 if places < 1 << 31 else i64))
-    _select(launch, selection, selected)
-    _scatter(ExtLaunch(mapper, op), selected)
+    _select(launch, selection, selected, threads)
+    _scatter(ExtLaunch(mapper, op), selected, threads)
 
 
-def _select(launch: ExtLaunch[SelectAndScatterOp], selection: Selection, selected: SSAValue) -> None:
+def _select(launch: ExtLaunch[SelectAndScatterOp], selection: Selection, selected: SSAValue, threads: int) -> None:
     """A thread for each window: the number of the place that it selects; -1 where it has none."""
     builder, buffer = launch.builder, launch.buffer(selected)
     type_ = cast(Any, buffer.type).element_type
@@ -53,7 +51,7 @@ def _select(launch: ExtLaunch[SelectAndScatterOp], selection: Selection, selecte
         none = builder.scalar(IntegerAttr(-1, type_))
         builder.store(arithmetic.choose(builder, found, number, none), buffer, indices)
 
-    launch.finish_over(selection.counts, window)
+    launch.finish_over(selection.counts, window, threads)
 
 
 def _number(selection: Selection, place: Sequence[Index]) -> Index:
@@ -65,7 +63,7 @@ def _number(selection: Selection, place: Sequence[Index]) -> Index:
     return number
 
 
-def _scatter(launch: ExtLaunch[SelectAndScatterOp], selected: SSAValue) -> None:
+def _scatter(launch: ExtLaunch[SelectAndScatterOp], selected: SSAValue, threads: int) -> None:
     """A thread for each place: the elements of the windows that selected it, in the order of windows."""
     builder, buffer = launch.builder, launch.buffer(selected)
     selection = selection_of(launch.op, builder)
@@ -88,7 +86,7 @@ def _scatter(launch: ExtLaunch[SelectAndScatterOp], selected: SSAValue) -> None:
 
         builder.store(windows([], builder.load(selection.target, indices)), selection.target, indices)
 
-    launch.finish_over(selection.shape, place)
+    launch.finish_over(selection.shape, place, threads)
 
 
 def _windows_around(selection: Selection, dim: int, place: Index) -> tuple[Index, Index]:

@@ -23,19 +23,14 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import SSAValue
 
 from ....dialects.build.buffers import memref_type
-from ....dialects.build.llvm_layout import byte_width
+from ....dialects.gpu.plans import Sort
 from ....dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ....dialects.linalg_ext.window import shape_of
-from ...device.chips import STATIC_SHARED_BYTES
 from ...loop_nests import arithmetic
 from ...loop_nests.loop_builder import Index, buffer_of
 from ..threads.builder import GpuBuilder
 from ..threads.launch import KernelMapper
 from .launch import ExtLaunch, select, shift_left, shift_right
-
-MOST_THREADS = 1024
-BLOCK_THREADS = 256
-"""Threads of a block that sorts several short rows."""
 
 BEYOND = (1 << 31) - 1
 """The number of what is beyond the end of a row."""
@@ -45,7 +40,7 @@ Values: TypeAlias = Sequence[SSAValue]
 
 
 @dataclass(frozen=True)
-class SortPlan:
+class SortShape:
     """How rows are sorted: seen as (outer, length, inner)."""
 
     outer: int
@@ -54,6 +49,11 @@ class SortPlan:
     tile: int
     """Elements of a tile, a power of two."""
     rows_per_block: int
+
+    @staticmethod
+    def of(op: AnySort, plan: Sort) -> SortShape:
+        shape, dim = shape_of(op.outputs[0]), int(cast(Any, op.dimension).value.data)
+        return SortShape(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), plan.tile, plan.rows)
 
     @property
     def rows(self) -> int:
@@ -85,20 +85,6 @@ class SortPlan:
         return found[:-1]
 
 
-def plan_sort(op: AnySort) -> SortPlan:
-    shape = shape_of(op.outputs[0])
-    dim = int(cast(Any, op.dimension).value.data)
-    outer, length, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-    element = 4 + sum(byte_width(buffer_of(x).element_type) for x in op.outputs)
-    tile = 2
-    while tile < length and tile < 2 * MOST_THREADS and 2 * tile * element <= STATIC_SHARED_BYTES:
-        tile *= 2
-    rows = max(1, min(2 * BLOCK_THREADS // tile, outer * inner)) if tile >= length else 1
-    while rows > 1 and rows * tile * element > STATIC_SHARED_BYTES:
-        rows //= 2
-    return SortPlan(outer, length, inner, tile, rows)
-
-
 class Comparison:
     """Whether one element precedes another, by the operation's region."""
 
@@ -118,7 +104,7 @@ class Comparison:
 class Network:
     """Elements of a block's tiles in shared memory, with their numbers; all threads of the block work on them."""
 
-    def __init__(self, builder: GpuBuilder, op: AnySort, plan: SortPlan):
+    def __init__(self, builder: GpuBuilder, op: AnySort, plan: SortShape):
         self.builder = builder
         self.plan = plan
         self.comparison = Comparison(builder, op)
@@ -212,7 +198,7 @@ def _number(builder: GpuBuilder, value: Index) -> SSAValue:
 class SortMapper:
     """The launches of one sort."""
 
-    def __init__(self, mapper: KernelMapper, op: AnySort, plan: SortPlan):
+    def __init__(self, mapper: KernelMapper, op: AnySort, plan: SortShape):
         self.mapper = mapper
         self.op = op
         self.plan = plan
@@ -416,8 +402,8 @@ class SortMapper:
         return found[0], select(builder, is_last, left, found[1])
 
 
-def map_sort(mapper: KernelMapper, op: AnySort) -> None:
+def map_sort(mapper: KernelMapper, op: AnySort, plan: Sort) -> None:
     """`linalg_ext.sort` and `sort_by_key`: launches that sort tiles and merge them."""
-    plan = plan_sort(op)
-    if plan.length > 1 and plan.rows:
-        SortMapper(mapper, op, plan).run()
+    shape = SortShape.of(op, plan)
+    mapper.phase.require(shape.tiles == 1 or plan.rows == 1, f"rows of {shape.length} have several tiles each")
+    SortMapper(mapper, op, shape).run()

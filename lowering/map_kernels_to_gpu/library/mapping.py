@@ -1,5 +1,5 @@
 """
-Contractions as calls of a library: which ones a BLAS can express, and which of those are worth a call.
+Contractions as calls of a library: which ones a BLAS can express.
 
 A BLAS sees matrices whose rows or columns are dense, at even distances, and one batch of them at even distances. Where
 a contraction has further batch dimensions it becomes a call for each of their indices, up to `MOST_CALLS`.
@@ -10,41 +10,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.build.buffers import memref_type
 from ....dialects.gpu.library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matrix, major
 from ...convert_linalg_to_scf.conversion import initial_values
 from ...device.chips import Chip
 from ...loop_nests.loop_builder import buffer_of
 from ..contraction.epilogue import Chain, chain_of, is_zero, private_buffers
 from ..contraction.form import Digit, Product, is_fused
-from ..threads.launch import KernelMapper, Phase
+from ..threads.launch import KernelMapper
+from ..threads.phases import Phase
 from .epilogue import Epilogue, epilogue_of
-from .narrowing import narrowing_of
-
-Libraries = Literal["never", "auto", "always"]
-"""Whether contractions become calls of libraries: those that are worth it, or all that can."""
-
-LEAST_PRODUCTS = 1 << 24
-"""
-Multiplications from which on a call is worth it, those of 256 x 256 x 256: a library's kernels for the chip are then
-faster than ours by more than a call costs, and a launch of what follows.
-"""
-
-LEAST_SIZE = 16
-"""Of m, n and k each: products with few rows or columns are bound by memory, and ours fuse what is around them."""
-
-LEAST_DEPTH_OF_FOLLOWED = 512
-"""
-Of k, where what follows is no epilogue of the library's: writing and reading a result once more takes a few bytes of
-memory traffic for each of its elements, as long as a library gains over our kernels in some hundred products.
-"""
 
 MOST_CALLS = 16
 """Of one contraction."""
@@ -53,51 +33,52 @@ INTEGER_MULTIPLE = 4
 """Sizes and distances of matrices of i8 that the library multiplies are multiples of this."""
 
 
-def map_library(mapper: KernelMapper, phase: Phase, libraries: Libraries) -> bool:
-    """Map a contraction, with a bias, an activation or a conversion after it, to calls; whether the phase is one."""
-    if libraries == "never":
-        return False
-    chain = chain_of(phase)
-    if chain is None:
-        return False
-    (init,) = initial_values(phase.structured[0], phase.absorbed)
-    if init is None or not is_zero(init):
-        return False  # The sum starts from what the buffer holds.
-    private = private_buffers(phase, chain)
-    epilogue = epilogue_of(chain, private)
-    if epilogue is None:
-        return False
-    product = chain.product
-    out = product.c.root if epilogue.target is None else epilogue.target
-    bias = epilogue.bias
-    roots = [product.a.root, product.b.root, out, *([] if bias is None else [bias])]
-    if not all(_is_plain(root) for root in roots):
-        return False
-    if bias is not None and buffer_of(bias).element_type != buffer_of(out).element_type:
-        return False
-    narrowing = None if chain.steps else narrowing_of(out, phase.structured[0])
-    result = buffer_of(out).element_type if narrowing is None else narrowing.element
-    problems = problems_of(chain, epilogue, str(result), mapper.chip)
-    followed = isinstance(out.owner, memref.AllocOp)
-    if not problems or not (libraries == "always" or _is_worth_a_call(problems, followed)):
-        return False
-    if narrowing is not None:
-        out = mapper.scratch(memref_type(buffer_of(out).get_shape(), narrowing.element))
-        narrowing.apply(out)
-    for problem in problems:
-        call = MatmulOp(problem, product.a.root, product.b.root, bias, out)
+@dataclass(frozen=True)
+class Calls:
+    """The calls that compute a contraction with what follows it, and their buffers."""
+
+    problems: Sequence[Matmul]
+    lhs: SSAValue
+    rhs: SSAValue
+    bias: SSAValue | None
+    out: SSAValue
+
+
+def map_library(mapper: KernelMapper, phase: Phase) -> None:
+    """Map a contraction, with a bias, an activation or a conversion after it, to calls of cuBLASLt."""
+    calls = calls_of(phase, mapper.chip)
+    phase.require(calls is not None, "the library has no call for this contraction and what follows it")
+    assert calls is not None
+    for problem in calls.problems:
+        call = MatmulOp(problem, calls.lhs, calls.rhs, calls.bias, calls.out)
         call.location = phase.structured[0].location
         mapper.kernel.body.block.insert_op_before(call, mapper.end)
-    return True
 
 
-def _is_worth_a_call(problems: Sequence[Matmul], followed: bool) -> bool:
-    """`followed`: by a launch, which reads what a call wrote; our own kernels do that as they write."""
-    one = problems[0]
-    sizes = (one.out.rows, one.out.columns, one.lhs.columns)
-    if followed and one.lhs.columns < LEAST_DEPTH_OF_FOLLOWED:
-        return False
-    return min(sizes) >= LEAST_SIZE and one.products >= LEAST_PRODUCTS
+def calls_of(phase: Phase, chip: Chip, rounded: Attribute | None = None) -> Calls | None:
+    """
+    The calls for a contraction, with what follows it; None where the library has none.
+
+    `rounded`: the type of the results, where that is not the type of the sums.
+    """
+    chain = chain_of(phase)
+    if chain is None:
+        return None
+    (init,) = initial_values(phase.structured[0], phase.absorbed)
+    if init is None or not is_zero(init):
+        return None  # The sum starts from what the buffer holds.
+    epilogue = epilogue_of(chain, private_buffers(phase, chain))
+    if epilogue is None:
+        return None
+    product, bias = chain.product, epilogue.bias
+    out = product.c.root if epilogue.target is None else epilogue.target
+    roots = [product.a.root, product.b.root, out, *([] if bias is None else [bias])]
+    if not all(_is_plain(root) for root in roots):
+        return None
+    if bias is not None and buffer_of(bias).element_type != buffer_of(out).element_type:
+        return None
+    problems = problems_of(chain, epilogue, str(rounded or buffer_of(out).element_type), chip)
+    return Calls(problems, product.a.root, product.b.root, bias, out) if problems else None
 
 
 def _is_plain(root: SSAValue) -> bool:

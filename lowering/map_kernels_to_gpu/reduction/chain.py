@@ -20,8 +20,11 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.build.views import uses_through_views
+from ...convert_linalg_to_scf.conversion import initial_values
 from ...loop_nests.combiners import known_combiners
+from ...loop_nests.fills import is_reduction
 from ...loop_nests.nest import Access, Nest
+from ..threads.phases import Phase
 from ..threads.vectors import element_bytes, multiple_of
 from .combination import Combination, Joint, independent_outputs, restricted, taken_apart
 
@@ -382,3 +385,21 @@ def column_loop(chain: Chain) -> int | None:
     # Windows lie contiguous along both; the longer loop has more threads side by side.
     best = max(found, key=lambda l: (found[l], (*chain.rows, *chain.space)[l], l), default=None)
     return best if best is not None and best < len(chain.rows) else None
+
+
+def with_column_last(chain: Chain, loop: int) -> Chain:
+    """The chain with that row loop as the last one."""
+    others = [l for l in range(len(chain.rows)) if l != loop]
+    return chain.permuted([*others, loop], range(len(chain.space)))
+
+
+def chain_of_phase(phase: Phase, temporaries: Collection[SSAValue]) -> Chain | None:
+    """The chain of a phase's operations, columns last; None where they are no chain."""
+    if not phase.is_structured or not any(is_reduction(op) for op in phase.structured):
+        return None
+    inits = [initial_values(op, phase.absorbed) for op in phase.structured]
+    chain = make_chain(phase.nests(), inits, phase.rows, temporaries)
+    if chain is None or any(chain.steps[s].combination is None for s in chain.reductions):
+        return None
+    loop = column_loop(chain)
+    return chain if loop is None else with_column_last(chain, loop)

@@ -10,119 +10,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ....dialects.build.llvm_layout import byte_width
-from ...device.chips import STATIC_SHARED_BYTES, WARP, Chip
+from ....dialects.gpu.plans import Columns
+from ...device.chips import WARP
 from ...loop_nests.loop_builder import Index
 from ..threads.builder import GpuBuilder
 from ..threads.items import WRITTEN_OUT, delinearized
-from ..threads.launch import Dims
+from ..threads.ranges import ceil_div
 from ..threads.sweep import Sweep
-from ..threads.vectors import element_bytes
-from .block import combine_lanes, power_of_two_from, tree
-from .chain import Chain, elements_of
+from .block import combine_lanes, tree
+from .chain import Chain
 from .emission import ChainEmitter
-from .row_plan import LINE_BYTES, SPLIT_BYTES, ceil_div, partial_vectors, unrolled, vector_width
-
-BLOCK = 256
-"""Threads of a block that reduces its columns alone."""
-
-SPLIT_BLOCK = 512
-"""Threads of a block that has a part of its columns' places: four of them fill a multiprocessor."""
-
-SMALL_BYTES = 1 << 23
-"""Operands of fewer bytes are reduced in one launch where narrow tiles make enough blocks."""
-
-FEW_PLACES = 16
-"""Up to so many places, a window's say, a thread takes all of its columns', one after the other."""
-
-LEAST_PLACES = 2
-"""Places of a column that each thread should have at least."""
-
-
-@dataclass(frozen=True)
-class ColumnPlan:
-    """
-    Blocks of `lanes` x `groups` threads: a tile of `lanes` vectors of columns, the reduced places in turn by groups.
-
-    With `parts` > 1 the places are cut into that many ranges of `part`, one for each block.
-    """
-
-    width: int
-    """Columns of a vector."""
-    lanes: int
-    groups: int
-    unroll: int
-    """Places that a thread reads before it goes on to combine them."""
-    partials: int
-    """Vectors of partial results that a thread has of each reduction; those that it reads together share them."""
-    parts: int = 1
-    part: int = 0
-
-    @property
-    def block(self) -> int:
-        return self.lanes * self.groups
-
-
-def with_column_last(chain: Chain, loop: int) -> Chain:
-    """The chain with that row loop as the last one."""
-    others = [l for l in range(len(chain.rows)) if l != loop]
-    return chain.permuted([*others, loop], range(len(chain.space)))
-
-
-def plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> ColumnPlan:
-    """A plan for a chain of one pass, its last row loop the columns."""
-    width = vector_width(chain, len(chain.rows) - 1, False)
-    places = math.prod(chain.space)
-    outer = math.prod(chain.rows[:-1])
-    accesses = chain.wide_accesses()
-    bytes_ = sum(elements_of(chain, x) * element_bytes(x) for x in accesses)
-    item = max((element_bytes(x) for x in accesses), default=4)
-    state = sum(byte_width(type_) for part in chain.joint.parts for type_ in part.states)
-    while width > 1 and SPLIT_BLOCK * width * state > STATIC_SHARED_BYTES:
-        width //= 2
-    unroll = unrolled(chain, width)
-
-    vectors = chain.rows[-1] // width
-
-    def blocks(lanes: int) -> int:
-        return ceil_div(vectors, lanes) * outer
-
-    if places <= FEW_PLACES:
-        return ColumnPlan(width, min(BLOCK, power_of_two_from(vectors)), 1, min(unroll, places), 1)
-    lanes = min(WARP, power_of_two_from(vectors))
-    if bytes_ < SMALL_BYTES or not may_split:
-        while lanes * width * item > LINE_BYTES and blocks(lanes) < chip.multiprocessors:
-            lanes //= 2
-    parts = _parts(chip, blocks(lanes), bytes_, places, SPLIT_BLOCK // lanes * unroll) if may_split else 1
-    if parts > 1:
-        part = ceil_div(places, parts)
-        groups = SPLIT_BLOCK // lanes
-        unroll = min(unroll, ceil_div(part, groups))
-        partials = partial_vectors(chain, width, unroll)
-        return ColumnPlan(width, lanes, groups, unroll, partials, ceil_div(places, part), part)
-    while lanes < BLOCK and lanes < vectors and places < LEAST_PLACES * (BLOCK // lanes):
-        lanes *= 2
-    groups = BLOCK // lanes
-    unroll = min(unroll, ceil_div(places, groups))
-    return ColumnPlan(width, lanes, groups, unroll, partial_vectors(chain, width, unroll))
-
-
-def _parts(chip: Chip, blocks: int, bytes_: int, places: int, least: int) -> int:
-    """How many blocks are to share a tile of columns: more than one where tiles are few and long."""
-    wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
-    if bytes_ < SPLIT_BYTES * blocks or 2 * blocks > wanted:
-        return 1
-    return max(1, min(wanted // blocks, places // least))
+from .shares import parts_of
 
 
 class ColumnEmitter:
     """Emits the function of a chain by a plan."""
 
-    def __init__(self, builder: GpuBuilder, chain: Chain, plan: ColumnPlan, partial: Sequence[SSAValue] = ()):
+    def __init__(self, builder: GpuBuilder, chain: Chain, plan: Columns, partial: Sequence[SSAValue] = ()):
         """`partial`: where the plan is for parts of columns, the buffers for their results, by reduction and output."""
         self.builder = builder
         self.chain = chain
@@ -130,6 +37,7 @@ class ColumnEmitter:
         self.partial = list(partial)
         self.emitter = ChainEmitter(builder, chain)
         self.columns = chain.rows[-1]
+        self.parts = parts_of(chain, plan)
         thread, block = builder.thread_id(), builder.block_id()
         self.lane: Index = builder.rem(thread, plan.lanes)
         self.group: Index = builder.div(thread, plan.lanes)
@@ -137,20 +45,20 @@ class ColumnEmitter:
         outer = math.prod(chain.rows[:-1])
         self.tile: Index = builder.rem(block, self.tiles)
         row = builder.div(block, self.tiles)
-        self.outer = delinearized(builder, row if plan.parts == 1 else builder.rem(row, outer), chain.rows[:-1])
-        self.part: Index = 0 if plan.parts == 1 else builder.div(block, self.tiles * outer)
-        self.blocks = self.tiles * outer * plan.parts
+        self.outer = delinearized(builder, row if self.parts == 1 else builder.rem(row, outer), chain.rows[:-1])
+        self.part: Index = 0 if self.parts == 1 else builder.div(block, self.tiles * outer)
+        self.blocks = self.tiles * outer * self.parts
         self.joint = chain.joint
 
-    def emit(self) -> Dims:
-        """Emit the function; the grid that it takes."""
+    def emit(self) -> int:
+        """Emit the function; the blocks that it takes."""
         self.emitter.start_pass(0, self.plan.partials * self.plan.width)
         self._sweep()
         if self.plan.groups == 1:
             self._columns_of_thread()
         else:
             self._columns_of_block()
-        return (self.blocks, 1, 1)
+        return self.blocks
 
     def _sweep(self) -> None:
         """The thread's partial results of its columns, as many for each as it visits places together."""
@@ -174,7 +82,7 @@ class ColumnEmitter:
         places = math.prod(self.chain.space)
         start: Index = 0
         count: Index = places
-        if plan.parts > 1:
+        if self.parts > 1:
             start = builder.mul(self.part, plan.part)
             count = plan.part if places % plan.part == 0 else builder.min(builder.sub(places, start), plan.part)
         Sweep(builder, self.group, plan.groups, plan.unroll).emit(start, count, visit)
@@ -255,7 +163,7 @@ class ColumnEmitter:
     def _finish(self, column: Index, values: list[SSAValue]) -> None:
         """Go on from a column's results: to memory, or to what is computed from them."""
         builder = self.builder
-        if self.plan.parts > 1:
+        if self.parts > 1:
             row: Index = 0
             for index, size in zip((*self.outer, column), self.chain.rows, strict=True):
                 row = builder.add(builder.mul(row, size), index)

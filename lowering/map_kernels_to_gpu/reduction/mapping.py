@@ -12,106 +12,84 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ....dialects.gpu.nvvm import I32, MIN_BLOCKS
-from ...convert_linalg_to_scf.conversion import initial_values
+from ....dialects.gpu.plans import Columns, Rows
 from ...convert_linalg_to_scf.reduction import emit_reduction
-from ...device.chips import Chip
-from ...loop_nests.fills import is_reduction
+from ...device.chips import MAX_REGISTERS
 from ...loop_nests.loop_builder import Index
 from ...loop_nests.nest import Nest
-from ..threads.launch import KernelMapper, Launch, Phase
-from ..threads.ranges import THREADS, over_threads
-from ..threads.vectors import element_bytes
-from .chain import Chain, column_loop, make_chain, temporaries_of
-from .columns import ColumnEmitter, plan_columns, with_column_last
-from .row_plan import SPLIT_BYTES, plan_rows, row_bytes
+from ..threads.launch import KernelMapper, Launch
+from ..threads.phases import Phase
+from ..threads.ranges import ceil_div, over_threads
+from ..threads.vectors import VECTOR_BYTES, element_bytes
+from .chain import Chain, chain_of_phase, temporaries_of
+from .columns import ColumnEmitter
 from .rows import RowEmitter
+from .shares import kept_words, main_accesses, parts_of
 from .two_stage import partial_types, second_stage
 
-RESIDENT, RESIDENT_ROWS, RESIDENT_WIDE = 1024, 896, 512
-"""
-Threads for which a multiprocessor is to have registers: with 64 for each, those that keep its memory accesses going; of
-chains that keep rows in registers, and of types of 64 bits.
-"""
+
+def map_chain(mapper: KernelMapper, phase: Phase) -> None:
+    """Map a chain, by rows or by columns: one launch, or two where several blocks share rows."""
+    temporaries = temporaries_of(phase.ops, phase.nests()) if phase.is_structured else set[SSAValue]()
+    chain, (plan, *_) = chain_of_phase(phase, temporaries), phase.plans
+    phase.require(chain is not None, "the operations are no chain of associative reductions over the same rows")
+    assert chain is not None and isinstance(plan, (Rows, Columns))
+    _check(phase, chain, plan)
+    if not plan.part:
+        _emit(*_launch(mapper, phase, temporaries), plan)
+        return
+    parts = parts_of(chain, plan)
+    scratch = [mapper.scratch(type_) for type_ in partial_types(chain, parts)]
+    launch, chain = _launch(mapper, phase, temporaries)
+    _emit(launch, chain, plan, [launch.parameter(buffer) for buffer in scratch])
+    launch, chain = _launch(mapper, phase, temporaries)
+    chain = second_stage(chain, [launch.parameter(buffer) for buffer in scratch], parts, isinstance(plan, Rows))
+    assert isinstance(plan.then, (Rows, Columns))
+    _check(phase, chain, plan.then)
+    _emit(launch, chain, plan.then)
 
 
-def map_chain(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map one or several phases that are a chain; whether they are one that is better not cut."""
-    if not phase.is_structured or not any(is_reduction(op) for op in phase.structured):
-        return False
-    temporaries = temporaries_of(phase.ops, phase.nests())
-    chain = _chain_of(phase, temporaries)
-    if chain is None or any(chain.steps[s].combination is None for s in chain.reductions):
-        return False
-    if len(chain.steps) > 1 and _is_better_cut(chain, mapper.chip):
-        return False
-    _map_chain(mapper, phase, chain, temporaries)
-    return True
-
-
-def _chain_of(phase: Phase, temporaries: Collection[SSAValue]) -> Chain | None:
-    inits = [initial_values(op, phase.absorbed) for op in phase.structured]
-    chain = make_chain(phase.nests(), inits, phase.rows, temporaries)
-    loop = None if chain is None else column_loop(chain)
-    return chain if chain is None or loop is None else with_column_last(chain, loop)
-
-
-def _is_better_cut(chain: Chain, chip: Chip) -> bool:
-    """Whether a chain of several passes would leave most of the chip idle, or read memory in strides."""
-    if chain.levels < 2 and not chain.wide_outputs:
-        return False
-    few = 2 * math.prod(chain.rows) <= chip.multiprocessors
-    return column_loop(chain) is not None or (few and row_bytes(chain) >= 4 * SPLIT_BYTES)
+def _check(phase: Phase, chain: Chain, plan: Rows | Columns) -> None:
+    """Raises DiagnosticError where rows do not divide as planned, or do not stay in registers."""
+    one_pass = chain.levels == 1 and not chain.wide_outputs
+    phase.require(one_pass or not plan.part, "parts of a row are reduced on their own; this one takes several passes")
+    sizes = (*chain.rows, *chain.space)
+    if isinstance(plan, Columns):
+        phase.require(bool(chain.rows) and one_pass, "columns are of one pass over kept and reduced loops")
+        size, loop, ragged, places = chain.rows[-1], len(chain.rows) - 1, False, math.prod(chain.space)
+    else:
+        size, loop = (sizes[-1], len(sizes) - 1) if chain.space else (1, -1)
+        ragged, places = len(chain.space) == 1 and not plan.keep, math.prod(chain.space) // plan.width
+    divides = plan.width <= size if ragged else size % plan.width == 0
+    phase.require(divides, f"{size} elements do not divide into vectors of {plan.width}")
+    widest = max((element_bytes(x) for x in main_accesses(chain, loop)), default=1) if sizes else 1
+    phase.require(plan.width * widest <= VECTOR_BYTES, f"an access moves {VECTOR_BYTES} bytes, aligned to as many")
+    phase.require(plan.part < places or not plan.part, f"a part of {plan.part} is all of the {places} there are")
+    if isinstance(plan, Rows) and plan.keep:
+        kept, words = kept_words(chain)
+        phase.require(bool(kept), "no pass over a row needs what an earlier one read or computed")
+        registers = words * plan.width * ceil_div(places, plan.threads)
+        phase.require(
+            registers <= MAX_REGISTERS, f"{registers} registers of a thread to keep; the limit is {MAX_REGISTERS}"
+        )
 
 
 def _launch(mapper: KernelMapper, phase: Phase, temporaries: Collection[SSAValue]) -> tuple[Launch, Chain]:
     """A launch of the phase, and the chain in it."""
     launch = Launch(mapper, phase)
-    chain = _chain_of(launch.phase, {launch.mapping[buffer] for buffer in temporaries})
+    chain = chain_of_phase(launch.phase, {launch.mapping[buffer] for buffer in temporaries})
     assert chain is not None
     return launch, chain
 
 
-def _map_chain(mapper: KernelMapper, phase: Phase, chain: Chain, temporaries: Collection[SSAValue]) -> None:
-    """One launch, or two where several blocks share rows."""
-    columns = column_loop(chain) is not None and chain.levels == 1 and not chain.wide_outputs
-    parts = (plan_columns if columns else plan_rows)(chain, mapper.chip).parts
-    launch, chain = _launch(mapper, phase, temporaries)
-    if parts == 1:
-        _emit(launch, chain, columns, mapper.chip)
-        return
-    scratch = [mapper.scratch(type_) for type_ in partial_types(chain, parts)]
-    _emit(launch, chain, columns, mapper.chip, [launch.parameter(buffer) for buffer in scratch])
-    launch, chain = _launch(mapper, phase, temporaries)
-    partial = [launch.parameter(buffer) for buffer in scratch]
-    _emit(launch, second_stage(chain, partial, parts, not columns), columns, mapper.chip, may_split=False)
-
-
-def _emit(
-    launch: Launch, chain: Chain, columns: bool, chip: Chip, partial: Sequence[SSAValue] = (), may_split: bool = True
-) -> None:
-    if columns:
-        by_columns = plan_columns(chain, chip, may_split)
-        grid, block = ColumnEmitter(launch.builder, chain, by_columns, partial).emit(), by_columns.block
+def _emit(launch: Launch, chain: Chain, plan: Rows | Columns, partial: Sequence[SSAValue] = ()) -> None:
+    if isinstance(plan, Columns):
+        grid = ColumnEmitter(launch.builder, chain, plan, partial).emit()
     else:
-        by_rows = plan_rows(chain, chip, may_split)
-        grid, block = RowEmitter(launch.builder, chain, by_rows, partial).emit(), by_rows.block
-    # Left to itself, the assembler spills registers for more blocks than it takes to keep memory busy.
-    resident = max(1, _resident(chain) // block)
-    launch.function.attributes[MIN_BLOCKS] = IntegerAttr(resident, I32)
-    launch.finish(grid, (block, 1, 1))
-
-
-def _resident(chain: Chain) -> int:
-    """For how many threads a multiprocessor is to have registers."""
-    if any(part.positioned for part in chain.joint.parts):
-        return 1
-    if any(element_bytes(x) > 4 for x in chain.wide_accesses()):
-        return RESIDENT_WIDE
-    return RESIDENT if chain.levels == 1 and not chain.wide_outputs else RESIDENT_ROWS
+        grid = RowEmitter(launch.builder, chain, plan, partial).emit()
+    launch.finish(grid, plan.block, plan.blocks)
 
 
 def kept_first(nest: Nest) -> Nest:
@@ -120,12 +98,8 @@ def kept_first(nest: Nest) -> Nest:
     return replace(nest.permuted([*kept, *reduced]), bound=len(kept))
 
 
-def map_reduction(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map a phase of one nest that reduces: a thread for each result; whether it is one."""
-    if not phase.is_structured or len(phase.structured) != 1 or not any(phase.nests()[0].reduction):
-        return False
-    if 0 in phase.nests()[0].sizes:
-        return True
+def map_reduction(mapper: KernelMapper, phase: Phase, threads: int) -> None:
+    """Map one reduction: a thread per result."""
     launch = Launch(mapper, phase)
     op = launch.phase.structured[0]
     nest = kept_first(launch.phase.nests()[0])
@@ -135,5 +109,4 @@ def map_reduction(mapper: KernelMapper, phase: Phase) -> bool:
         bound = [builder.index(index) for index in indices]
         emit_reduction(builder, nest, launch.inits(op), None, bound)
 
-    launch.finish(over_threads(builder, nest.sizes[: nest.bound], result), (THREADS, 1, 1))
-    return True
+    launch.finish(over_threads(builder, nest.sizes[: nest.bound], result, threads), threads)

@@ -13,57 +13,62 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
+from ....dialects.gpu.plans import Rows
 from ...loop_nests.loop_builder import Index
 from ..threads.builder import GpuBuilder
 from ..threads.items import WRITTEN_OUT, delinearized
-from ..threads.launch import Dims
+from ..threads.ranges import ceil_div
 from ..threads.sweep import Sweep
 from .block import combine_group
 from .chain import Chain, joint_of
 from .emission import ChainEmitter
-from .row_plan import RowPlan
+from .shares import kept_words, parts_of
 
 
 class RowEmitter:
     """Emits the function of a chain by a plan."""
 
-    def __init__(self, builder: GpuBuilder, chain: Chain, plan: RowPlan, partial: Sequence[SSAValue] = ()):
+    def __init__(self, builder: GpuBuilder, chain: Chain, plan: Rows, partial: Sequence[SSAValue] = ()):
         """`partial`: where the plan is for parts of rows, the buffers for their results, by reduction and output."""
         self.builder = builder
         self.chain = chain
         self.plan = plan
         self.partial = list(partial)
         self.emitter = ChainEmitter(builder, chain)
+        self.vectors, self.tail = divmod(math.prod(chain.space), plan.width)
+        self.chunks = ceil_div(self.vectors, plan.threads)
+        self.parts = parts_of(chain, plan)
+        self.kept = kept_words(chain)[0] if plan.keep else ()
         thread = builder.thread_id()
-        self.lane: Index = builder.rem(thread, plan.threads) if plan.rows_per_block > 1 else thread
-        self.part: Index = builder.rem(builder.block_id(), plan.parts)
+        self.lane: Index = builder.rem(thread, plan.threads) if plan.rows > 1 else thread
+        self.part: Index = builder.rem(builder.block_id(), self.parts)
 
-    def emit(self) -> Dims:
-        """Emit the function; the grid that it takes."""
+    def emit(self) -> int:
+        """Emit the function; the blocks that it takes."""
         builder, plan = self.builder, self.plan
         rows = math.prod(self.chain.rows)
-        blocks = -(-rows // plan.rows_per_block)
-        row: Index = builder.div(builder.block_id(), plan.parts)
+        blocks = ceil_div(rows, plan.rows)
+        row: Index = builder.div(builder.block_id(), self.parts)
         is_row: SSAValue | None = None
-        if plan.rows_per_block > 1:
+        if plan.rows > 1:
             own = builder.div(builder.thread_id(), plan.threads)
-            row = builder.add(builder.mul(builder.block_id(), plan.rows_per_block), own)
-            if rows % plan.rows_per_block:
+            row = builder.add(builder.mul(builder.block_id(), plan.rows), own)
+            if rows % plan.rows:
                 # All threads of a warp exchange values: those beyond the last row do its work too, and store nothing.
                 is_row = builder.compare("ult", row, rows)
                 row = builder.min(row, rows - 1)
         with self.emitter.in_row(delinearized(builder, row, self.chain.rows)):
             self._emit_row(row, is_row)
-        return (blocks * plan.parts, 1, 1)
+        return blocks * self.parts
 
     def _emit_row(self, row: Index, is_row: SSAValue | None) -> None:
         emitter, chain = self.emitter, self.chain
-        emitter.keep(self.plan.kept, self.plan.chunks * self.plan.width)
+        emitter.keep(self.kept, self.chunks * self.plan.width)
         for at in range(chain.levels + 1):
             emitter.needed_inside(at)
             if any(chain.steps[s].level == at for s in (*chain.reductions, *chain.wide_outputs)):
                 self._emit_pass(at, row, is_row)
-        if self.plan.parts == 1 and emitter.stores_scalars():
+        if self.parts == 1 and emitter.stores_scalars():
             self._as_leader(is_row, emitter.store_scalars)
 
     def _as_leader(self, is_row: SSAValue | None, body: Callable[[], None]) -> None:
@@ -88,14 +93,14 @@ class RowEmitter:
             return
         joint = joint_of([self.chain.steps[number] for number, _ in ended])
         totals = combine_group(self.builder, joint, [value for _, values in ended for value in values], plan.threads)
-        if plan.parts > 1:
+        if self.parts > 1:
             self._as_leader(None, lambda: self._store_partial(totals, row))
             return
         for (number, _), values in zip(ended, joint.split(totals), strict=True):
             emitter.finish_reduction(number, values)
 
     def _store_partial(self, totals: Sequence[SSAValue], row: Index) -> None:
-        place = self.builder.add(self.builder.mul(row, self.plan.parts), self.part)
+        place = self.builder.add(self.builder.mul(row, self.parts), self.part)
         for total, buffer in zip(totals, self.partial, strict=True):
             self.builder.store(total, buffer, [place])
 
@@ -104,16 +109,16 @@ class RowEmitter:
     def _sweep(self, at: int) -> None:
         """Pass `at` over the thread's vectors of the row."""
         plan, builder = self.plan, self.builder
-        if plan.kept or plan.parts == 1:
+        if self.kept or self.parts == 1:
             start: Index = 0
-            count: Index = plan.vectors
+            count: Index = self.vectors
         else:
             start = builder.mul(self.part, plan.part)
             count = plan.part
-            if plan.vectors % plan.part:
-                count = builder.min(builder.sub(plan.vectors, start), plan.part)
-        if plan.kept:
-            self._keep_in_step(at, plan.vectors)
+            if self.vectors % plan.part:
+                count = builder.min(builder.sub(self.vectors, start), plan.part)
+        if self.kept:
+            self._keep_in_step(at, self.vectors)
         else:
             sweep = Sweep(builder, self.lane, plan.threads, plan.unroll)
 
@@ -121,7 +126,7 @@ class RowEmitter:
                 self._vector(at, vector, 0, builder.mul(builder.rem(number, plan.partials), plan.width))
 
             sweep.emit(start, count, visit)
-        if plan.tail:
+        if self.tail:
             self._tail(at)
 
     def _keep_in_step(self, at: int, count: int) -> None:
@@ -134,7 +139,7 @@ class RowEmitter:
             self._guarded(vector, count, count % threads != 0, lambda: self._vector(at, vector, slot, 0))
             return ()
 
-        self.builder.loop(0, self.plan.chunks, chunk, attributes=WRITTEN_OUT)
+        self.builder.loop(0, self.chunks, chunk, attributes=WRITTEN_OUT)
 
     def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
         if guard:
@@ -161,14 +166,14 @@ class RowEmitter:
     def _tail(self, at: int) -> None:
         """The few elements after the last whole vector: one thread has them, of the last part."""
         builder, plan = self.builder, self.plan
-        first = plan.vectors * plan.width
+        first = self.vectors * plan.width
 
         def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
             self.emitter.vector(at, 1, -1, lambda _: (None, [builder.add(number, first)]), 0, number)
             return ()
 
         def elements() -> None:
-            builder.loop(0, plan.tail, element, attributes=WRITTEN_OUT)
+            builder.loop(0, self.tail, element, attributes=WRITTEN_OUT)
 
         thread = builder.add(builder.mul(self.part, plan.threads), self.lane)
-        builder.when(builder.compare("eq", thread, (plan.parts - 1) * plan.threads), elements)
+        builder.when(builder.compare("eq", thread, (self.parts - 1) * plan.threads), elements)

@@ -1,49 +1,21 @@
-"""Kernels of the host level cut into launches: which operations run together, and the device function of each."""
+"""Launches: device functions that take over operations of a kernel of the host level."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, MemRefType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.build.buffers import INDEX, Buffer, i32_array
 from ....dialects.build.views import is_view
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
+from ....dialects.gpu.nvvm import MIN_BLOCKS
 from ....hlo_dialect.diagnostics import fail
-from ...convert_linalg_to_scf.conversion import Absorbed, Structured, initial_values, nest_of
-from ...device.chips import Chip
-from ...loop_nests.nest import Nest
+from ...convert_linalg_to_scf.conversion import Structured, initial_values
+from ...device.chips import MAX_BLOCK_THREADS, Chip
 from .builder import GpuBuilder
-
-Dims = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Phase:
-    """Operations of a kernel that one launch may run; a later phase may read what all blocks of this one wrote."""
-
-    ops: tuple[Operation, ...]
-    """In order, with the fills that reductions absorbed."""
-    absorbed: Absorbed
-    rows: int = 0
-    """For (a part of) a row kernel: how many leading loops the operations share."""
-
-    @property
-    def structured(self) -> list[Structured]:
-        """The operations that run: without absorbed fills. Only of a phase that `is_structured`."""
-        skipped = {fill for fills in self.absorbed.values() for fill in fills}
-        return [op for op in self.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp)) and op not in skipped]
-
-    @property
-    def is_structured(self) -> bool:
-        return all(isinstance(op, (FillOp, GenericOp, memref.CopyOp)) for op in self.ops)
-
-    def nests(self) -> list[Nest]:
-        return [nest_of(op) for op in self.structured]
+from .phases import Phase
 
 
 class KernelMapper:
@@ -57,7 +29,9 @@ class KernelMapper:
         last = kernel.body.block.last_op
         assert last is not None
         self.end = last
-        """The launches and scratch buffers stand before it; what they replace is erased afterwards."""
+        """The launches and scratch buffers are inserted before it; what they replace is erased afterwards."""
+        self.phase = Phase((), {})
+        """What is being mapped."""
 
     def scratch(self, type_: Buffer) -> SSAValue:
         """A buffer in global memory that launches of this kernel hand on to each other."""
@@ -154,8 +128,12 @@ class Launch:
         """For each output of a reduction: the scalar that it starts from; None: what the buffer holds."""
         return initial_values(op, self.phase.absorbed)
 
-    def finish(self, grid: Dims, threads: Dims) -> None:
-        """Add the function to the device's module, and its launch to the kernel."""
+    def finish(self, grid: int, threads: int, blocks: int | None = None) -> None:
+        """
+        Add the function to the device's module, and its launch to the kernel.
+
+        `grid`: blocks; `threads`: of a block; `blocks`: for how many a multiprocessor must have registers.
+        """
         for op in reversed(self.copies):
             if op.parent is not None and isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
                 op.detach()
@@ -165,20 +143,32 @@ class Launch:
         self._drop_unused_parameters()
         inputs = [argument.type for argument in self.block.args[: len(self.arguments)]]
         function.properties["function_type"] = FunctionType.from_lists(inputs, [])
-        function.properties["known_block_size"] = i32_array(threads)
-        function.properties["known_grid_size"] = i32_array(grid)
+        function.properties["known_block_size"] = i32_array((threads, 1, 1))
+        function.properties["known_grid_size"] = i32_array((grid, 1, 1))
+        self._check_limits(threads, blocks)
+        if blocks is not None:
+            function.attributes[MIN_BLOCKS] = IntegerAttr(blocks, IntegerType(32))
         if not all(isinstance(type_, MemRefType) for type_ in inputs):
             fail(function, "takes values that are not memrefs: map-kernels-to-gpu cannot launch it")
         mapper.device.body.block.add_op(function)
         launch = GpuLaunchFuncOp(
             mapper.device.sym_name.data,
             function.sym_name.data,
-            [mapper.constant(n) for n in grid],
-            [mapper.constant(n) for n in threads],
+            [mapper.constant(n) for n in (grid, 1, 1)],
+            [mapper.constant(n) for n in (threads, 1, 1)],
             self.arguments,
         )
         launch.location = function.location
         mapper.kernel.body.block.insert_op_before(launch, mapper.end)
+
+    def _check_limits(self, threads: int, blocks: int | None) -> None:
+        """Raises DiagnosticError where the plan asks for more than a block of the chip has."""
+        phase, chip = self.mapper.phase, self.mapper.chip
+        phase.require(threads <= MAX_BLOCK_THREADS, f"{threads} threads of a block; the limit is {MAX_BLOCK_THREADS}")
+        shared, most = self.function.workgroup_offsets[-1], chip.shared_per_block
+        phase.require(shared <= most, f"{shared} bytes of shared memory; a block of {chip.name} has {most}")
+        resident, most = threads * (blocks or 1), chip.threads_per_multiprocessor
+        phase.require(resident <= most, f"{resident} resident threads; a multiprocessor of {chip.name} has {most}")
 
     def _drop_unused_parameters(self) -> None:
         """Buffers that the launch has no use for, such as those that its registers stand in for."""
@@ -197,52 +187,3 @@ def _erase_unused(block: Block) -> None:
         if pure and op.results and all(result.uses.get_length() == 0 for result in op.results):
             op.detach()
             op.erase()
-
-
-def phases_of(kernel: func.FuncOp, structured: Sequence[Operation], absorbed: Absorbed) -> list[Phase]:
-    """
-    The kernel's operations with effects, cut into phases in order.
-
-    Each operation is one, together with the fills that it absorbed and with the operations that use scalars which it
-    computes.
-    """
-    effects = [op for op in kernel.body.block.ops if _has_effect(op, structured)]
-    skipped = {fill for fills in absorbed.values() for fill in fills if fill is not None}
-    groups: list[list[Operation]] = []
-    where: dict[Operation, int] = {}
-    for op in effects:
-        if op in skipped:
-            continue
-        producers = [
-            where[p] for inner in op.walk() for x in inner.operands if (p := _owner(x)) is not None and p in where
-        ]
-        first = min(producers, default=len(groups))
-        merged = [one for group in groups[first:] for one in group] + [op]
-        groups[first:] = [merged]
-        where.update(dict.fromkeys(merged, first))
-    return [Phase(tuple(_with_fills(group, absorbed)), absorbed) for group in groups]
-
-
-def _owner(value: SSAValue) -> Operation | None:
-    owner = value.owner
-    if not isinstance(owner, Operation) or isinstance(value.type, MemRefType):
-        return None
-    return owner
-
-
-def _with_fills(group: Sequence[Operation], absorbed: Absorbed) -> list[Operation]:
-    found: list[Operation] = []
-    for op in group:
-        if isinstance(op, GenericOp):
-            found += [fill for fill in absorbed.get(op, ()) if fill is not None]
-        found.append(op)
-    return found
-
-
-def _has_effect(op: Operation, structured: Sequence[Operation]) -> bool:
-    """Whether the operation writes memory, or reads what an operation of this kernel writes."""
-    if op in structured or op.regions or isinstance(op, memref.StoreOp):
-        return True
-    if isinstance(op, memref.LoadOp):
-        return isinstance(op.memref.owner, memref.AllocOp)
-    return False

@@ -1,4 +1,4 @@
-"""A flat range of work over the threads of a grid."""
+"""Ranges of work shared out: over parts, over the threads of a grid."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from collections.abc import Callable, Sequence
 from ....dialects.build.buffers import row_major
 from ...loop_nests.loop_builder import Index
 from .builder import GpuBuilder
-from .launch import Dims
 
 THREADS = 256
 """Threads of a block where nothing asks for another number."""
 
 
-def over_threads(builder: GpuBuilder, sizes: Sequence[int], body: Callable[[list[Index]], None]) -> Dims:
-    """Emit `body` for one point of the box `sizes` in each thread, guarded at the end; the grid that it takes."""
+def ceil_div(count: int, size: int) -> int:
+    """How many parts of `size` hold `count`."""
+    return -(-count // size)
+
+
+def over_threads(
+    builder: GpuBuilder, sizes: Sequence[int], body: Callable[[list[Index]], None], threads: int = THREADS
+) -> int:
+    """Emit `body` for one point of the box `sizes` in each thread, guarded at the end; the blocks that it takes."""
     total = math.prod(sizes)
-    number = builder.add(builder.mul(builder.block_id(), THREADS), builder.thread_id())
+    number = builder.add(builder.mul(builder.block_id(), threads), builder.thread_id())
 
     def point() -> None:
         indices: list[Index] = []
@@ -26,8 +32,8 @@ def over_threads(builder: GpuBuilder, sizes: Sequence[int], body: Callable[[list
             indices.append(index if dim == 0 else builder.rem(index, sizes[dim]))
         body(indices)
 
-    if total % THREADS:
+    if total % threads:
         builder.when(builder.compare("ult", number, total), point)
     else:
         point()
-    return (-(-total // THREADS), 1, 1)
+    return ceil_div(total, threads)

@@ -24,9 +24,6 @@ from ...loop_nests.nest import Access, Nest, place_of
 VECTOR_BYTES = 16
 """What one thread accesses at once at most, and what every buffer is aligned to."""
 
-NARROW_BYTES = 4
-"""Accesses of at least so many bytes by each lane move whole sectors of memory; wider ones save instructions only."""
-
 
 class Kind(Enum):
     """How an operand moves along the innermost loop."""
@@ -132,12 +129,20 @@ class VectorPlan:
     def inner(self) -> int:
         return len(self.nest.sizes) - 1
 
+    @property
+    def stores_vectors(self) -> bool:
+        """Whether every output can be stored vector by vector."""
+        whole = (Kind.VECTOR,) if self.crosses else (Kind.VECTOR, Kind.REVERSED)
+        return self.width == 1 or all(kind in whole for kind in self.outputs)
+
     def bytes_in_flight(self) -> int:
         """What the loads of one vector of every operand ask of memory: rows and columns come from caches."""
         return self.width * sum(element_bytes(x) for x in self.nest.inputs if isinstance(x, Access) and all(x.strides))
 
 
-def _plan(nest: Nest, width: int, crosses: bool) -> VectorPlan:
+def vectors_of(nest: Nest, width: int, crosses: bool) -> VectorPlan:
+    """The nest, its last loop cut into vectors of `width`."""
+
     def kind(access: Access) -> Kind:
         if not crosses:
             return kind_of(nest, access, width)
@@ -153,31 +158,6 @@ def widest(nest: Nest) -> int:
     inner = len(nest.sizes) - 1
     moving = [x for x in nest.accesses if x.strides[inner]]
     return max(1, VECTOR_BYTES // max((element_bytes(x) for x in moving), default=VECTOR_BYTES))
-
-
-def plan_vectors(nest: Nest, most: int) -> VectorPlan:
-    """
-    The widest vectors, up to `most` elements, in which all outputs can be stored. The nest has a loop.
-
-    Vectors lie within rows where rows divide into wide ones, and cross rows otherwise where all outputs are one range.
-    """
-    size, rank = nest.sizes[-1], len(nest.sizes)
-    wanted = min(widest(nest), most)
-    best = _plan(nest, 1, False)
-    width = wanted
-    while width > 1:
-        if rank == 1 or size % width == 0:
-            plan = _plan(nest, width, False)
-            if all(kind in (Kind.VECTOR, Kind.REVERSED) for kind in plan.outputs):
-                best = plan
-                break
-        width //= 2
-    narrowest = min(element_bytes(x) for x in nest.outputs)
-    if best.width < wanted and (best.width == 1 or best.width * narrowest < NARROW_BYTES):
-        crossing = _plan(nest, wanted, True)
-        if all(kind is Kind.VECTOR for kind in crossing.outputs):
-            return crossing
-    return best
 
 
 @dataclass(frozen=True)
@@ -215,18 +195,6 @@ def split_body(plan: VectorPlan) -> BodyParts:
             each.append(op)
             varying.update(op.results)
     return BodyParts(tuple(once), tuple(loads), tuple(each))
-
-
-def reads_elements(plan: VectorPlan) -> bool:
-    """
-    Whether neighbouring elements that are not aligned are read one by one, or what the body computes the place of.
-
-    Rows and columns, which stay in caches, do not count.
-    """
-    for x, kind in zip(plan.nest.inputs, plan.inputs, strict=True):
-        if isinstance(x, Access) and kind is Kind.SCALAR and abs(x.strides[-1]) == 1 and all(x.strides):
-            return True
-    return any(isinstance(op, memref.LoadOp) for op in split_body(plan).varying)
 
 
 def _is_uniform(plan: VectorPlan, op: Operation, varying: set[SSAValue], written: set[SSAValue]) -> bool:

@@ -1,29 +1,62 @@
-// RUN: hlo-opt %s --pass-pipeline=outline-kernels,convert-hlo-to-linalg,fuse-linalg,bufferize,map-kernels-to-gpu | filecheck %s --check-prefixes=CHECK,SM90
-// RUN: hlo-opt %s "--pass-pipeline=outline-kernels,convert-hlo-to-linalg,fuse-linalg,bufferize,map-kernels-to-gpu{chip=sm_75}" | filecheck %s --check-prefixes=CHECK,SM75
+// RUN: hlo-opt %s --map-kernels-to-gpu | filecheck %s
+// Contractions in tiles: on registers, on tensor cores, split along k.
 
-func.func @main(%x: tensor<1024x256xf32>, %w: tensor<256x2048xf32>, %a: tensor<512x256xf16>, %b: tensor<1024x256xf16>, %c: tensor<1024xf16>, %l: tensor<32x8192xf32>) -> (tensor<1024x2048xf32>, tensor<512x1024xf16>, tensor<32x32xf32>) {
-  %0 = hlo.fusion dot (%x1 = %x : tensor<1024x256xf32>, %w1 = %w : tensor<256x2048xf32>) -> tensor<1024x2048xf32> {
-    %3 = hlo.dot_general %x1, %w1, contracting_dims = [1] x [0] : (tensor<1024x256xf32>, tensor<256x2048xf32>) -> tensor<1024x2048xf32>
-    hlo.return %3 : tensor<1024x2048xf32>
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#n = affine_map<(m, n) -> (n)>
+#same = affine_map<(m, n) -> (m, n)>
+
+func.func private @dot_0(%a: memref<1024x256xf32>, %b: memref<256x2048xf32>, %c: memref<1024x2048xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<1024x2048xf32>)
+  linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<1024x256xf32>, memref<256x2048xf32>) outs(%c : memref<1024x2048xf32>) attrs = {xhlo.contraction, gpu.plan = #gpu.tile<128x128x8, thread = 8x8, raster = 8, blocks = 2>} {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %p = arith.mulf %x, %y fastmath<reassoc,contract> : f32
+    %s = arith.addf %sum, %p fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
   }
-  %1 = hlo.fusion dot (%a1 = %a : tensor<512x256xf16>, %b1 = %b : tensor<1024x256xf16>, %c1 = %c : tensor<1024xf16>) -> tensor<512x1024xf16> {
-    %3 = hlo.dot_general %a1, %b1, contracting_dims = [1] x [1] : (tensor<512x256xf16>, tensor<1024x256xf16>) -> tensor<512x1024xf16>
-    %4 = hlo.broadcast_in_dim %c1, dims = [1] : (tensor<1024xf16>) -> tensor<512x1024xf16>
-    %5 = hlo.add %3, %4 : tensor<512x1024xf16>
-    %6 = hlo.tanh %5 : tensor<512x1024xf16>
-    hlo.return %6 : tensor<512x1024xf16>
+  func.return
+}
+func.func private @dot_1(%a: memref<512x256xf16>, %b: memref<1024x256xf16>, %bias: memref<1024xf16>, %c: memref<512x1024xf16>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc() : memref<512x1024xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<512x1024xf32>)
+  linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<512x256xf16>, memref<1024x256xf16>) outs(%sums : memref<512x1024xf32>) attrs = {xhlo.contraction, gpu.plan = #gpu.tensor_tile<128x64x64, warp = 32x32, stages = 4, copies, raster = 4, blocks = 2>} {
+  ^bb0(%x: f16, %y: f16, %sum: f32):
+    %l = arith.extf %x : f16 to f32
+    %r = arith.extf %y : f16 to f32
+    %p = arith.mulf %l, %r fastmath<reassoc,contract> : f32
+    %s = arith.addf %sum, %p fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
   }
-  %2 = hlo.fusion dot (%l1 = %l : tensor<32x8192xf32>) -> tensor<32x32xf32> {
-    %3 = hlo.dot_general %l1, %l1, contracting_dims = [1] x [1] : (tensor<32x8192xf32>, tensor<32x8192xf32>) -> tensor<32x32xf32>
-    hlo.return %3 : tensor<32x32xf32>
+  linalg.generic {indexing_maps = [#same, #n, #same], iterator_types = ["parallel", "parallel"]} ins(%sums, %bias : memref<512x1024xf32>, memref<1024xf16>) outs(%c : memref<512x1024xf16>) attrs = {gpu.joined} {
+  ^bb0(%x: f32, %y: f16, %old: f16):
+    %r = arith.extf %y : f16 to f32
+    %s = arith.addf %x, %r : f32
+    %t = math.tanh %s : f32
+    %narrow = arith.truncf %t : f32 to f16
+    linalg.yield %narrow : f16
   }
-  func.return %0, %1, %2 : tensor<1024x2048xf32>, tensor<512x1024xf16>, tensor<32x32xf32>
+  func.return
+}
+func.func private @dot_2(%a: memref<32x8192xf32>, %c: memref<32x32xf32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<32x32xf32>)
+  linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %a : memref<32x8192xf32>, memref<32x8192xf32>) outs(%c : memref<32x32xf32>) attrs = {xhlo.contraction, gpu.plan = #gpu.tile<64x64x16, thread = 4x4, splits = 64, blocks = 2>} {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %p = arith.mulf %x, %y fastmath<reassoc,contract> : f32
+    %s = arith.addf %sum, %p fastmath<reassoc,contract> : f32
+    linalg.yield %s : f32
+  }
+  func.return
 }
 
 // A product whose k is long and whose tiles are few is split; a second launch adds the parts up.
 
 // CHECK-LABEL: func.func private @dot_2(
-// CHECK:         %[[PARTS:.*]] = memref.alloc() : memref<[[SPLITS:[0-9]+]]x1x32x32xf32>
+// CHECK:         %[[PARTS:.*]] = memref.alloc() : memref<64x1x32x32xf32>
 // CHECK:         gpu.launch_func @kernels::@dot_2 {{.*}} args({{.*}}%[[PARTS]] : {{.*}})
 // CHECK:         gpu.launch_func @kernels::@dot_2_1 {{.*}} args({{.*}}%[[PARTS]] : {{.*}})
 
@@ -47,16 +80,14 @@ func.func @main(%x: tensor<1024x256xf32>, %w: tensor<256x2048xf32>, %a: tensor<5
 // f16: fragments and tensor cores; the sums leave by way of shared memory, bias and tanh applied.
 
 // CHECK-LABEL: gpu.func @dot_1(
-// SM90:          nvgpu.device_async_copy {{.*}}, 8 {bypassL1} : memref<131072xf16> to
-// SM90:          nvgpu.device_async_create_group
-// SM90:          nvgpu.device_async_wait
-// SM75-NOT:      nvgpu.device_async
+// CHECK:          nvgpu.device_async_copy {{.*}}, 8 {bypassL1} : memref<131072xf16> to
+// CHECK:          nvgpu.device_async_create_group
+// CHECK:          nvgpu.device_async_wait
 // CHECK:         gpu.barrier
 // CHECK:         scf.for
 // CHECK:           nvgpu.ldmatrix
-// SM90:            nvgpu.mma.sync({{.*}}) {mmaShape = [16 : i64, 8 : i64, 16 : i64]}
-// SM75:            nvgpu.mma.sync({{.*}}) {mmaShape = [16 : i64, 8 : i64, 8 : i64]}
-// SM90:            nvgpu.device_async_wait
+// CHECK:            nvgpu.mma.sync({{.*}}) {mmaShape = [16 : i64, 8 : i64, 16 : i64]}
+// CHECK:            nvgpu.device_async_wait
 // CHECK:           gpu.barrier
 // CHECK:         vector.store {{.*}} vector<2xf32>
 // CHECK:         gpu.barrier

@@ -24,7 +24,7 @@
 // CHECK-NEXT:    } {xhlo.unroll = 0 : i64}
 // CHECK:         vector.store %[[R]], %{{.*}} {alignment = 16 : i64} : memref<16777216xf32>, vector<4xf32>
 func.func private @whole(%a: memref<1024x16384xf32>, %o: memref<1024x16384xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1024x16384xf32>) outs(%o : memref<1024x16384xf32>) {
+  linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1024x16384xf32>) outs(%o : memref<1024x16384xf32>) attrs = {gpu.plan = #gpu.elementwise<width = 4, items = 4>} {
   ^bb(%x: f32, %z: f32):
     %s = arith.addf %x, %x : f32
     linalg.yield %s : f32
@@ -43,7 +43,7 @@ func.func private @whole(%a: memref<1024x16384xf32>, %o: memref<1024x16384xf32>)
 // CHECK-NEXT:      scf.if %[[INSIDE]] {
 // CHECK-NEXT:        memref.load %a
 func.func private @rest(%a: memref<1000003xbf16>, %o: memref<1000003xbf16>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%a : memref<1000003xbf16>) outs(%o : memref<1000003xbf16>) {
+  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%a : memref<1000003xbf16>) outs(%o : memref<1000003xbf16>) attrs = {gpu.plan = #gpu.elementwise<width = 8>} {
   ^bb(%x: bf16, %z: bf16):
     %s = arith.addf %x, %x : bf16
     linalg.yield %s : bf16
@@ -57,7 +57,7 @@ func.func private @rest(%a: memref<1000003xbf16>, %o: memref<1000003xbf16>) attr
 // CHECK-NOT:     vector.
 // CHECK:         gpu.return
 func.func private @small(%a: memref<1000xf32>, %o: memref<1000xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%a : memref<1000xf32>) outs(%o : memref<1000xf32>) {
+  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%a : memref<1000xf32>) outs(%o : memref<1000xf32>) attrs = {gpu.plan = #gpu.elementwise} {
   ^bb(%x: f32, %z: f32):
     %s = arith.addf %x, %x : f32
     linalg.yield %s : f32
@@ -75,7 +75,7 @@ func.func private @small(%a: memref<1000xf32>, %o: memref<1000xf32>) attributes 
 // CHECK:           vector.insert
 // CHECK:         vector.store
 func.func private @broadcasts(%a: memref<1024x16384xf16>, %r: memref<16384xf32>, %c: memref<1024xf32>, %o: memref<1024x16384xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ij, #row, #column, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r, %c : memref<1024x16384xf16>, memref<16384xf32>, memref<1024xf32>) outs(%o : memref<1024x16384xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row, #column, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r, %c : memref<1024x16384xf16>, memref<16384xf32>, memref<1024xf32>) outs(%o : memref<1024x16384xf32>) attrs = {gpu.plan = #gpu.elementwise<width = 4, items = 4, along = 0>} {
   ^bb(%x: f16, %y: f32, %w: f32, %z: f32):
     %e = arith.extf %x : f16 to f32
     %s = arith.addf %e, %y : f32
@@ -95,7 +95,7 @@ func.func private @broadcasts(%a: memref<1024x16384xf16>, %r: memref<16384xf32>,
 // CHECK-NOT:     vector.load
 // CHECK:         gpu.return
 func.func private @row(%a: memref<1024x16384xf32>, %r: memref<16384xf32>, %o: memref<1024x16384xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ij, #row, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r : memref<1024x16384xf32>, memref<16384xf32>) outs(%o : memref<1024x16384xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r : memref<1024x16384xf32>, memref<16384xf32>) outs(%o : memref<1024x16384xf32>) attrs = {gpu.plan = #gpu.elementwise<width = 4, items = 4, along = 0>} {
   ^bb(%x: f32, %y: f32, %z: f32):
     %s = arith.addf %x, %y : f32
     linalg.yield %s : f32
@@ -111,7 +111,7 @@ func.func private @row(%a: memref<1024x16384xf32>, %r: memref<16384xf32>, %o: me
 // CHECK:           %[[J:.*]] = arith.remui %[[N]], %{{.*}} : index
 // CHECK:           memref.load %r[%[[J]]] : memref<777xf32>
 func.func private @crossing(%a: memref<20481x777xf32>, %r: memref<777xf32>, %o: memref<20481x777xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ij, #row, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r : memref<20481x777xf32>, memref<777xf32>) outs(%o : memref<20481x777xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %r : memref<20481x777xf32>, memref<777xf32>) outs(%o : memref<20481x777xf32>) attrs = {gpu.plan = #gpu.elementwise<width = 4, items = 4, crosses>} {
   ^bb(%x: f32, %y: f32, %z: f32):
     %s = arith.addf %x, %y : f32
     linalg.yield %s : f32
@@ -126,7 +126,7 @@ func.func private @crossing(%a: memref<20481x777xf32>, %r: memref<777xf32>, %o: 
 // CHECK-NOT:     scf.for
 // CHECK:         vector.store %[[R]], %o
 func.func private @reverse(%a: memref<1024x16384xf32>, %o: memref<1024x16384xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#reversed, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1024x16384xf32>) outs(%o : memref<1024x16384xf32>) {
+  linalg.generic {indexing_maps = [#reversed, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1024x16384xf32>) outs(%o : memref<1024x16384xf32>) attrs = {gpu.plan = #gpu.elementwise<width = 4, items = 4>} {
   ^bb(%x: f32, %z: f32):
     linalg.yield %x : f32
   }
@@ -138,7 +138,7 @@ func.func private @reverse(%a: memref<1024x16384xf32>, %o: memref<1024x16384xf32
 // CHECK:         vector.store %[[V]], %o[%{{.*}}] {alignment = 16 : i64} : memref<16777216xi8>, vector<16xi8>
 func.func private @fill(%o: memref<16777216xi8>) attributes {hlo.kernel = "loop"} {
   %c = arith.constant 7 : i8
-  linalg.fill ins(%c : i8) outs(%o : memref<16777216xi8>)
+  linalg.fill {gpu.plan = #gpu.elementwise<width = 16, items = 4>} ins(%c : i8) outs(%o : memref<16777216xi8>)
   func.return
 }
 
@@ -150,7 +150,7 @@ func.func private @fill(%o: memref<16777216xi8>) attributes {hlo.kernel = "loop"
 // CHECK-NOT:     scf.for
 // CHECK:         vector.store
 func.func private @gather(%a: memref<32000x1024xbf16>, %i: memref<4096xi32>, %o: memref<4096x1024xbf16>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#column, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<4096xi32>) outs(%o : memref<4096x1024xbf16>) {
+  linalg.generic {indexing_maps = [#column, #ij], iterator_types = ["parallel", "parallel"]} ins(%i : memref<4096xi32>) outs(%o : memref<4096x1024xbf16>) attrs = {gpu.plan = #gpu.elementwise<width = 8, items = 4>} {
   ^bb(%n: i32, %z: bf16):
     %r = arith.index_cast %n : i32 to index
     %j = linalg.index 1 : index
@@ -170,14 +170,14 @@ func.func private @update(%x: memref<8192x4096xf32>, %u: memref<1024x4096xf32>, 
   %0 = memref.load %i[] : memref<i64>
   %1 = arith.index_cast %0 : i64 to index
   %2 = memref.subview %x[%1, 0] [1024, 4096] [1, 1] : memref<8192x4096xf32> to memref<1024x4096xf32, strided<[4096, 1], offset: ?>>
-  "memref.copy"(%u, %2) : (memref<1024x4096xf32>, memref<1024x4096xf32, strided<[4096, 1], offset: ?>>) -> ()
+  "memref.copy"(%u, %2) {gpu.plan = #gpu.elementwise<width = 4, items = 4>} : (memref<1024x4096xf32>, memref<1024x4096xf32, strided<[4096, 1], offset: ?>>) -> ()
   func.return
 }
 func.func private @update_anywhere(%x: memref<8192x4096xf32>, %u: memref<1024x1024xf32>, %i: memref<i64>) attributes {hlo.kernel = "update"} {
   %0 = memref.load %i[] : memref<i64>
   %1 = arith.index_cast %0 : i64 to index
   %2 = memref.subview %x[0, %1] [1024, 1024] [1, 1] : memref<8192x4096xf32> to memref<1024x1024xf32, strided<[4096, 1], offset: ?>>
-  "memref.copy"(%u, %2) : (memref<1024x1024xf32>, memref<1024x1024xf32, strided<[4096, 1], offset: ?>>) -> ()
+  "memref.copy"(%u, %2) {gpu.plan = #gpu.elementwise<items = 8>} : (memref<1024x1024xf32>, memref<1024x1024xf32, strided<[4096, 1], offset: ?>>) -> ()
   func.return
 }
 
@@ -192,9 +192,9 @@ func.func private @update_anywhere(%x: memref<8192x4096xf32>, %u: memref<1024x10
 // CHECK:         gpu.return
 func.func private @concatenate(%a: memref<32x64xf32>, %b: memref<32x64xf32>, %o: memref<32x128xf32>) attributes {hlo.kernel = "concatenate"} {
   %0 = memref.subview %o[0, 0] [32, 64] [1, 1] : memref<32x128xf32> to memref<32x64xf32, strided<[128, 1]>>
-  "memref.copy"(%a, %0) : (memref<32x64xf32>, memref<32x64xf32, strided<[128, 1]>>) -> ()
+  "memref.copy"(%a, %0) {gpu.plan = #gpu.elementwise} : (memref<32x64xf32>, memref<32x64xf32, strided<[128, 1]>>) -> ()
   %1 = memref.subview %o[0, 64] [32, 64] [1, 1] : memref<32x128xf32> to memref<32x64xf32, strided<[128, 1], offset: 64>>
-  "memref.copy"(%b, %1) : (memref<32x64xf32>, memref<32x64xf32, strided<[128, 1], offset: 64>>) -> ()
+  "memref.copy"(%b, %1) {gpu.plan = #gpu.elementwise, gpu.joined} : (memref<32x64xf32>, memref<32x64xf32, strided<[128, 1], offset: 64>>) -> ()
   func.return
 }
 
@@ -203,9 +203,9 @@ func.func private @concatenate(%a: memref<32x64xf32>, %b: memref<32x64xf32>, %o:
 // CHECK-LABEL: gpu.func @dependent_1(%o: memref<64x64xf32>)
 func.func private @dependent(%a: memref<32x64xf32>, %o: memref<64x64xf32>) attributes {hlo.kernel = "concatenate"} {
   %0 = memref.subview %o[0, 0] [32, 64] [1, 1] : memref<64x64xf32> to memref<32x64xf32, strided<[64, 1]>>
-  "memref.copy"(%a, %0) : (memref<32x64xf32>, memref<32x64xf32, strided<[64, 1]>>) -> ()
+  "memref.copy"(%a, %0) {gpu.plan = #gpu.elementwise} : (memref<32x64xf32>, memref<32x64xf32, strided<[64, 1]>>) -> ()
   %1 = memref.subview %o[32, 0] [32, 64] [1, 1] : memref<64x64xf32> to memref<32x64xf32, strided<[64, 1], offset: 2048>>
-  "memref.copy"(%0, %1) : (memref<32x64xf32, strided<[64, 1]>>, memref<32x64xf32, strided<[64, 1], offset: 2048>>) -> ()
+  "memref.copy"(%0, %1) {gpu.plan = #gpu.elementwise} : (memref<32x64xf32, strided<[64, 1]>>, memref<32x64xf32, strided<[64, 1], offset: 2048>>) -> ()
   func.return
 }
 
@@ -218,7 +218,7 @@ func.func private @dynamic_slice(%a: memref<5000x4096xf32>, %i: memref<i64>, %o:
   %1 = arith.maxsi %0, %zero : i64
   %2 = arith.minsi %1, %zero : i64
   %start = arith.index_cast %2 : i64 to index
-  linalg.generic {indexing_maps = [#ij], iterator_types = ["parallel", "parallel"]} outs(%o : memref<4000x4096xf32>) {
+  linalg.generic {indexing_maps = [#ij], iterator_types = ["parallel", "parallel"]} outs(%o : memref<4000x4096xf32>) attrs = {gpu.plan = #gpu.elementwise<width = 4, items = 4>} {
   ^bb(%z: f32):
     %r = linalg.index 0 : index
     %j = linalg.index 1 : index

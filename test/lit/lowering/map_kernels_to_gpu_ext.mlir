@@ -8,7 +8,7 @@
 // CHECK-NOT:     gpu.launch_func
 // CHECK:         func.return
 func.func private @sort_row(%x: memref<2000xf32>) attributes {hlo.kernel = "custom"} {
-  linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : memref<2000xf32>) ({
+  linalg_ext.sort_by_key {gpu.plan = #gpu.sort<tile = 2048>, dimension = 0 : i64} outs(%x : memref<2000xf32>) ({
   ^bb0(%a: f32):
     %k = arith.bitcast %a : f32 to i32
     linalg.yield %k : i32
@@ -27,7 +27,7 @@ func.func private @sort_row(%x: memref<2000xf32>) attributes {hlo.kernel = "cust
 // CHECK:         gpu.launch_func @kernels::@merges_4 {{.*}} args(%x : {{.*}}, %[[AWAY]] :
 // CHECK:         func.return
 func.func private @merges(%x: memref<5000xf32>) attributes {hlo.kernel = "custom"} {
-  linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x : memref<5000xf32>) ({
+  linalg_ext.sort_by_key {gpu.plan = #gpu.sort<tile = 2048>, dimension = 0 : i64} outs(%x : memref<5000xf32>) ({
   ^bb0(%a: f32):
     %k = arith.bitcast %a : f32 to i32
     linalg.yield %k : i32
@@ -45,7 +45,7 @@ func.func private @merges(%x: memref<5000xf32>) attributes {hlo.kernel = "custom
 // CHECK:         func.return
 func.func private @columns(%x: memref<100x65536xf32>, %y: memref<100x65536xf32>) attributes {hlo.kernel = "custom"} {
   %z = arith.constant 0.0 : f32
-  linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%x, %z : memref<100x65536xf32>, f32) outs(%y : memref<100x65536xf32>) ({
+  linalg_ext.scan {gpu.plan = #gpu.scan_threads<chunk = 100>, dimension = 0 : i64, reverse = false} ins(%x, %z : memref<100x65536xf32>, f32) outs(%y : memref<100x65536xf32>) ({
   ^bb0(%a: f32, %b: f32):
     %s = arith.addf %a, %b : f32
     linalg.yield %s : f32
@@ -54,7 +54,7 @@ func.func private @columns(%x: memref<100x65536xf32>, %y: memref<100x65536xf32>)
 }
 func.func private @long_row(%x: memref<1000000xf32>, %y: memref<1000000xf32>) attributes {hlo.kernel = "custom"} {
   %z = arith.constant 0.0 : f32
-  linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%x, %z : memref<1000000xf32>, f32) outs(%y : memref<1000000xf32>) ({
+  linalg_ext.scan {gpu.plan = #gpu.scan_blocks<chunk = 11520, elements = 15>, dimension = 0 : i64, reverse = false} ins(%x, %z : memref<1000000xf32>, f32) outs(%y : memref<1000000xf32>) ({
   ^bb0(%a: f32, %b: f32):
     %s = arith.addf %a, %b : f32
     linalg.yield %s : f32
@@ -73,7 +73,7 @@ func.func private @long_row(%x: memref<1000000xf32>, %y: memref<1000000xf32>) at
 // CHECK-NOT:     gpu.launch_func
 // CHECK:         func.return
 func.func private @scatter(%x: memref<50x33xf32>, %i: memref<70x1xi32>, %u: memref<70x33xf32>) attributes {hlo.kernel = "custom"} {
-  linalg_ext.scatter {window = array<i64: 1>, inserted = array<i64: 0>, batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, vector_dim = 1 : i64, is_unsigned = false, is_unique = false} ins(%i, %u : memref<70x1xi32>, memref<70x33xf32>) outs(%x : memref<50x33xf32>) ({
+  linalg_ext.scatter {gpu.plan = #gpu.sorted_scatter<sort = #gpu.sort<tile = 128>>, window = array<i64: 1>, inserted = array<i64: 0>, batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, vector_dim = 1 : i64, is_unsigned = false, is_unique = false} ins(%i, %u : memref<70x1xi32>, memref<70x33xf32>) outs(%x : memref<50x33xf32>) ({
   ^bb0(%a: f32, %b: f32):
     %s = arith.addf %a, %b : f32
     linalg.yield %s : f32
@@ -81,7 +81,7 @@ func.func private @scatter(%x: memref<50x33xf32>, %i: memref<70x1xi32>, %u: memr
   func.return
 }
 func.func private @unique(%x: memref<50x33xf32>, %i: memref<20x1xi32>, %u: memref<20x33xf32>) attributes {hlo.kernel = "custom"} {
-  linalg_ext.scatter {window = array<i64: 1>, inserted = array<i64: 0>, batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, vector_dim = 1 : i64, is_unsigned = false, is_unique = true} ins(%i, %u : memref<20x1xi32>, memref<20x33xf32>) outs(%x : memref<50x33xf32>) ({
+  linalg_ext.scatter {gpu.plan = #gpu.points, window = array<i64: 1>, inserted = array<i64: 0>, batching = array<i64>, index_batching = array<i64>, index_map = array<i64: 0>, vector_dim = 1 : i64, is_unsigned = false, is_unique = true} ins(%i, %u : memref<20x1xi32>, memref<20x33xf32>) outs(%x : memref<50x33xf32>) ({
   ^bb0(%a: f32, %b: f32):
     %s = arith.addf %a, %b : f32
     linalg.yield %s : f32
@@ -100,7 +100,7 @@ func.func private @unique(%x: memref<50x33xf32>, %i: memref<20x1xi32>, %u: memre
 // CHECK:         gpu.launch_func {{.*}} %[[SELECTED]] : memref<7xi32>
 // CHECK:         func.return
 func.func private @apart(%x: memref<16xf32>, %s: memref<8xf32>, %y: memref<16xf32>) attributes {hlo.kernel = "custom"} {
-  linalg_ext.select_and_scatter {sizes = array<i64: 2>, strides = array<i64: 2>, low = array<i64: 0>} ins(%x, %s : memref<16xf32>, memref<8xf32>) outs(%y : memref<16xf32>) ({
+  linalg_ext.select_and_scatter {gpu.plan = #gpu.points, sizes = array<i64: 2>, strides = array<i64: 2>, low = array<i64: 0>} ins(%x, %s : memref<16xf32>, memref<8xf32>) outs(%y : memref<16xf32>) ({
   ^bb0(%a: f32, %b: f32):
     %p = arith.cmpf oge, %a, %b : f32
     linalg.yield %p : i1
@@ -112,7 +112,7 @@ func.func private @apart(%x: memref<16xf32>, %s: memref<8xf32>, %y: memref<16xf3
   func.return
 }
 func.func private @overlapping(%x: memref<16xf32>, %s: memref<7xf32>, %y: memref<16xf32>) attributes {hlo.kernel = "custom"} {
-  linalg_ext.select_and_scatter {sizes = array<i64: 3>, strides = array<i64: 2>, low = array<i64: 0>} ins(%x, %s : memref<16xf32>, memref<7xf32>) outs(%y : memref<16xf32>) ({
+  linalg_ext.select_and_scatter {gpu.plan = #gpu.points, sizes = array<i64: 3>, strides = array<i64: 2>, low = array<i64: 0>} ins(%x, %s : memref<16xf32>, memref<7xf32>) outs(%y : memref<16xf32>) ({
   ^bb0(%a: f32, %b: f32):
     %p = arith.cmpf oge, %a, %b : f32
     linalg.yield %p : i1

@@ -1,10 +1,6 @@
-// RUN: hlo-opt %s --split-input-file "--pass-pipeline=map-kernels-to-gpu{libraries=always}" | filecheck %s
-// RUN: hlo-opt %s --split-input-file "--pass-pipeline=map-kernels-to-gpu{libraries=auto}" | filecheck %s --check-prefix=AUTO
-// RUN: hlo-opt %s --split-input-file --map-kernels-to-gpu | filecheck %s --check-prefix=NEVER
+// RUN: hlo-opt %s --split-input-file --map-kernels-to-gpu | filecheck %s
 
-// Contractions that a BLAS can express become calls, where libraries are asked for; a gpu.module says whose the rest is.
-
-// NEVER-NOT: gpu_library
+// Contractions that a BLAS can express become calls, where the plan says so; a gpu.module says whose the rest is.
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (n, k)>
@@ -22,13 +18,11 @@
 // CHECK-NEXT: func.return
 // CHECK: gpu.module @kernels [#nvvm.target<chip = "sm_90">] {
 // CHECK-NEXT: }
-// AUTO-LABEL: func.func private @dense
-// AUTO-NEXT: gpu_library.matmul
 func.func private @dense(%a: memref<512x256xbf16>, %b: memref<384x256xbf16>, %c: memref<384xf32>, %d: memref<512x384xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
   %sums = memref.alloc() : memref<512x384xf32>
   linalg.fill ins(%zero : f32) outs(%sums : memref<512x384xf32>)
-  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<512x256xbf16>, memref<384x256xbf16>) outs(%sums : memref<512x384xf32>) attrs = {xhlo.contraction} {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<512x256xbf16>, memref<384x256xbf16>) outs(%sums : memref<512x384xf32>) attrs = {gpu.plan = #gpu.library, xhlo.contraction} {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %l = arith.extf %x : bf16 to f32
     %r = arith.extf %y : bf16 to f32
@@ -36,7 +30,7 @@ func.func private @dense(%a: memref<512x256xbf16>, %b: memref<384x256xbf16>, %c:
     %s = arith.addf %sum, %p fastmath<reassoc,contract> : f32
     linalg.yield %s : f32
   }
-  linalg.generic {indexing_maps = [#same, #vector, #same], iterator_types = ["parallel", "parallel"]} ins(%sums, %c : memref<512x384xf32>, memref<384xf32>) outs(%d : memref<512x384xf32>) {
+  linalg.generic {indexing_maps = [#same, #vector, #same], iterator_types = ["parallel", "parallel"]} ins(%sums, %c : memref<512x384xf32>, memref<384xf32>) outs(%d : memref<512x384xf32>) attrs = {gpu.joined} {
   ^bb0(%x: f32, %y: f32, %old: f32):
     %s = arith.addf %x, %y : f32
     %m = arith.maximumf %s, %zero : f32
@@ -53,20 +47,18 @@ func.func private @dense(%a: memref<512x256xbf16>, %b: memref<384x256xbf16>, %c:
 #vector = affine_map<(m, n) -> (n)>
 #same = affine_map<(m, n) -> (m, n)>
 
-// Sums are rounded before the bias is added: the call writes bf16, and a launch does the rest. Worth it from a depth on.
+// A rounding that joins the contraction: the call writes bf16, and a launch adds the bias.
 
 // CHECK-LABEL: func.func private @rounded
 // CHECK: [[SUMS:%.*]] = memref.alloc() : memref<512x384xbf16>
 // CHECK: gpu_library.matmul ins(%a, %b : memref<512x256xbf16>, memref<384x256xbf16>) outs([[SUMS]] : memref<512x384xbf16>)
 // CHECK: gpu.launch_func @kernels::@rounded {{.*}} args({{.*}}[[SUMS]] : memref<512x384xbf16>, {{.*}})
 // CHECK: gpu.func @rounded
-// AUTO-LABEL: func.func private @rounded
-// AUTO-NOT: gpu_library
 func.func private @rounded(%a: memref<512x256xbf16>, %b: memref<384x256xbf16>, %c: memref<384xbf16>, %d: memref<512x384xbf16>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
   %sums = memref.alloc() : memref<512x384xf32>
   linalg.fill ins(%zero : f32) outs(%sums : memref<512x384xf32>)
-  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<512x256xbf16>, memref<384x256xbf16>) outs(%sums : memref<512x384xf32>) attrs = {xhlo.contraction} {
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<512x256xbf16>, memref<384x256xbf16>) outs(%sums : memref<512x384xf32>) attrs = {gpu.plan = #gpu.library, xhlo.contraction} {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %l = arith.extf %x : bf16 to f32
     %r = arith.extf %y : bf16 to f32
@@ -74,36 +66,19 @@ func.func private @rounded(%a: memref<512x256xbf16>, %b: memref<384x256xbf16>, %
     %s = arith.addf %sum, %p fastmath<reassoc,contract> : f32
     linalg.yield %s : f32
   }
-  linalg.generic {indexing_maps = [#same, #vector, #same], iterator_types = ["parallel", "parallel"]} ins(%sums, %c : memref<512x384xf32>, memref<384xbf16>) outs(%d : memref<512x384xbf16>) {
-  ^bb0(%x: f32, %y: bf16, %old: bf16):
-    %narrow = arith.truncf %x : f32 to bf16
-    %l = arith.extf %narrow : bf16 to f32
+  %rounded = memref.alloc() : memref<512x384xbf16>
+  linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]} ins(%sums : memref<512x384xf32>) outs(%rounded : memref<512x384xbf16>) attrs = {gpu.joined} {
+  ^bb0(%x: f32, %old: bf16):
+    %n = arith.truncf %x : f32 to bf16
+    linalg.yield %n : bf16
+  }
+  linalg.generic {indexing_maps = [#same, #vector, #same], iterator_types = ["parallel", "parallel"]} ins(%rounded, %c : memref<512x384xbf16>, memref<384xbf16>) outs(%d : memref<512x384xbf16>) attrs = {gpu.plan = #gpu.elementwise<width = 2>} {
+  ^bb0(%x: bf16, %y: bf16, %old: bf16):
+    %l = arith.extf %x : bf16 to f32
     %r = arith.extf %y : bf16 to f32
     %s = arith.addf %l, %r : f32
     %n = arith.truncf %s : f32 to bf16
     linalg.yield %n : bf16
-  }
-  func.return
-}
-
-// -----
-
-#lhs = affine_map<(m, n, k) -> (m + k)>
-#rhs = affine_map<(m, n, k) -> (k, n)>
-#out = affine_map<(m, n, k) -> (m, n)>
-
-// Rows that overlap in memory are no matrix of a BLAS.
-
-// CHECK-LABEL: func.func private @windows
-// CHECK-NOT: gpu_library
-func.func private @windows(%a: memref<639xf32>, %b: memref<128x384xf32>, %d: memref<512x384xf32>) attributes {hlo.kernel = "dot"} {
-  %zero = arith.constant 0.0 : f32
-  linalg.fill ins(%zero : f32) outs(%d : memref<512x384xf32>)
-  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<639xf32>, memref<128x384xf32>) outs(%d : memref<512x384xf32>) attrs = {xhlo.contraction} {
-  ^bb0(%x: f32, %y: f32, %sum: f32):
-    %p = arith.mulf %x, %y fastmath<reassoc,contract> : f32
-    %s = arith.addf %sum, %p fastmath<reassoc,contract> : f32
-    linalg.yield %s : f32
   }
   func.return
 }

@@ -16,12 +16,12 @@ func.func private @rows(%a: memref<65536x1024xf32>, %o: memref<65536xf32>) attri
   %zero = arith.constant 0.0 : f32
   %sum = memref.alloc() : memref<65536xf32>
   linalg.fill ins(%zero : f32) outs(%sum : memref<65536xf32>)
-  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<65536x1024xf32>) outs(%sum : memref<65536xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<65536x1024xf32>) outs(%sum : memref<65536xf32>) attrs = {gpu.plan = #gpu.rows<threads = 32, rows = 8, width = 4, unroll = 4, partials = 4, blocks = 4>} {
   ^bb(%x: f32, %acc: f32):
     %s = arith.addf %acc, %x : f32
     linalg.yield %s : f32
   }
-  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%sum : memref<65536xf32>) outs(%o : memref<65536xf32>) {
+  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]} ins(%sum : memref<65536xf32>) outs(%o : memref<65536xf32>) attrs = {gpu.joined} {
   ^bb(%x: f32, %z: f32):
     %r = math.sqrt %x : f32
     linalg.yield %r : f32
@@ -36,7 +36,7 @@ func.func private @rows(%a: memref<65536x1024xf32>, %o: memref<65536xf32>) attri
 func.func private @all(%a: memref<67108864xf32>, %o: memref<f32>) attributes {hlo.kernel = "reduce"} {
   %two = arith.constant 2.0 : f32
   linalg.fill ins(%two : f32) outs(%o : memref<f32>)
-  linalg.generic {indexing_maps = [#i, #none], iterator_types = ["reduction"]} ins(%a : memref<67108864xf32>) outs(%o : memref<f32>) {
+  linalg.generic {indexing_maps = [#i, #none], iterator_types = ["reduction"]} ins(%a : memref<67108864xf32>) outs(%o : memref<f32>) attrs = {gpu.plan = #gpu.rows<threads = 512, width = 4, unroll = 4, partials = 4, part = 32256, blocks = 2, then = #gpu.rows<threads = 256, width = 4, blocks = 4>>} {
   ^bb(%x: f32, %acc: f32):
     %s = arith.addf %acc, %x : f32
     linalg.yield %s : f32
@@ -47,7 +47,7 @@ func.func private @all(%a: memref<67108864xf32>, %o: memref<f32>) attributes {hl
 func.func private @columns(%a: memref<4096x8192xf32>, %o: memref<8192xf32>) attributes {hlo.kernel = "reduce"} {
   %lowest = arith.constant 0xFF800000 : f32
   linalg.fill ins(%lowest : f32) outs(%o : memref<8192xf32>)
-  linalg.generic {indexing_maps = [#ij, #column], iterator_types = ["reduction", "parallel"]} ins(%a : memref<4096x8192xf32>) outs(%o : memref<8192xf32>) {
+  linalg.generic {indexing_maps = [#ij, #column], iterator_types = ["reduction", "parallel"]} ins(%a : memref<4096x8192xf32>) outs(%o : memref<8192xf32>) attrs = {gpu.plan = #gpu.columns<32x16, width = 4, unroll = 4, partials = 4, part = 512, blocks = 2, then = #gpu.columns<256x1, width = 4, unroll = 4, blocks = 4>>} {
   ^bb(%x: f32, %acc: f32):
     %s = arith.maximumf %acc, %x : f32
     linalg.yield %s : f32
@@ -61,7 +61,7 @@ func.func private @argmax(%a: memref<65536x256xf32>, %o: memref<65536xf32>, %p: 
   %zero = arith.constant 0 : i32
   linalg.fill ins(%lowest : f32) outs(%o : memref<65536xf32>)
   linalg.fill ins(%zero : i32) outs(%p : memref<65536xi32>)
-  linalg.generic {indexing_maps = [#ij, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<65536x256xf32>) outs(%o, %p : memref<65536xf32>, memref<65536xi32>) {
+  linalg.generic {indexing_maps = [#ij, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<65536x256xf32>) outs(%o, %p : memref<65536xf32>, memref<65536xi32>) attrs = {gpu.plan = #gpu.rows<threads = 8, rows = 32, width = 4, unroll = 4>} {
   ^bb(%x: f32, %acc: f32, %at: i32):
     %j = linalg.index 1 : index
     %n = arith.index_cast %j : index to i32
@@ -79,7 +79,7 @@ func.func private @argmax(%a: memref<65536x256xf32>, %o: memref<65536xf32>, %p: 
 func.func private @alternating(%a: memref<65536x256xf32>, %o: memref<65536xf32>) attributes {hlo.kernel = "reduce"} {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%o : memref<65536xf32>)
-  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<65536x256xf32>) outs(%o : memref<65536xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<65536x256xf32>) outs(%o : memref<65536xf32>) attrs = {gpu.plan = #gpu.points} {
   ^bb(%x: f32, %acc: f32):
     %s = arith.subf %x, %acc : f32
     linalg.yield %s : f32

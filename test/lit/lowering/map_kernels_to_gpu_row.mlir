@@ -15,25 +15,25 @@ func.func private @normalized(%a: memref<32768x4096xf32>, %o: memref<32768x4096x
   %zero = arith.constant 0.0 : f32
   %max = memref.alloc() : memref<32768xf32>
   linalg.fill ins(%lowest : f32) outs(%max : memref<32768xf32>)
-  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<32768x4096xf32>) outs(%max : memref<32768xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<32768x4096xf32>) outs(%max : memref<32768xf32>) attrs = {gpu.plan = #gpu.rows<threads = 128, width = 4, keep, blocks = 7>} {
   ^bb(%x: f32, %acc: f32):
     %m = arith.maximumf %acc, %x : f32
     linalg.yield %m : f32
   }
   %shifted = memref.alloc() : memref<32768x4096xf32>
-  linalg.generic {indexing_maps = [#row, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%max, %a : memref<32768xf32>, memref<32768x4096xf32>) outs(%shifted : memref<32768x4096xf32>) {
+  linalg.generic {indexing_maps = [#row, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%max, %a : memref<32768xf32>, memref<32768x4096xf32>) outs(%shifted : memref<32768x4096xf32>) attrs = {gpu.joined} {
   ^bb(%m: f32, %x: f32, %z: f32):
     %d = arith.subf %x, %m : f32
     linalg.yield %d : f32
   }
   %sum = memref.alloc() : memref<32768xf32>
   linalg.fill ins(%zero : f32) outs(%sum : memref<32768xf32>)
-  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%shifted : memref<32768x4096xf32>) outs(%sum : memref<32768xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%shifted : memref<32768x4096xf32>) outs(%sum : memref<32768xf32>) attrs = {gpu.joined} {
   ^bb(%x: f32, %acc: f32):
     %s = arith.addf %acc, %x : f32
     linalg.yield %s : f32
   }
-  linalg.generic {indexing_maps = [#row, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%sum, %shifted : memref<32768xf32>, memref<32768x4096xf32>) outs(%o : memref<32768x4096xf32>) {
+  linalg.generic {indexing_maps = [#row, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%sum, %shifted : memref<32768xf32>, memref<32768x4096xf32>) outs(%o : memref<32768x4096xf32>) attrs = {gpu.joined} {
   ^bb(%s: f32, %x: f32, %z: f32):
     %q = arith.divf %x, %s : f32
     linalg.yield %q : f32
@@ -60,12 +60,12 @@ func.func private @long(%a: memref<4096x65536xf32>, %o: memref<4096x65536xf32>) 
   %lowest = arith.constant 0xFF800000 : f32
   %max = memref.alloc() : memref<4096xf32>
   linalg.fill ins(%lowest : f32) outs(%max : memref<4096xf32>)
-  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<4096x65536xf32>) outs(%max : memref<4096xf32>) {
+  linalg.generic {indexing_maps = [#ij, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<4096x65536xf32>) outs(%max : memref<4096xf32>) attrs = {gpu.plan = #gpu.rows<threads = 1024, width = 4, unroll = 2, partials = 2>} {
   ^bb(%x: f32, %acc: f32):
     %m = arith.maximumf %acc, %x : f32
     linalg.yield %m : f32
   }
-  linalg.generic {indexing_maps = [#row, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%max, %a : memref<4096xf32>, memref<4096x65536xf32>) outs(%o : memref<4096x65536xf32>) {
+  linalg.generic {indexing_maps = [#row, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%max, %a : memref<4096xf32>, memref<4096x65536xf32>) outs(%o : memref<4096x65536xf32>) attrs = {gpu.joined} {
   ^bb(%m: f32, %x: f32, %z: f32):
     %d = arith.subf %x, %m : f32
     linalg.yield %d : f32

@@ -23,7 +23,7 @@
 // CHECK-NEXT:    } {xhlo.unroll = 0 : i64}
 // CHECK-NEXT:    gpu.return
 func.func private @whole_tiles(%a: memref<4096x2048xf32>, %c: memref<2048x4096xf32>, %o: memref<2048x4096xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %c : memref<4096x2048xf32>, memref<2048x4096xf32>) outs(%o : memref<2048x4096xf32>) {
+  linalg.generic {indexing_maps = [#ji, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%a, %c : memref<4096x2048xf32>, memref<2048x4096xf32>) outs(%o : memref<2048x4096xf32>) attrs = {gpu.plan = #gpu.transpose<64x64, loop = 0, inputs = [0]>} {
   ^bb(%x: f32, %y: f32, %z: f32):
     %s = arith.addf %x, %y : f32
     linalg.yield %s : f32
@@ -42,7 +42,7 @@ func.func private @whole_tiles(%a: memref<4096x2048xf32>, %c: memref<2048x4096xf
 // CHECK-NEXT:        memref.store
 // CHECK-NEXT:      }
 func.func private @ragged(%a: memref<1000x777xf32>, %o: memref<777x1000xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1000x777xf32>) outs(%o : memref<777x1000xf32>) {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<1000x777xf32>) outs(%o : memref<777x1000xf32>) attrs = {gpu.plan = #gpu.transpose<64x64, loop = 0, inputs = [0]>} {
   ^bb(%x: f32, %z: f32):
     linalg.yield %x : f32
   }
@@ -57,7 +57,7 @@ func.func private @ragged(%a: memref<1000x777xf32>, %o: memref<777x1000xf32>) at
 // CHECK:         gpu.barrier
 // CHECK:         vector.store %{{.*}} {alignment = 4 : i64} : memref<64x2xbf16, {{.*}}, vector<2xbf16>
 func.func private @narrow(%a: memref<8x1024x2048xbf16>, %o: memref<8x2048x1024xbf16>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#bji, #bij], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<8x1024x2048xbf16>) outs(%o : memref<8x2048x1024xbf16>) {
+  linalg.generic {indexing_maps = [#bji, #bij], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<8x1024x2048xbf16>) outs(%o : memref<8x2048x1024xbf16>) attrs = {gpu.plan = #gpu.transpose<64x64, loop = 1, inputs = [0]>} {
   ^bb(%x: bf16, %z: bf16):
     linalg.yield %x : bf16
   }
@@ -69,7 +69,7 @@ func.func private @narrow(%a: memref<8x1024x2048xbf16>, %o: memref<8x2048x1024xb
 // CHECK-NOT:     gpu.barrier
 // CHECK:         gpu.return
 func.func private @thin(%a: memref<3x4096xf32>, %o: memref<4096x3xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<3x4096xf32>) outs(%o : memref<4096x3xf32>) {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<3x4096xf32>) outs(%o : memref<4096x3xf32>) attrs = {gpu.plan = #gpu.elementwise} {
   ^bb(%x: f32, %z: f32):
     linalg.yield %x : f32
   }
@@ -81,7 +81,7 @@ func.func private @thin(%a: memref<3x4096xf32>, %o: memref<4096x3xf32>) attribut
 // CHECK-SAME:    workgroup(%{{.*}}: memref<256x9xf32, #gpu.address_space<workgroup>>)
 // CHECK-SAME:    known_grid_size = array<i32: 512, 1, 1>
 func.func private @channels(%a: memref<32x4096x8xf32>, %o: memref<32x8x4096xf32>) attributes {hlo.kernel = "loop"} {
-  linalg.generic {indexing_maps = [#bji, #bij], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<32x4096x8xf32>) outs(%o : memref<32x8x4096xf32>) {
+  linalg.generic {indexing_maps = [#bji, #bij], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : memref<32x4096x8xf32>) outs(%o : memref<32x8x4096xf32>) attrs = {gpu.plan = #gpu.transpose<8x256, loop = 1, inputs = [0]>} {
   ^bb(%x: f32, %z: f32):
     linalg.yield %x : f32
   }

@@ -4,7 +4,7 @@
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --chip=sm_80 --libraries=always --emit=ptx | filecheck %s --check-prefix=PTX
 // RUN: not hlo-opt %s --fuse --libraries=auto 2>&1 | filecheck %s --check-prefix=TARGET
 // RUN: not hlo-opt %s --fuse --target=nvptx --libraries=some 2>&1 | filecheck %s --check-prefix=CHOICE
-// RUN: not hlo-opt %s "--pass-pipeline=map-kernels-to-gpu{libraries=some}" 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: not hlo-opt %s "--pass-pipeline=plan-gpu-kernels{libraries=some}" 2>&1 | filecheck %s --check-prefix=OPTION
 
 // Matrix products as calls of a library, where the command line asks for them: small ones are not worth one.
 
@@ -17,7 +17,7 @@
 // PTX: .entry loop_fusion_0
 // TARGET: error: --libraries is about GPUs: give --target=nvptx
 // CHOICE: error: --libraries is one of never, auto, always, not 'some'
-// OPTION: error: pass 'map-kernels-to-gpu': {{.*}}libraries: "Literal['never', 'auto', 'always']"
+// OPTION: error: pass 'plan-gpu-kernels': {{.*}}libraries: "Literal['never', 'auto', 'always']"
 func.func @main(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %c: tensor<32xf32>) -> (tensor<8x4xf32>, tensor<32xf32>) {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
   %1 = stablehlo.negate %c : tensor<32xf32>

@@ -12,8 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...dialects.build.buffers import i32_array, memref_type
+from ...dialects.gpu.plans import set_plan
+from ..loop_nests.loop_builder import buffer_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,31 @@ class Narrowing:
     element: Attribute
     """What they are rounded to."""
 
-    def apply(self, buffer: SSAValue) -> None:
+    sums: SSAValue
+    contraction: Operation
+
+    def apply(self) -> None:
+        """Round the sums in an operation of its own, which joins the contraction, and read them rounded."""
+        buffer = memref.AllocOp.create(
+            result_types=[memref_type(buffer_of(self.sums).get_shape(), self.element)],
+            properties={"operandSegmentSizes": i32_array((0, 0))},
+        )
+        body = Block(arg_types=[buffer_of(self.sums).element_type, self.element])
+        rounding = arith.TruncFOp.create(operands=[body.args[0]], result_types=[self.element])
+        body.add_ops([rounding, YieldOp(rounding.results[0])])
+        rank = len(buffer_of(self.sums).get_shape())
+        identity = AffineMapAttr(AffineMap.identity(rank))
+        parallel = IteratorTypeAttr(IteratorType.PARALLEL)
+        generic = GenericOp([self.sums], [buffer.memref], Region(body), [identity] * 2, [parallel] * rank)
+        for op in (buffer, generic, *body.ops):
+            op.location = self.contraction.location
+        block = self.contraction.parent_block()
+        assert block is not None
+        block.insert_ops_after([buffer, generic], self.contraction)
+        set_plan(generic, None, joins=True)
+        self._read(buffer.memref)
+
+    def _read(self, buffer: SSAValue) -> None:
         """The operation reads a buffer of rounded sums instead."""
         block = self.consumer.body.block
         old = block.args[self.operand]
@@ -54,4 +85,4 @@ def narrowing_of(sums: SSAValue, contraction: Operation) -> Narrowing | None:
     elements = {user.results[0].type for user in users if isinstance(user, arith.TruncFOp)}
     if len(elements) != 1 or not all(isinstance(user, arith.TruncFOp) for user in users):
         return None
-    return Narrowing(consumer, operand, elements.pop())
+    return Narrowing(consumer, operand, elements.pop(), sums, contraction)

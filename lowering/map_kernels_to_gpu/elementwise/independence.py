@@ -1,4 +1,4 @@
-"""Several nests without reduction that do not depend on each other: one launch, in which each has blocks of its own."""
+"""Whether several operations touch memory independently, so that blocks of one launch may run them."""
 
 from __future__ import annotations
 
@@ -10,52 +10,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ...convert_linalg_to_scf.conversion import Structured, nest_of
-from ...loop_nests.loop_builder import Index
+from ...convert_linalg_to_scf.conversion import Structured
 from ...loop_nests.nest import place_of
-from ..threads.builder import GpuBuilder
-from ..threads.launch import KernelMapper, Launch, Phase
-from ..threads.ranges import THREADS
-from .mapping import Share, emit_share, in_output_order, share_out
-from .transpose import plan_tiles
-
-MOST = 16
-"""Nests of one launch: their code stands one after the other."""
 
 
-def map_together(mapper: KernelMapper, phase: Phase) -> bool:
-    """Map the parts of a concatenation and the like; whether the phase consists of such."""
-    ops = phase.structured
-    if not 2 <= len(ops) <= MOST or len(ops) != len(phase.ops) or not _are_independent(ops):
-        return False
-    nests = phase.nests()
-    if any(any(nest.reduction) or 0 in nest.sizes for nest in nests):
-        return False
-    if any(plan_tiles(in_output_order(nest), mapper.chip) is not None for nest in nests):
-        return False
-    launch = Launch(mapper, phase)
-    shares = [share_out(in_output_order(nest_of(op)), mapper.chip) for op in launch.phase.structured]
-    _emit_shares(launch.builder, shares, launch.builder.block_id())
-    launch.finish((sum(share.blocks + share.rest for share in shares), 1, 1), (THREADS, 1, 1))
-    return True
-
-
-def _emit_shares(builder: GpuBuilder, shares: Sequence[Share], block: Index) -> Sequence[SSAValue]:
-    """The first blocks take the first nest, and so on."""
-    first, *others = shares
-    if not others:
-        emit_share(builder, first, block)
-        return ()
-    count = first.blocks + first.rest
-    builder.choose(
-        builder.compare("ult", block, count),
-        lambda: (emit_share(builder, first, block), ())[1],
-        lambda: _emit_shares(builder, others, builder.sub(block, count)),
-    )
-    return ()
-
-
-def _are_independent(ops: Sequence[Structured]) -> bool:
+def are_independent(ops: Sequence[Structured]) -> bool:
     """Whether the operations may run in any order, and at the same time."""
     written = [_written(op) for op in ops]
     touched = [{place_of(x).root for inner in op.walk() for x in inner.operands if _is_buffer(x)} for op in ops]

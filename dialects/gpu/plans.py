@@ -1,0 +1,498 @@
+"""
+How kernels run on a GPU, as attributes: `gpu.plan = #gpu.rows<threads = 32, rows = 8, width = 4, unroll = 4>`.
+
+plan-gpu-kernels writes them, map-kernels-to-gpu reads them; both accept plans that were written by hand. The operation
+that a launch begins with has `gpu.plan`; each that runs in the launch of the one before it has `gpu.joined`.
+Every plan is a class of numbers; parameters that have their default value are not printed. The verifiers here see the
+numbers alone; map-kernels-to-gpu checks whether a plan fits its operation and the chip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, Data, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+PLAN = "gpu.plan"
+"""The plan of the launch that begins with an operation."""
+
+JOINED = "gpu.joined"
+"""The mark of an operation that runs in the launch of the one before it."""
+
+WARP = 32
+MAX_BLOCK_THREADS = 1024
+MAX_VECTOR = 16
+"""Elements of a vector: one access moves 16 bytes."""
+
+HEAD = {"head": True}
+"""Marks the field that is printed first and without its name, `128x64x32`."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one operation, or several that run together, are mapped to launches."""
+
+    name: ClassVar[str]
+    """`#gpu.rows`, say, without the hash."""
+
+    def check(self) -> None:
+        """Raises VerifyException where the numbers contradict each other or a limit of all chips."""
+
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return getattr(self, "threads", 1)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise VerifyException(message)
+
+
+def _check_whole_warps(threads: int) -> None:
+    _require(threads % WARP == 0, f"a block of {threads} threads is not a multiple of {WARP}")
+
+
+def _check_powers_of_two(**numbers: int) -> None:
+    for name, number in numbers.items():
+        _require(number > 0 and number & (number - 1) == 0, f"{name} is {number}, not a power of two")
+
+
+def _check_width(width: int) -> None:
+    _check_powers_of_two(width=width)
+    _require(width <= MAX_VECTOR, f"width is {width}: one access moves {MAX_VECTOR} elements at most")
+
+
+@dataclass(frozen=True)
+class NoLaunch(Plan):
+    """The operation works on no elements."""
+
+    name = "gpu.none"
+
+
+@dataclass(frozen=True)
+class Serial(Plan):
+    """One thread runs all."""
+
+    name = "gpu.serial"
+
+
+@dataclass(frozen=True)
+class Points(Plan):
+    """A thread per element of the result, iteration or update."""
+
+    name = "gpu.points"
+    threads: int = 256
+
+
+@dataclass(frozen=True)
+class Elementwise(Plan):
+    """Each thread takes several vectors of neighbouring elements; a thread per element takes what is left over."""
+
+    name = "gpu.elementwise"
+    width: int = 1
+    """Elements of a vector."""
+    items: int = 1
+    """Vectors of each operand in one thread."""
+    along: int | None = None
+    """The loop along which the vectors of a thread follow each other; None: they are a block apart."""
+    crosses: bool = False
+    """Whether vectors continue from one row of the last loop to the next."""
+    threads: int = 256
+
+    def check(self) -> None:
+        _check_width(self.width)
+
+
+@dataclass(frozen=True)
+class Transpose(Plan):
+    """Tiles of inputs that lie across go through shared memory."""
+
+    name = "gpu.transpose"
+    tile: tuple[int, ...] = field(metadata=HEAD)
+    """Its sides, along `loop` and along the last loop."""
+    loop: int
+    """The loop along which the inputs are contiguous."""
+    inputs: tuple[int, ...]
+    """Those that go through shared memory."""
+    threads: int = 256
+
+    def check(self) -> None:
+        _require(len(self.tile) == 2, "a tile has two sides")
+        _check_powers_of_two(side=self.tile[0], other_side=self.tile[1], threads=self.threads)
+        _require(len(self.inputs) > 0, "no input goes through shared memory: the plan is not a transposition")
+
+
+@dataclass(frozen=True)
+class Rows(Plan):
+    """A block, a warp or a part of one per row; its threads read vectors side by side."""
+
+    name = "gpu.rows"
+    threads: int
+    """Threads of a row."""
+    rows: int = 1
+    """Rows of a block."""
+    width: int = 1
+    """Elements of a vector."""
+    unroll: int = 1
+    """Vectors that a thread reads before it combines them."""
+    partials: int = 1
+    """Vectors of partial results that a thread has of each reduction; those that it reads together share them."""
+    keep: bool = False
+    """Whether values that several passes over the row need stay in registers."""
+    part: int = 0
+    """Vectors of a part of a row, one part per block; 0: rows are not cut."""
+    blocks: int = 1
+    """Blocks for which a multiprocessor must have registers."""
+    then: Plan | None = None
+    """How the results of the parts are combined."""
+
+    @property
+    def block(self) -> int:
+        return self.threads * self.rows
+
+    def check(self) -> None:
+        _check_reduction(self)
+        if self.threads < WARP:
+            _check_powers_of_two(threads=self.threads)
+        if self.rows > 1 or self.threads > WARP:
+            _check_whole_warps(self.block)
+        _require(self.rows == 1 or self.threads <= WARP, "a row of more than a warp has a block of its own")
+        _require(not (self.keep and self.part), "values are kept in registers only where rows are not cut")
+        _require(not (self.part and self.rows > 1), "a block of several rows does not cut them")
+
+
+@dataclass(frozen=True)
+class Columns(Plan):
+    """`lanes` x `groups` threads take a tile of `lanes` vectors of columns, the groups take the places in turn."""
+
+    name = "gpu.columns"
+    tile: tuple[int, ...] = field(metadata=HEAD)
+    """Lanes and groups."""
+    width: int = 1
+    """Columns of a vector."""
+    unroll: int = 1
+    """Places that a thread reads before it combines them."""
+    partials: int = 1
+    """Vectors of partial results that a thread has of each reduction."""
+    part: int = 0
+    """Places of a part of the columns, one part per block; 0: columns are not cut."""
+    blocks: int = 1
+    """Blocks for which a multiprocessor must have registers."""
+    then: Plan | None = None
+    """How the results of the parts are combined."""
+
+    @property
+    def lanes(self) -> int:
+        return self.tile[0]
+
+    @property
+    def groups(self) -> int:
+        return self.tile[1]
+
+    @property
+    def block(self) -> int:
+        return self.lanes * self.groups
+
+    def check(self) -> None:
+        _require(len(self.tile) == 2, "a tile has two sides: lanes and groups")
+        _check_reduction(self)
+        _check_powers_of_two(lanes=self.lanes, groups=self.groups)
+        if self.groups > 1:
+            _check_whole_warps(self.block)
+
+
+def _check_reduction(plan: Rows | Columns) -> None:
+    _check_width(plan.width)
+    _require(plan.partials <= plan.unroll, f"partials is {plan.partials}, more than unroll, which is {plan.unroll}")
+    second = plan.then
+    if plan.part == 0:
+        _require(second is None, "nothing is cut into parts, so that there is nothing to combine `then`")
+    elif not isinstance(second, type(plan)) or second.part:
+        raise VerifyException(f"the results of parts are combined `then` by an uncut #{plan.name}")
+
+
+@dataclass(frozen=True)
+class Tile(Plan):
+    """
+    A block computes a tile of `m x n` sums of a contraction, `k` products of each between two barriers.
+
+    Each of its units, threads or warps, has a `share` of the sums, rows and columns. `splits`: blocks that share the k
+    of a tile; `raster`: rows of tiles that neighbouring blocks go down before the next column; `blocks`: for how many a
+    multiprocessor must have registers.
+    """
+
+    unit: ClassVar[str]
+    tile: tuple[int, ...] = field(metadata=HEAD)
+
+    @property
+    def m(self) -> int:
+        return self.tile[0]
+
+    @property
+    def n(self) -> int:
+        return self.tile[1]
+
+    @property
+    def k(self) -> int:
+        return self.tile[2]
+
+    @property
+    def share_m(self) -> int:
+        return getattr(self, self.unit)[0]
+
+    @property
+    def share_n(self) -> int:
+        return getattr(self, self.unit)[1]
+
+    @property
+    def units(self) -> int:
+        """Threads of a block, or its warps."""
+        return self.m * self.n // (self.share_m * self.share_n)
+
+    def check(self) -> None:
+        _require(len(self.tile) == 3, "a tile has three sizes: m, n and k")
+        _require(len(getattr(self, self.unit)) == 2, f"{self.unit} has two sizes, of m and of n")
+        _check_powers_of_two(m=self.m, n=self.n, k=self.k, share_m=self.share_m, share_n=self.share_n)
+        for size, part in ((self.m, self.share_m), (self.n, self.share_n)):
+            _require(part <= size, f"a part of {part} is larger than the tile's {size}")
+
+
+@dataclass(frozen=True)
+class RegisterTile(Tile):
+    """A contraction in plain arithmetic: each thread holds a part of the sums in registers."""
+
+    name = "gpu.tile"
+    unit = "thread"
+    thread: tuple[int, ...]
+    splits: int = 1
+    raster: int = 1
+    blocks: int = 1
+
+    @property
+    def block(self) -> int:
+        return self.units
+
+
+@dataclass(frozen=True)
+class TensorTile(Tile):
+    """A contraction on tensor cores: each warp holds a part of the sums."""
+
+    name = "gpu.tensor_tile"
+    unit = "warp"
+    warp: tuple[int, ...]
+    stages: int = 2
+    """Tiles of both factors in shared memory at a time."""
+    copies: bool = False
+    """Whether tiles are copied asynchronously, or go through registers."""
+    splits: int = 1
+    raster: int = 1
+    blocks: int = 1
+
+    @property
+    def block(self) -> int:
+        return self.units * WARP
+
+    def check(self) -> None:
+        super().check()
+        _require(min(self.warp) >= 16, "a warp multiplies 16 rows by 16 columns at least")
+        _require(self.stages >= 2, "fewer than two stages: one is read while another is written")
+        _require(self.copies or self.stages == 2, "tiles that go through registers have two stages")
+
+
+@dataclass(frozen=True)
+class Library(Plan):
+    """A contraction, with a bias, an activation and a rounding after it, as calls of a library."""
+
+    name = "gpu.library"
+
+
+@dataclass(frozen=True)
+class ScanRows(Plan):
+    """Short rows go through shared memory; a thread scans each."""
+
+    name = "gpu.scan_rows"
+    rows: int
+    """Rows, and threads, of a block."""
+
+    @property
+    def block(self) -> int:
+        return self.rows
+
+
+@dataclass(frozen=True)
+class ScanThreads(Plan):
+    """A thread scans each chunk of a line."""
+
+    name = "gpu.scan_threads"
+    chunk: int
+    """Elements of a chunk; three launches where lines have several."""
+    threads: int = 256
+
+
+@dataclass(frozen=True)
+class ScanBlocks(Plan):
+    """A block scans each chunk of a line, tile by tile."""
+
+    name = "gpu.scan_blocks"
+    chunk: int
+    """Elements of a chunk; three launches where lines have several."""
+    elements: int
+    """Neighbouring elements of a thread in a tile."""
+    threads: int = 256
+
+    @property
+    def tile(self) -> int:
+        return self.threads * self.elements
+
+    def check(self) -> None:
+        _check_powers_of_two(threads=self.threads)
+        _require(self.chunk % self.tile == 0, f"a chunk of {self.chunk} is not whole tiles of {self.tile} elements")
+
+
+@dataclass(frozen=True)
+class Sort(Plan):
+    """Bitonic networks sort tiles in shared memory; merges follow where rows have several."""
+
+    name = "gpu.sort"
+    tile: int
+    """Elements."""
+    rows: int = 1
+    """Rows of a block."""
+
+    @property
+    def block(self) -> int:
+        return self.rows * self.tile // 2
+
+    def check(self) -> None:
+        _check_powers_of_two(tile=self.tile)
+        _require(self.tile >= 2, "a tile has two elements at least")
+
+
+@dataclass(frozen=True)
+class SortedScatter(Plan):
+    """Updates are sorted by their place; one thread combines those of a place in order."""
+
+    name = "gpu.sorted_scatter"
+    sort: Plan
+
+    def check(self) -> None:
+        _require(isinstance(self.sort, Sort), "sort is not a #gpu.sort")
+
+
+class PlanAttr(Data[Plan]):
+    """The attribute of a kind of plan; `kind` is its class."""
+
+    kind: ClassVar[type[Plan]]
+
+    def verify(self) -> None:
+        for one in fields(self.kind):
+            value: Any = getattr(self.data, one.name)
+            least = 0 if one.name in ("part", "along", "loop", "inputs") else 1
+            numbers: Sequence[Any] = value if one.type == "tuple[int, ...]" else [value]
+            for number in numbers:
+                if type(number) is int:
+                    _require(number >= least, f"{one.name} is {number}, less than {least}")
+        self.data.check()
+        block = self.data.block
+        _require(block <= MAX_BLOCK_THREADS, f"a block of {block} threads: the limit is {MAX_BLOCK_THREADS}")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Plan:
+        known = {one.name: one for one in fields(cls.kind)}
+        values: dict[str, Any] = {}
+        if parser.parse_optional_punctuation("<") is not None:
+            heads = [name for name, one in known.items() if one.metadata.get("head")]
+            for name in heads:
+                values[name] = tuple(parser.parse_dimension_list())
+            more = not heads or parser.parse_optional_punctuation(",") is not None
+            while more:
+                name = parser.parse_identifier()
+                if name not in known or name in values:
+                    problem = "is given twice" if name in values else "is unknown"
+                    parser.raise_error(f"{name} {problem}; the parameters of #{cls.name} are {', '.join(known)}")
+                values[name] = _parse(parser, known[name])
+                more = parser.parse_optional_punctuation(",") is not None
+            parser.parse_punctuation(">")
+        missing = [one.name for one in known.values() if one.default is MISSING and one.name not in values]
+        if missing:
+            parser.raise_error(f"#{cls.name} needs {', '.join(missing)}")
+        return cls.kind(**values)
+
+    def print_parameter(self, printer: Printer) -> None:
+        first = True
+        for one in fields(self.kind):
+            value: Any = getattr(self.data, one.name)
+            if value == one.default:
+                continue
+            printer.print_string("<" if first else ", ")
+            first = False
+            if one.metadata.get("head"):
+                printer.print_string("x".join(map(str, value)))
+            elif value is True:
+                printer.print_string(one.name)
+            else:
+                printer.print_string(f"{one.name} = ")
+                _print(printer, one, value)
+        if not first:
+            printer.print_string(">")
+
+
+def _parse(parser: AttrParser, one: Field[Any]) -> Any:
+    """The value of a parameter, after its name."""
+    if one.type == "bool":
+        return True
+    parser.parse_punctuation("=")
+    if one.name == "inputs":
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+    if one.type == "tuple[int, ...]":
+        return tuple(parser.parse_dimension_list())
+    if one.type in ("Plan", "Plan | None"):
+        nested = parser.parse_attribute()
+        return nested.data if isinstance(nested, PlanAttr) else parser.raise_error(f"{one.name} is not a plan")
+    return parser.parse_integer(allow_boolean=False)
+
+
+def _print(printer: Printer, one: Field[Any], value: Any) -> None:
+    if isinstance(value, Plan):
+        printer.print_attribute(attribute_of(value))
+    elif one.name == "inputs":
+        printer.print_string(str(list(value)))
+    else:
+        printer.print_string("x".join(map(str, value)) if one.type == "tuple[int, ...]" else str(value))
+
+
+def _attribute_class(kind: type[Plan]) -> type[PlanAttr]:
+    members = {"name": kind.name, "kind": kind, "__doc__": kind.__doc__}
+    return irdl_attr_definition(type(f"{kind.__name__}Attr", (PlanAttr,), members))
+
+
+KINDS = (
+    NoLaunch, Serial, Points, Elementwise, Transpose, Rows, Columns, RegisterTile, TensorTile, Library,
+    ScanRows, ScanThreads, ScanBlocks, Sort, SortedScatter,
+)  # fmt: skip
+
+_ATTRIBUTE_OF: dict[type[Plan], type[PlanAttr]] = {kind: _attribute_class(kind) for kind in KINDS}
+
+
+def attribute_of(plan: Plan) -> Attribute:
+    return _ATTRIBUTE_OF[type(plan)](plan)
+
+
+def set_plan(op: Operation, plan: Plan | None, joins: bool = False) -> None:
+    """Write a plan to an operation; `joins`: whether it runs in the launch of the one before it."""
+    if plan is not None:
+        op.attributes[PLAN] = attribute_of(plan)
+    if joins:
+        op.attributes[JOINED] = UnitAttr()
+
+
+OPS = ()
+ATTRIBUTES = tuple(_ATTRIBUTE_OF.values())

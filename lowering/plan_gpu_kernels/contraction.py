@@ -1,0 +1,142 @@
+"""Plans of contractions: the kernel that a product gets, by its shape, its types and the chip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...dialects.gpu.plans import Plan, RegisterTile, TensorTile, Tile
+from ..device.chips import WARP, Chip
+from ..map_kernels_to_gpu.contraction.block import bytes_of
+from ..map_kernels_to_gpu.contraction.epilogue import Chain, chain_of
+from ..map_kernels_to_gpu.contraction.form import Product, split_depth
+from ..map_kernels_to_gpu.contraction.loader import copies_asynchronously, lanes_of, tile_shapes
+from ..map_kernels_to_gpu.contraction.tensor_cores import takes_tensor_cores
+from ..map_kernels_to_gpu.threads.phases import Phase
+from ..map_kernels_to_gpu.threads.ranges import ceil_div
+from .contraction_tiles import REGISTER_TILES, TENSOR_TILES, WIDE_REGISTER_TILES, Candidate, choose
+
+LEAST_PRODUCTS = 4096
+"""Products of a contraction, in all, below which a thread for each result does as well."""
+
+
+THIN = 4
+"""Rows, or columns, below which a tile's loads are hardly used more than once."""
+
+MOST_REGISTERS = 160
+"""Of sums and of tiles on their way, for a thread: fragments and addresses take the rest of 255."""
+
+MOST_COPIES = 24
+"""Asynchronous copies of a thread for a tile of both factors: each has addresses."""
+
+
+def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+    """The plan of a contraction, alone or with elementwise operations after it; none where a phase is no such."""
+    chain = chain_of(phase)
+    if chain is None or not _is_worth_tiles(chain):
+        return ()
+    product = chain.product
+    shape = (product.batches, product.rows, product.columns, product.depth)
+    if takes_tensor_cores(product, chip):
+        table: Sequence[Candidate] = tensor_candidates(product, chip)
+    else:
+        table = WIDE_REGISTER_TILES if bytes_of(product.total) > 4 else REGISTER_TILES
+    tile = choose(table, shape, chip)
+    tile = replace(tile, raster=_raster(product, tile, chip))
+    factors = list(zip(product.factors(), tile_shapes(product, tile), strict=True))
+    if isinstance(tile, RegisterTile):
+        # Two blocks of 256 threads leave 128 registers to each: 64 sums, and what the products take. Single elements
+        # have more addresses than vectors.
+        return (replace(tile, blocks=2 if all(lanes_of(*one) > 1 for one in factors) else 1),)
+    copies = chip.has_async_copies and all(copies_asynchronously(*one) for one in factors)
+    room = chip.shared_per_block // sum(one.size * bytes_of(one.element) for _, one in factors)
+    rounds = split_depth(tile, product.depth) // tile.k
+    stages = min(tile.stages, max(2, rounds), room) if copies else 2
+    # Beside its sums a thread holds two sets of fragments; and its part of a tile that goes through registers.
+    return (replace(tile, copies=copies, stages=stages, blocks=2 if _sums(tile) <= 32 and copies else 1),)
+
+
+def _is_worth_tiles(chain: Chain) -> bool:
+    """
+    Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory.
+
+    Nor have depthwise convolutions, batches of products with a vector: where neighbours in memory are of different
+    batches, threads side by side are to compute those.
+    """
+    product = chain.product
+    if product.rows == product.columns == 1 or product.depth == 1:
+        return False
+    thin = min(product.rows, product.columns) < THIN
+    if thin and any(digit.c == 1 and digit.size > 1 for digit in product.batch):
+        return False
+    return product.batches * product.rows * product.columns * product.depth >= LEAST_PRODUCTS
+
+
+def _raster(product: Product, tile: Tile, chip: Chip) -> int:
+    """
+    Rows of tiles that neighbouring blocks go down before they go on to the next column.
+
+    The blocks that run at a time then cover about a square of C, which reads the least of A and B.
+    """
+    rows = ceil_div(product.rows, tile.m)
+    wanted = math.sqrt(chip.multiprocessors * tile.n / tile.m)
+    # A number near it that divides the rows, where there is one: it saves divisions, and registers.
+    near = [d for d in range(1, rows + 1) if rows % d == 0 and wanted / 2 <= d <= wanted * 2]
+    return min(near, key=lambda d: abs(math.log(d / wanted)), default=min(max(1, round(wanted)), rows))
+
+
+def tensor_candidates(product: Product, chip: Chip) -> list[Candidate]:
+    """The tiles for the size of the factors' elements, with which a thread's registers hold all that they must."""
+    size = bytes_of(product.factors()[0].element)
+    candidates = [_of_size(one, size) for one in TENSOR_TILES if fits(one.tile, chip)]
+    if _may_copy(product, chip):
+        fitting = [one for one in candidates if _pieces(one.tile, product) <= MOST_COPIES]
+    else:
+        fitting = [one for one in candidates if _sums(one.tile) + _moved(one.tile, product) <= MOST_REGISTERS]
+    return fitting or candidates[-1:]
+
+
+def _of_size(candidate: Candidate, size: int) -> Candidate:
+    """The candidate for elements of `size` bytes rather than 2."""
+    m, n, k = candidate.tile.tile
+    return replace(candidate, tile=replace(candidate.tile, tile=(m, n, k * 2 // size)))
+
+
+def fits(tile: Tile, chip: Chip) -> bool:
+    """Whether a block's tiles of 2-byte elements find room: three stages, or two where they go through registers."""
+    stages = min(3, tile.stages) if chip.has_async_copies and isinstance(tile, TensorTile) else 2
+    padded = (tile.m + tile.n) * (tile.k + 8)
+    # Tiles that are stored by k have longer rows, and fewer.
+    return stages * 2 * max(padded, tile.k * (tile.m + tile.n + 16)) <= chip.shared_per_block
+
+
+def _may_copy(product: Product, chip: Chip) -> bool:
+    """Whether the tiles of both factors can be copied asynchronously."""
+    size = bytes_of(product.factors()[0].element)
+    aligned = all(factor.vector(16 // size) * size >= 4 for factor in product.factors())
+    return chip.has_async_copies and aligned and (size == 2 or all(f.along_depth for f in product.factors()))
+
+
+def _sums(tile: Tile) -> int:
+    """Registers of a thread that hold sums."""
+    return tile.share_m * tile.share_n // WARP
+
+
+def _vectors(tile: Tile, product: Product) -> list[tuple[int, int]]:
+    """Of both factors: the vectors that a thread moves of a tile, and the bytes of one."""
+    found: list[tuple[int, int]] = []
+    for factor, outer in zip(product.factors(), (tile.m, tile.n), strict=True):
+        size = bytes_of(factor.element)
+        lanes = factor.vector(16 // size)
+        found.append((outer * tile.k // (lanes * tile.block), lanes * size))
+    return found
+
+
+def _pieces(tile: Tile, product: Product) -> int:
+    return sum(count for count, _ in _vectors(tile, product))
+
+
+def _moved(tile: Tile, product: Product) -> int:
+    """Registers of a thread that hold its part of a tile of both factors."""
+    return sum(count * max(1, size // 4) for count, size in _vectors(tile, product))

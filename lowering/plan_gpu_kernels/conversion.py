@@ -1,0 +1,122 @@
+"""Each kernel's mapping to a GPU, written to its operations as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.build.kernel import CONTRACTION, kernels_of
+from ...dialects.gpu.plans import Plan, Points, Serial, set_plan
+from ...hlo_dialect.hlo_pass import HloPass
+from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from ..map_kernels_to_gpu.indexing.mapping import convert_others
+from ..map_kernels_to_gpu.serial import parallel_range
+from ..map_kernels_to_gpu.threads.phases import Phase, joined, phases_of, planned_length
+from .elementwise import plan_elementwise, plan_together
+from .indexing import plan_ext
+from .reduction import plan_chain, plan_reduction
+
+Planner = Callable[[Phase, Chip], tuple[Plan, ...]]
+"""The plan of a phase, or one for each of its operations; none where it is not of the planner's kind."""
+
+
+def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+    """As in contraction.py, which takes longer to load than a program without contractions to plan."""
+    if not any(CONTRACTION in op.attributes for op in phase.ops):
+        return ()
+    from . import contraction
+
+    return contraction.plan_contraction(phase, chip)
+
+
+def plan_rest(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
+    """Any phase: a thread per iteration of a parallel loop, else one thread."""
+    parallel = len(phase.ops) == 1 and parallel_range(phase.ops[0]) is not None
+    return (Points() if parallel else Serial(),)
+
+
+RUN_PLANNERS: tuple[Planner, ...] = (plan_contraction, plan_chain, plan_together)
+"""Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
+
+PLANNERS: tuple[Planner, ...] = (
+    plan_elementwise,
+    plan_contraction,
+    plan_chain,
+    plan_reduction,
+    plan_ext,
+    plan_rest,
+)
+"""Tried in order on each phase; the last takes any."""
+
+
+def plan_kernel(kernel: func.FuncOp, chip: Chip, libraries: str) -> None:
+    """Write plans to the operations of a kernel that have none."""
+    convert_others(kernel)
+    phases = phases_of(kernel)
+    while phases:
+        count = planned_length(phases)
+        if not count:
+            # A plan written by hand ends the run that a launch may take.
+            free = next((n for n, one in enumerate(phases) if one.written_plan is not None), len(phases))
+            count = _plan_run(kernel, phases[:free], chip, libraries)
+        del phases[:count]
+
+
+def _plan_run(kernel: func.FuncOp, phases: Sequence[Phase], chip: Chip, libraries: str) -> int:
+    """Plan the longest run of phases, from the first one on, that a launch or a call takes as a whole; its length."""
+    structured = next((n for n, phase in enumerate(phases) if not phase.is_structured), len(phases))
+    if libraries != "never":
+        from .library import plan_library
+
+        for count in range(structured, 0, -1):
+            plans = plan_library(joined(kernel, phases[:count]), chip, always=libraries == "always")
+            if plans:
+                return _write(phases[:count], plans)
+    for count in range(structured, 1, -1):
+        whole = joined(kernel, phases[:count])
+        for planner in RUN_PLANNERS:
+            if plans := planner(whole, chip):
+                return _write(phases[:count], plans)
+    return _write(phases[:1], next(plans for planner in PLANNERS if (plans := planner(phases[0], chip))))
+
+
+def _write(run: Sequence[Phase], plans: tuple[Plan, ...]) -> int:
+    for number, (phase, plan) in enumerate(zip_longest(run, plans)):
+        set_plan(phase.anchor, plan, joins=number > 0)
+    return len(run)
+
+
+@dataclass(frozen=True)
+class PlanGpuKernelsPass(HloPass):
+    """
+    Each kernel's mapping to blocks and threads becomes an attribute; plans that are there already stay.
+
+    Before: `linalg.generic {..} ins(%a : memref<1000xf32>) outs(%b : memref<1000xf32>) {..}` in a kernel
+    After:  `linalg.generic {..} ins(..) outs(..) attrs = {gpu.plan = #gpu.elementwise<width = 4>} {..}`
+    Assumes: the level after bufferize; linear indexing maps.
+    Leaves: a plan on every operation of a kernel that has an effect, `gpu.joined` on those that share a launch.
+    """
+
+    name = "plan-gpu-kernels"
+
+    chip: str = DEFAULT_CHIP
+    """`lowering/device/chips.py` has their names."""
+
+    libraries: Literal["never", "auto", "always"] = "never"
+    """Which contractions become calls of cuBLASLt: none, those large enough, or all that it takes."""
+
+    def __post_init__(self) -> None:
+        try:
+            get_chip(self.chip)
+        except UnknownChipError as error:
+            raise ValueError(str(error)) from None
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        for kernel in list(kernels_of(module)):
+            plan_kernel(kernel, get_chip(self.chip), self.libraries)
