@@ -59,8 +59,3 @@ class Complex:
     def where(self, condition: Tensor, other: Complex) -> Complex:
         """These numbers where the condition holds, elsewhere the others."""
         return Complex(condition.select(self.re, other.re), condition.select(self.im, other.im))
-
-    def extremes(self) -> tuple[Tensor, Tensor]:
-        """The larger and the smaller of |re| and |im|."""
-        a, b = abs(self.re), abs(self.im)
-        return a.maximum(b), a.minimum(b)

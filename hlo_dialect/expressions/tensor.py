@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
@@ -55,10 +55,10 @@ class Builder:
         self.ops: list[Operation] = [] if ops is None else ops
         self._splats: dict[tuple[float, float, HloTensor], Tensor] = {}
 
-    @classmethod
-    def before(cls, op: Operation) -> Self:
+    @staticmethod
+    def before(op: Operation) -> Builder:
         """Operations go before `op` and take its location."""
-        return cls(InsertPoint.before(op), op.location)
+        return Builder(InsertPoint.before(op), op.location)
 
     def insert(self, op: Operation) -> None:
         """Put one operation in its place; it takes the builder's location unless it has its own."""
@@ -79,10 +79,11 @@ class Builder:
 
     def op(
         self,
-        cls: type[HloOp],
+        cls: type[Operation],
         operands: Sequence[Tensor | SSAValue] = (),
         type_: Attribute | None = None,
         regions: Sequence[Region] = (),
+        /,
         **properties: Attribute,
     ) -> Tensor:
         """
@@ -91,7 +92,7 @@ class Builder:
         """
         values = [one.value if isinstance(one, Tensor) else one for one in operands]
         if type_ is None:
-            return self.add(cls.infer(values, properties, regions))
+            return self.add(cast("type[HloOp]", cls).infer(values, properties, regions))
         return self.add(cls.create(operands=values, result_types=[type_], properties=properties, regions=regions))
 
     def tensors(self, values: Sequence[SSAValue]) -> list[Tensor]:
@@ -256,6 +257,9 @@ class Tensor:
     def is_nan(self) -> Tensor:
         return self.compare("NE", self)
 
+    def is_infinite(self) -> Tensor:
+        return abs(self).equals(math.inf)
+
     def compare(self, direction: str, other: Tensor | float, type_: str | None = None) -> Tensor:
         """The relation EQ, NE, LT, LE, GT or GE, stated as a comparison of `type_` (FLOAT, TOTALORDER, ..) if given."""
         right = other if isinstance(other, Tensor) else self.like(other)
@@ -359,7 +363,7 @@ class Tensor:
     def reduce(self, combiner: type[Operation], init: Tensor, dims: Sequence[int]) -> Tensor:
         """The elements along `dims` folded by an elementwise operation of two operands, from the scalar `init` on."""
         region = combiner_region(combiner, self.element, self.builder.location)
-        return self.builder.op(ReduceOp, [self, init], regions=[region], dimensions=int_array(dims))
+        return self.builder.op(ReduceOp, [self, init], None, [region], dimensions=int_array(dims))
 
     def sum(self, dims: Sequence[int]) -> Tensor:
         """The sum along `dims`; the tensor itself where there are none."""

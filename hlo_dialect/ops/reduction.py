@@ -39,7 +39,6 @@ from ..types import (
     make_tensor,
     numpy_dtype,
     shape_of,
-    tensor_type,
 )
 from .constraints import check_accumulated, check_init_values, check_range, check_reducer, check_unique
 from .control_flow import ReturnOp, region_block, returned_types

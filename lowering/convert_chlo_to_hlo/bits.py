@@ -32,10 +32,6 @@ def _conj(op: Operation) -> None:
     builder.replace(op, Complex(z.re, -z.im).joined())
 
 
-def _is_inf(x: Tensor) -> Tensor:
-    return abs(x).equals(math.inf)
-
-
 def _is_neg_inf(x: Tensor) -> Tensor:
     return x.equals(-math.inf)
 
@@ -100,7 +96,7 @@ def _mulhi(op: Operation) -> None:
 CONVERSIONS = (
     (base.SquareOp, _square),
     (base.ConjOp, _conj),
-    (base.IsInfOp, of_floats(_is_inf)),
+    (base.IsInfOp, of_floats(Tensor.is_infinite)),
     (base.IsNegInfOp, of_floats(_is_neg_inf)),
     (base.IsPosInfOp, of_floats(_is_pos_inf)),
     (base.NextAfterOp, _next_after),
