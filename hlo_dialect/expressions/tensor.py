@@ -33,6 +33,7 @@ from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ..ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..ops.reduction import ReduceOp, combiner_region
 from ..ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ..shapes import is_static
 from ..types import Array, HloTensor, element_of, i1, is_float, make_tensor, numpy_dtype, shape_of, tensor_type
 
 
@@ -311,13 +312,23 @@ class Tensor:
         return self.builder.op(ReverseOp, [self], dimensions=int_array(dims))
 
     def slice(self, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Tensor:
-        """A box of elements, from `starts` up to `limits`, exclusively, in each dimension."""
+        """
+        A box of elements, from `starts` up to `limits`, exclusively, in each dimension.
+
+        The limit of an unknown dimension may be the dimension itself, for all of it: the result's is unknown then.
+        """
+        steps = [1] * len(starts) if strides is None else strides
+        type_ = None
+        if not is_static(self.shape):
+            sizes = (-(-(limit - start) // step) for start, limit, step in zip(starts, limits, steps, strict=True))
+            type_ = make_tensor(tuple(sizes), self.element)
         return self.builder.op(
             SliceOp,
             [self],
+            type_,
             start_indices=int_array(starts),
             limit_indices=int_array(limits),
-            strides=int_array([1] * len(starts) if strides is None else strides),
+            strides=int_array(steps),
         )
 
     def first(self, sizes: Sequence[int]) -> Tensor:

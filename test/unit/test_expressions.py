@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from xhlo.hlo_dialect.expressions.complex import Complex
 from xhlo.hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from xhlo.hlo_dialect.ops.movement import ReverseOp
+from xhlo.hlo_dialect.shapes import DYNAMIC
 from xhlo.hlo_dialect.types import f32, i1, i32, make_tensor
 
 VECTOR = make_tensor((4,), f32)
@@ -80,6 +81,12 @@ def test_types_follow_from_the_operations() -> None:
     assert x.builder.constant(np.arange(3, dtype=np.int32)).type == make_tensor((3,), i32)
     with pytest.raises(VerifyException, match="slice_c3"):
         x.slice([0, 0], [3, 3])
+
+
+def test_slices_of_unknown_dimensions_are_unknown() -> None:
+    _, (x,) = appending(make_tensor((DYNAMIC, 3), f32))
+    assert x.take(1, 2).shape == (DYNAMIC,)
+    assert x.part(1, 0, 2).shape == (DYNAMIC, 2)
 
 
 def test_movements_that_change_nothing_make_no_operation() -> None:
