@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.build.rewriting import set_type
 from ..hlo_dialect.attributes import int_array
+from ..hlo_dialect.expressions.tensor import Builder, Tensor
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import HloOp, replace_op
 from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
@@ -106,7 +107,7 @@ def _operation(op: HloOp) -> None:
     if make is not None and (isinstance(op, SetDimensionSizeOp) or not _is_dynamic(op.result_types[0])):
         new = make(op)
         if new is not None:
-            replace_op(op, [new], list(new.results))
+            new.builder.replace(op, new)
 
 
 def _constants(op: HloOp, values: Sequence[Attribute]) -> None:
@@ -143,56 +144,58 @@ def _while(op: WhileOp) -> None:
     _take_types(op, [argument.type for argument in blocks[1].args])
 
 
-def _broadcast(op: DynamicBroadcastInDimOp) -> Operation:
-    properties = {"broadcast_dimensions": op.broadcast_dimensions}
-    return BroadcastInDimOp.create(operands=[op.operand], result_types=op.result_types, properties=properties)
+def _broadcast(op: DynamicBroadcastInDimOp) -> Tensor:
+    return Builder().op(
+        BroadcastInDimOp, [op.operand], op.results[0].type, broadcast_dimensions=op.broadcast_dimensions
+    )
 
 
-def _iota(op: DynamicIotaOp) -> Operation:
-    return IotaOp.create(result_types=op.result_types, properties={"iota_dimension": op.iota_dimension})
+def _iota(op: DynamicIotaOp) -> Tensor:
+    return Builder().op(IotaOp, (), op.results[0].type, iota_dimension=op.iota_dimension)
 
 
-def _reshape(op: DynamicReshapeOp) -> Operation:
-    return ReshapeOp.create(operands=[op.operand], result_types=op.result_types)
+def _reshape(op: DynamicReshapeOp) -> Tensor:
+    return Builder().op(ReshapeOp, [op.operand], op.results[0].type)
 
 
-def _pad(op: DynamicPadOp) -> Operation | None:
+def _pad(op: DynamicPadOp) -> Tensor | None:
     low, high, interior = (known_shape(value) for value in op.operands[2:])
     if low is None or high is None or interior is None:
         return None
-    properties = {
-        "edge_padding_low": int_array(low),
-        "edge_padding_high": int_array(high),
-        "interior_padding": int_array(interior),
-    }
-    return PadOp.create(operands=op.operands[:2], result_types=op.result_types, properties=properties)
+    return Builder().op(
+        PadOp,
+        op.operands[:2],
+        op.results[0].type,
+        edge_padding_low=int_array(low),
+        edge_padding_high=int_array(high),
+        interior_padding=int_array(interior),
+    )
 
 
-def _slice(op: RealDynamicSliceOp) -> Operation | None:
+def _slice(op: RealDynamicSliceOp) -> Tensor | None:
     starts, limits, strides = (known_shape(value) for value in op.operands[1:])
     if starts is None or limits is None or strides is None:
         return None
-    properties = {
-        "start_indices": int_array(starts),
-        "limit_indices": int_array(limits),
-        "strides": int_array(strides),
-    }
-    return SliceOp.create(operands=op.operands[:1], result_types=op.result_types, properties=properties)
+    return Builder().op(
+        SliceOp,
+        op.operands[:1],
+        op.results[0].type,
+        start_indices=int_array(starts),
+        limit_indices=int_array(limits),
+        strides=int_array(strides),
+    )
 
 
-def _set_size(op: SetDimensionSizeOp) -> Operation | None:
+def _set_size(op: SetDimensionSizeOp) -> Tensor | None:
     """A size that is the dimension's own changes nothing; a smaller one cuts."""
     size = known_shape(op.size)
     shape = shape_of(op.operand)
     if size is None or not is_static(shape) or not 0 <= size[0] <= shape[op.place]:
         return None
-    limits = (*shape[: op.place], size[0], *shape[op.place + 1 :])
-    zeros, ones = (0,) * len(shape), (1,) * len(shape)
-    properties = {"start_indices": int_array(zeros), "limit_indices": int_array(limits), "strides": int_array(ones)}
-    return SliceOp.infer(op.operands[:1], properties)
+    return Tensor(Builder(), op.operand).first((*shape[: op.place], size[0], *shape[op.place + 1 :]))
 
 
-STATIC_FORMS: dict[type[Operation], Callable[[Any], Operation | None]] = {
+STATIC_FORMS: dict[type[Operation], Callable[[Any], Tensor | None]] = {
     DynamicBroadcastInDimOp: _broadcast,
     DynamicIotaOp: _iota,
     DynamicReshapeOp: _reshape,

@@ -12,16 +12,16 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.ir import Operation, Region
 
-from ..attributes import int_array
+from ..attributes import int_attr
 from ..diagnostics import fail
+from ..expressions.tensor import Builder
 from ..op import replace_op
 from ..ops.control_flow import ReturnOp
-from ..ops.slicing import SliceOp
 from ..ops.sort import SortOp
-from ..types import Array, i64
+from ..types import Array, shape_of
 from .call import CustomCall, describe_call
 from .mhlo import sort_keys
 from .registry import CustomCallTarget
@@ -57,28 +57,16 @@ def _check(call: CustomCall) -> str | None:
 def _decompose(op: Operation) -> Sequence[Operation]:
     """A stable sort with the called computation, and its first elements."""
     dimension = int(describe_call(op).attributes["reduction_dim"])
-    operands = op.operands[:2]
+    operands, builder = op.operands[:2], Builder(location=op.location)
     sort = SortOp.create(
         operands=operands,
         result_types=[value.type for value in operands],
-        properties={"dimension": IntegerAttr(dimension, i64), "is_stable": BoolAttr.from_bool(True)},
+        properties={"dimension": int_attr(dimension), "is_stable": BoolAttr.from_bool(True)},
         regions=[_comparator(op)],
-        location=op.location,
     )
-    slices = [_first(value, result.type, op) for value, result in zip(sort.results, op.results, strict=True)]
-    new = [sort, *slices]
-    replace_op(op, new, [one.results[0] for one in slices])
-    return new
-
-
-def _first(value: Any, result_type: Any, op: Operation) -> Operation:
-    limits = result_type.get_shape()
-    properties: dict[str, Attribute] = {
-        "start_indices": int_array([0] * len(limits)),
-        "limit_indices": int_array(limits),
-        "strides": int_array([1] * len(limits)),
-    }
-    return SliceOp.create(operands=[value], result_types=[result_type], properties=properties, location=op.location)
+    builder.insert(sort)
+    pairs = zip(builder.tensors(sort.results), op.results, strict=True)
+    return builder.replace(op, *(x.first(shape_of(result)) for x, result in pairs))
 
 
 def _comparator(op: Operation) -> Region:

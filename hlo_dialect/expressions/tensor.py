@@ -1,57 +1,165 @@
 """
-A small notation for elementwise hlo: `Tensor` overloads the operators, each makes one hlo operation.
+The notation in which hlo is built: a `Builder` says where operations go, a `Tensor` is a value to compute with.
 
-`a * 2.0 + b` makes the constant, the product and the sum. All values of one expression have one shape; constants are
-splats of the other operand's type, made once for each block.
+`a * 2.0 + b` makes the constant, the product and the sum; `x.reshape((2, 3)).sum([1])` what it says. Every method makes
+the operation of its name, with the type that the operation's class infers; `reshape`, `transpose`, `convert` and
+`part` give the tensor itself where nothing would change. Operands of one operator have one type; numbers are splats of
+the other operand's type, made once for each builder.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+from xdsl.ir.core import SSAValues
+from xdsl.rewriter import InsertPoint
 
+from ..attributes import DotDimensionNumbersAttr, int_array, int_attr
 from ..numbers.number_semantics import round_to
-from ..op import replace_op
+from ..op import HloOp, replace_op
 from ..ops import elementwise_binary as binary
 from ..ops import elementwise_unary as unary
-from ..ops.comparison import CompareOp, SelectOp, comparison_direction
+from ..ops.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
+from ..ops.contraction import DotGeneralOp
 from ..ops.conversion import BitcastConvertOp, ConvertOp
-from ..ops.creation import ConstantOp
-from ..types import HloTensor, element_of, i1, make_tensor, numpy_dtype, shape_of, tensor_type
+from ..ops.creation import ConstantOp, IotaOp
+from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ..ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
+from ..ops.reduction import ReduceOp, combiner_region
+from ..ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ..shapes import is_static
+from ..types import Array, HloTensor, element_of, i1, is_float, make_tensor, numpy_dtype, shape_of, tensor_type
 
 
-@dataclass
 class Builder:
-    """Collects the operations of one decomposition in their order."""
+    """
+    Puts operations where they go, in their order, with one location.
 
-    ops: list[Operation] = field(default_factory=list[Operation])
-    constants: dict[tuple[float, float, HloTensor], SSAValue] = field(
-        default_factory=dict[tuple[float, float, HloTensor], SSAValue]
-    )
+    `at` is an insertion point; without one the operations are only collected, until `replace` puts them in the place
+    of another. `ops` lists what was made; a list that is given is appended to.
+    """
+
+    def __init__(
+        self,
+        at: InsertPoint | None = None,
+        location: LocationAttr = UNKNOWN_LOC,
+        ops: list[Operation] | None = None,
+    ):
+        self.at = at
+        self.location = location
+        self.ops: list[Operation] = [] if ops is None else ops
+        self._splats: dict[tuple[float, float, HloTensor], Tensor] = {}
+
+    @staticmethod
+    def before(op: Operation) -> Builder:
+        """Operations go before `op` and take its location."""
+        return Builder(InsertPoint.before(op), op.location)
+
+    def insert(self, op: Operation) -> None:
+        """Put one operation in its place; it takes the builder's location unless it has its own."""
+        if op.location is UNKNOWN_LOC or op.location == UNKNOWN_LOC:
+            op.location = self.location
+        self.ops.append(op)
+        if self.at is None:
+            return
+        if self.at.insert_before is None:
+            self.at.block.add_op(op)
+        else:
+            self.at.block.insert_op_before(op, self.at.insert_before)
 
     def add(self, op: Operation) -> Tensor:
-        self.ops.append(op)
+        """`insert`, for an operation of one result, which is returned."""
+        self.insert(op)
         return Tensor(self, op.results[0])
 
-    def constant(self, number: float, type_: HloTensor) -> SSAValue:
-        """A splat of `number`, rounded to the element type."""
+    def op(
+        self,
+        cls: type[Operation],
+        operands: Sequence[Tensor | SSAValue] = (),
+        type_: Attribute | None = None,
+        regions: Sequence[Region] = (),
+        /,
+        **properties: Attribute,
+    ) -> Tensor:
+        """
+        An operation of any class, by the names of its properties. Its result has `type_`, where that is given, else
+        the type that `cls.infer_types` finds, which raises VerifyException where the operands do not fit.
+        """
+        values = [one.value if isinstance(one, Tensor) else one for one in operands]
+        if type_ is None:
+            return self.add(cast("type[HloOp]", cls).infer(values, properties, regions))
+        return self.add(cls.create(operands=values, result_types=[type_], properties=properties, regions=regions))
+
+    def tensors(self, values: Sequence[SSAValue]) -> list[Tensor]:
+        """Existing values, to compute with."""
+        return [Tensor(self, value) for value in values]
+
+    def constant(self, array: Array, type_: HloTensor | None = None) -> Tensor:
+        """The constant of an array; one element fills a larger `type_`."""
+        return self.add(ConstantOp.of(array, type_))
+
+    def splat(self, number: float, type_: HloTensor) -> Tensor:
+        """A constant whose elements are all `number`, rounded to the element type."""
         key = (number, math.copysign(1.0, number), type_)  # to Python 0.0 and -0.0 are equal
-        found = self.constants.get(key)
+        found = self._splats.get(key)
         if found is None:
             dtype: Any = numpy_dtype(type_.element_type)
             element = round_to(np.float64(number), dtype) if isinstance(number, float) else np.asarray(number, dtype)
-            found = self.constants[key] = self.add(ConstantOp.of(element.reshape(1), type_)).value
+            found = self._splats[key] = self.constant(element.reshape(1), type_)
         return found
 
+    def iota(self, type_: HloTensor, dim: int) -> Tensor:
+        """Each element's index along a dimension."""
+        return self.op(IotaOp, (), type_, iota_dimension=int_attr(dim))
 
-@dataclass(frozen=True)
+    def replace(self, op: Operation, *values: Tensor | SSAValue) -> Sequence[Operation]:
+        """
+        Give `values` to the users of an operation's results, and erase it; returns the new operations.
+
+        What was only collected takes its place. The values take the name hints of the results (see `replace_op`).
+        """
+        results = [value.value if isinstance(value, Tensor) else value for value in values]
+        replace_op(op, self.ops if self.at is None else (), results)
+        return self.ops
+
+
+def _unary(cls: type[Operation]) -> Callable[[Tensor], Tensor]:
+    def method(self: Tensor) -> Tensor:
+        return self.apply(cls)
+
+    return method
+
+
+def _binary(cls: type[Operation]) -> Callable[[Tensor, Tensor | float], Tensor]:
+    def method(self: Tensor, other: Tensor | float) -> Tensor:
+        return self.apply(cls, other)
+
+    return method
+
+
+def _reflected(cls: type[Operation]) -> Callable[[Tensor, float], Tensor]:
+    def method(self: Tensor, other: float) -> Tensor:
+        return self.like(other).apply(cls, self)
+
+    return method
+
+
+def _comparison(direction: str) -> Callable[[Tensor, Tensor | float], Tensor]:
+    def method(self: Tensor, other: Tensor | float) -> Tensor:
+        return self.compare(direction, other)
+
+    return method
+
+
+@dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value under construction."""
+    """A value to compute with; the operations go where its builder puts them."""
 
     builder: Builder
     value: SSAValue
@@ -60,154 +168,69 @@ class Tensor:
     def type(self) -> HloTensor:
         return tensor_type(self.value)
 
-    def _apply(self, op: type[Operation], *operands: SSAValue, type_: HloTensor | None = None) -> Tensor:
-        return self.builder.add(op.create(operands=operands, result_types=[type_ or self.type]))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.value)
 
-    def _with(self, op: type[Operation], other: Tensor | float, reverse: bool = False) -> Tensor:
-        value = other.value if isinstance(other, Tensor) else self.builder.constant(other, self.type)
-        return self._apply(op, value, self.value) if reverse else self._apply(op, self.value, value)
-
-    def __add__(self, other: Tensor | float) -> Tensor:
-        return self._with(binary.AddOp, other)
-
-    def __sub__(self, other: Tensor | float) -> Tensor:
-        return self._with(binary.SubtractOp, other)
-
-    def __rsub__(self, other: float) -> Tensor:
-        return self._with(binary.SubtractOp, other, reverse=True)
-
-    def __mul__(self, other: Tensor | float) -> Tensor:
-        return self._with(binary.MultiplyOp, other)
-
-    def __truediv__(self, other: Tensor | float) -> Tensor:
-        return self._with(binary.DivideOp, other)
-
-    def __and__(self, other: Tensor | int) -> Tensor:
-        return self._with(binary.AndOp, other)
-
-    def __neg__(self) -> Tensor:
-        return self._apply(unary.NegateOp, self.value)
-
-    def __abs__(self) -> Tensor:
-        return self._apply(unary.AbsOp, self.value)
-
-    def __or__(self, other: Tensor | int) -> Tensor:
-        return self._with(binary.OrOp, other)
-
-    def __xor__(self, other: Tensor | int) -> Tensor:
-        return self._with(binary.XorOp, other)
-
-    def __invert__(self) -> Tensor:
-        return self._apply(unary.NotOp, self.value)
-
-    def __radd__(self, other: float) -> Tensor:
-        return self._with(binary.AddOp, other, reverse=True)
-
-    def __rmul__(self, other: float) -> Tensor:
-        return self._with(binary.MultiplyOp, other, reverse=True)
-
-    def __rtruediv__(self, other: float) -> Tensor:
-        return self._with(binary.DivideOp, other, reverse=True)
-
-    def __pow__(self, other: Tensor | float) -> Tensor:
-        return self._with(binary.PowerOp, other)
-
-    def __lt__(self, other: Tensor | float) -> Tensor:
-        """i1 tensor; false where either is NaN."""
-        return self.compare("LT", other)
-
-    def __le__(self, other: Tensor | float) -> Tensor:
-        return self.compare("LE", other)
-
-    def __gt__(self, other: Tensor | float) -> Tensor:
-        return self.compare("GT", other)
-
-    def __ge__(self, other: Tensor | float) -> Tensor:
-        return self.compare("GE", other)
-
-    def equals(self, other: Tensor | float) -> Tensor:
-        """i1 tensor (`==` compares the notation's own objects)."""
-        return self.compare("EQ", other)
-
-    def is_nan(self) -> Tensor:
-        return self.compare("NE", self)
-
-    def compare(self, direction: str, other: Tensor | float) -> Tensor:
-        """i1 tensor of the relation EQ, NE, LT, LE, GT or GE; where either is NaN only NE holds."""
-        right = other if isinstance(other, Tensor) else Tensor(self.builder, self.builder.constant(other, self.type))
-        compare = CompareOp.create(
-            operands=[self.value, right.value],
-            result_types=[make_tensor(shape_of(self.value), i1)],
-            properties={"comparison_direction": comparison_direction(direction)},
-        )
-        return self.builder.add(compare)
-
-    def apply(self, op: type[Operation], *others: Tensor | float) -> Tensor:
-        """An operation of this value and others of its type, without properties, whose result has this type."""
-        values = [one.value if isinstance(one, Tensor) else self.builder.constant(one, self.type) for one in others]
-        return self._apply(op, self.value, *values)
+    @property
+    def element(self) -> Attribute:
+        """The element type."""
+        return element_of(self.value)
 
     def like(self, number: float) -> Tensor:
-        """A splat of this value's type."""
-        return Tensor(self.builder, self.builder.constant(number, self.type))
+        """A splat of this tensor's type."""
+        return self.builder.splat(number, self.type)
 
-    def minimum(self, other: float) -> Tensor:
-        """NaN stays."""
-        return self._with(binary.MinimumOp, other)
+    def apply(self, cls: type[Operation], *others: Tensor | float) -> Tensor:
+        """An operation on this tensor and others, without properties, whose result has this tensor's type."""
+        values = [one.value if isinstance(one, Tensor) else self.like(one).value for one in others]
+        return self.builder.add(cls.create(operands=[self.value, *values], result_types=[self.value.type]))
 
-    def exponential(self) -> Tensor:
-        return self._apply(unary.ExponentialOp, self.value)
+    def _typed(self, shape: Sequence[int] | HloTensor) -> HloTensor:
+        return make_tensor(tuple(shape), self.element) if isinstance(shape, Sequence) else shape
 
-    def exponential_minus_one(self) -> Tensor:
-        return self._apply(unary.ExponentialMinusOneOp, self.value)
+    # Arithmetic, element by element.
 
-    def log(self) -> Tensor:
-        return self._apply(unary.LogOp, self.value)
+    __add__ = _binary(binary.AddOp)
+    __radd__ = _reflected(binary.AddOp)
+    __sub__ = _binary(binary.SubtractOp)
+    __rsub__ = _reflected(binary.SubtractOp)
+    __mul__ = _binary(binary.MultiplyOp)
+    __rmul__ = _reflected(binary.MultiplyOp)
+    __truediv__ = _binary(binary.DivideOp)
+    __rtruediv__ = _reflected(binary.DivideOp)
+    __mod__ = _binary(binary.RemainderOp)
+    """The remainder has the dividend's sign, as in C."""
+    __pow__ = _binary(binary.PowerOp)
+    __neg__ = _unary(unary.NegateOp)
+    __abs__ = _unary(unary.AbsOp)
 
-    def log_plus_one(self) -> Tensor:
-        return self._apply(unary.LogPlusOneOp, self.value)
+    __and__ = _binary(binary.AndOp)
+    __or__ = _binary(binary.OrOp)
+    __xor__ = _binary(binary.XorOp)
+    __invert__ = _unary(unary.NotOp)
+    __lshift__ = _binary(binary.ShiftLeftOp)
+    __rshift__ = _binary(binary.ShiftRightLogicalOp)
+    """Zeros come in from the left, whatever the sign."""
+    shift_right_arithmetic = _binary(binary.ShiftRightArithmeticOp)
 
-    def sqrt(self) -> Tensor:
-        return self._apply(unary.SqrtOp, self.value)
-
-    def floor(self) -> Tensor:
-        return self._apply(unary.FloorOp, self.value)
-
-    def round(self) -> Tensor:
-        """To the nearest whole number, halves to the even one."""
-        return self._apply(unary.RoundNearestEvenOp, self.value)
-
-    def sine(self) -> Tensor:
-        return self._apply(unary.SineOp, self.value)
-
-    def cosine(self) -> Tensor:
-        return self._apply(unary.CosineOp, self.value)
-
-    def atan2(self, x: Tensor | float) -> Tensor:
-        """The angle of the point (x, self)."""
-        return self._with(binary.Atan2Op, x)
-
-    def select(self, on_true: Tensor | float, on_false: Tensor | float) -> Tensor:
-        """By this i1 tensor; one of the two may be a number."""
-        model = on_true if isinstance(on_true, Tensor) else on_false
-        assert isinstance(model, Tensor), "select of two numbers has no type"
-        chosen = [one if isinstance(one, Tensor) else model.like(one) for one in (on_true, on_false)]
-        return model._apply(SelectOp, self.value, chosen[0].value, chosen[1].value)
-
-    def copysign(self, sign: Tensor) -> Tensor:
-        """The size of this value, the sign of the other (of zeros too; a NaN counts as positive)."""
-        size = abs(self)
-        negative = (sign < 0.0) | (sign.equals(0.0) & ((1.0 / sign) < 0.0))
-        return negative.select(-size, size)
-
-    def convert(self, element_type: Attribute) -> Tensor:
-        if element_of(self.value) == element_type:
-            return self
-        return self._apply(ConvertOp, self.value, type_=make_tensor(shape_of(self.value), element_type))
-
-    def bits_as(self, element_type: Attribute) -> Tensor:
-        """The same bits, of an element type of the same width."""
-        return self._apply(BitcastConvertOp, self.value, type_=make_tensor(shape_of(self.value), element_type))
+    maximum = _binary(binary.MaximumOp)
+    """A NaN of either operand stays, as in `minimum`."""
+    minimum = _binary(binary.MinimumOp)
+    atan2 = _binary(binary.Atan2Op)
+    """The angle of the point (x, self)."""
+    cbrt = _unary(unary.CbrtOp)
+    cosine = _unary(unary.CosineOp)
+    exponential = _unary(unary.ExponentialOp)
+    exponential_minus_one = _unary(unary.ExponentialMinusOneOp)
+    floor = _unary(unary.FloorOp)
+    log = _unary(unary.LogOp)
+    log_plus_one = _unary(unary.LogPlusOneOp)
+    round = _unary(unary.RoundNearestEvenOp)
+    """To the nearest whole number, halves to the even one."""
+    sine = _unary(unary.SineOp)
+    sqrt = _unary(unary.SqrtOp)
+    tan = _unary(unary.TanOp)
 
     def polynomial(self, coefficients: Sequence[float]) -> Tensor:
         """c0 + c1 x + c2 x**2 + .., by Horner's rule."""
@@ -217,12 +240,164 @@ class Tensor:
             result = result * self + coefficient
         return result
 
+    def copysign(self, sign: Tensor) -> Tensor:
+        """The size of this tensor, the sign of the other (of zeros too; a NaN counts as positive)."""
+        size = abs(self)
+        negative = (sign < 0.0) | (sign.equals(0.0) & ((1.0 / sign) < 0.0))
+        return negative.select(-size, size)
+
+    # Comparison: i1 tensors, false where either is NaN, but for `is_nan`.
+
+    __lt__ = _comparison("LT")
+    __le__ = _comparison("LE")
+    __gt__ = _comparison("GT")
+    __ge__ = _comparison("GE")
+    equals = _comparison("EQ")
+    """`==` compares the notation's own objects."""
+
+    def is_nan(self) -> Tensor:
+        return self.compare("NE", self)
+
+    def is_infinite(self) -> Tensor:
+        return abs(self).equals(math.inf)
+
+    def compare(self, direction: str, other: Tensor | float, type_: str | None = None) -> Tensor:
+        """The relation EQ, NE, LT, LE, GT or GE, stated as a comparison of `type_` (FLOAT, TOTALORDER, ..) if given."""
+        right = other if isinstance(other, Tensor) else self.like(other)
+        stated: dict[str, Attribute] = {"comparison_direction": comparison_direction(direction)}
+        if type_ is not None:
+            stated["compare_type"] = comparison_type(type_)
+        mask = make_tensor(self.shape, i1)
+        operands = [self.value, right.value]
+        return self.builder.add(CompareOp.create(operands=operands, result_types=[mask], properties=stated))
+
+    def select(self, on_true: Tensor | float, on_false: Tensor | float) -> Tensor:
+        """By this i1 tensor; one of the two may be a number."""
+        model = on_true if isinstance(on_true, Tensor) else on_false
+        assert isinstance(model, Tensor), "select of two numbers has no type"
+        chosen = [one if isinstance(one, Tensor) else model.like(one) for one in (on_true, on_false)]
+        return self.builder.op(SelectOp, [self, *chosen], model.type)
+
+    # Element types.
+
+    def convert(self, element: Attribute) -> Tensor:
+        """The numbers in another element type."""
+        if self.element == element:
+            return self
+        return self.builder.op(ConvertOp, [self], make_tensor(self.shape, element))
+
+    def bits_as(self, element: Attribute) -> Tensor:
+        """The same bits, of an element type of the same width."""
+        return self.builder.op(BitcastConvertOp, [self], make_tensor(self.shape, element))
+
+    # Movement. A shape may be given as a tensor type.
+
+    def broadcast(self, shape: Sequence[int] | HloTensor, dims: Sequence[int] = ()) -> Tensor:
+        """Repeated over `shape`; dimension i goes along `dims[i]`."""
+        return self.builder.op(BroadcastInDimOp, [self], self._typed(shape), broadcast_dimensions=int_array(dims))
+
+    def reshape(self, shape: Sequence[int] | HloTensor) -> Tensor:
+        """The same elements in row-major order."""
+        type_ = self._typed(shape)
+        return self if self.value.type == type_ else self.builder.op(ReshapeOp, [self], type_)
+
+    def transpose(self, permutation: Sequence[int]) -> Tensor:
+        """With dimension `permutation[i]` as dimension i."""
+        if list(permutation) == list(range(len(permutation))):
+            return self
+        return self.builder.op(TransposeOp, [self], permutation=int_array(permutation))
+
+    def reverse(self, dims: Sequence[int]) -> Tensor:
+        """Backwards along `dims`."""
+        return self.builder.op(ReverseOp, [self], dimensions=int_array(dims))
+
+    def slice(self, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Tensor:
+        """
+        A box of elements, from `starts` up to `limits`, exclusively, in each dimension.
+
+        The limit of an unknown dimension may be the dimension itself, for all of it: the result's is unknown then.
+        """
+        steps = [1] * len(starts) if strides is None else strides
+        type_ = None
+        if not is_static(self.shape):
+            sizes = (-(-(limit - start) // step) for start, limit, step in zip(starts, limits, steps, strict=True))
+            type_ = make_tensor(tuple(sizes), self.element)
+        return self.builder.op(
+            SliceOp,
+            [self],
+            type_,
+            start_indices=int_array(starts),
+            limit_indices=int_array(limits),
+            strides=int_array(steps),
+        )
+
+    def first(self, sizes: Sequence[int]) -> Tensor:
+        """The first elements along each dimension."""
+        return self.slice([0] * len(sizes), sizes)
+
+    def part(self, dim: int, start: int, limit: int) -> Tensor:
+        """The elements from `start` up to `limit` along one dimension."""
+        if (start, limit) == (0, self.shape[dim]):
+            return self
+        starts, limits = [0] * len(self.shape), list(self.shape)
+        starts[dim], limits[dim] = start, limit
+        return self.slice(starts, limits)
+
+    def take(self, dim: int, index: int) -> Tensor:
+        """One element along a dimension, without that dimension."""
+        before, after = self.shape[:dim], self.shape[dim + 1 :]
+        starts = (*(0 for _ in before), index, *(0 for _ in after))
+        return self.slice(starts, (*before, index + 1, *after)).reshape((*before, *after))
+
+    def pad(
+        self, value: Tensor, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None
+    ) -> Tensor:
+        """Surrounded by `low` and `high` elements of the scalar `value`, and `interior` ones between neighbours."""
+        return self.builder.op(
+            PadOp,
+            [self, value],
+            edge_padding_low=int_array(low),
+            edge_padding_high=int_array(high),
+            interior_padding=int_array([0] * len(low) if interior is None else interior),
+        )
+
+    def dynamic_slice(self, starts: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+        """A box of `sizes` at scalar starts, which are clamped so that it lies inside."""
+        return self.builder.op(DynamicSliceOp, [self, *starts], slice_sizes=int_array(sizes))
+
+    def dynamic_update_slice(self, update: Tensor, starts: Sequence[Tensor]) -> Tensor:
+        """This tensor with `update` written over the box at scalar starts, clamped so that it lies inside."""
+        return self.builder.op(DynamicUpdateSliceOp, [self, update, *starts])
+
+    # Sums.
+
+    def reduce(self, combiner: type[Operation], init: Tensor, dims: Sequence[int]) -> Tensor:
+        """The elements along `dims` folded by an elementwise operation of two operands, from the scalar `init` on."""
+        region = combiner_region(combiner, self.element, self.builder.location)
+        return self.builder.op(ReduceOp, [self, init], None, [region], dimensions=int_array(dims))
+
+    def sum(self, dims: Sequence[int]) -> Tensor:
+        """The sum along `dims`; the tensor itself where there are none."""
+        if not dims:
+            return self
+        zero = self.builder.splat(0.0 if is_float(self.element) else 0, make_tensor((), self.element))
+        return self.reduce(binary.AddOp, zero, dims)
+
+    def dot(
+        self, other: Tensor, numbers: DotDimensionNumbersAttr, element: Attribute | None = None, **stated: Attribute
+    ) -> Tensor:
+        """hlo.dot_general, its sums in `element`, by default the operands'; `stated` are its other properties."""
+        result = make_tensor((), element or self.element)
+        stated["dot_dimension_numbers"] = numbers
+        op = DotGeneralOp.create(operands=[self.value, other.value], result_types=[result], properties=stated)
+        op.results = SSAValues([OpResult(op.infer_types()[0], op, 0)])
+        return self.builder.add(op)
+
+
+def concatenate(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """Tensors one after the other along a dimension."""
+    return tensors[0].builder.op(ConcatenateOp, tensors, dimension=int_attr(dim))
+
 
 Decomposition: TypeAlias = Callable[[Any], Sequence[Operation]]
-"""Replaces an operation where it stands (see `decomposed`); the new operations, none where it stays."""
-
-
-def decomposed(op: Operation, builder: Builder, *results: Tensor) -> Sequence[Operation]:
-    """Put what `builder` collected in the place of `op`; the new operations."""
-    replace_op(op, builder.ops, [result.value for result in results])
-    return builder.ops
+"""Replaces an operation (see `Builder.replace`); returns the new operations, none where it stays."""

@@ -1,5 +1,5 @@
 """
-Operations that move elements without computing: broadcast, reshape, transpose, slice, concatenate, pad, reverse.
+Operations that move elements without computing: broadcast, reshape, transpose, reverse; slicing.py has the others.
 
 Spec: https://openxla.org/stablehlo/spec
 """
@@ -199,9 +199,12 @@ class ReverseOp(KeywordOp):
         check_range("reverse_c3", "dimensions", self.dims, len(shape_of(self.operands[0])))
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        shape = shape_of(self.operands[0])
-        if self.operands[0].type == self.results[0].type and all(shape[dim] in (0, 1) for dim in self.dims):
-            return (self.operands[0],)
+        operand, type_ = self.operands[0], self.results[0].type
+        shape, source = shape_of(operand), operand.owner
+        if operand.type == type_ and all(shape[dim] in (0, 1) for dim in self.dims):
+            return (operand,)
+        if isinstance(source, ReverseOp) and set(source.dims) == set(self.dims) and source.operands[0].type == type_:
+            return (source.operands[0],)
         return None
 
     def reference(self, *operands: Array) -> Array:

@@ -39,7 +39,6 @@ from ..types import (
     make_tensor,
     numpy_dtype,
     shape_of,
-    tensor_type,
 )
 from .constraints import check_accumulated, check_init_values, check_range, check_reducer, check_unique
 from .control_flow import ReturnOp, region_block, returned_types
@@ -138,7 +137,7 @@ class ReduceOp(RegionOp):
         if combiner is not None:
             if len(results) != 1:
                 parser.raise_error(f"'applies' stands for a body of one result, got {len(results)}")
-            body = _combiner_region(combiner, results, location_at(parser, position))
+            body = combiner_region(combiner, element_of(results[0]), location_at(parser, position))
         else:
             body = _parse_reducer(parser, len(inputs))
         return cls.create(
@@ -247,9 +246,9 @@ def location_at(parser: Parser, position: int) -> LocationAttr:
     return UNKNOWN_LOC if positions is None else positions.location(position)
 
 
-def _combiner_region(combiner: type[Operation], results: Sequence[Attribute], location: LocationAttr) -> Region:
-    """The body that `applies combiner` denotes."""
-    scalar = make_tensor((), tensor_type(results[0]).element_type)
+def combiner_region(combiner: type[Operation], element: Attribute, location: LocationAttr) -> Region:
+    """The body that `applies combiner` denotes, on scalars of an element type."""
+    scalar = make_tensor((), element)
     block = Block(arg_types=(scalar, scalar))
     op = combiner.create(operands=block.args, result_types=(scalar,), location=location)
     block.add_ops((op, ReturnOp.create(operands=op.results, location=location)))

@@ -9,17 +9,18 @@ from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.chlo import base
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.elementwise_binary import MultiplyOp, ShiftRightArithmeticOp, ShiftRightLogicalOp
+from ...hlo_dialect.ops.elementwise_binary import MultiplyOp
 from ...hlo_dialect.types import bit_width, element_of, f32, is_complex, is_narrow_float, is_unsigned, numpy_dtype
-from .rules import complex_of, of_floats, parts, require_static
+from .rules import of_floats, require_static
 
 
 def _square(op: Operation) -> None:
-    """`base.square %x` becomes `hlo.multiply %x, %x`."""
-    multiply = MultiplyOp.create(operands=[op.operands[0]] * 2, result_types=[op.results[0].type])
-    replace_op(op, [multiply], multiply.results)
+    """`chlo.square %x` becomes `hlo.multiply %x, %x`."""
+    builder = Builder()
+    builder.replace(op, builder.op(MultiplyOp, [op.operands[0]] * 2, op.results[0].type))
 
 
 def _conj(op: Operation) -> None:
@@ -27,13 +28,8 @@ def _conj(op: Operation) -> None:
         replace_op(op, [], op.operands)
         return
     builder = Builder()
-    re, im = parts(Tensor(builder, op.operands[0]))
-    result = complex_of((re, -im))
-    replace_op(op, builder.ops, [result.value])
-
-
-def _is_inf(x: Tensor) -> Tensor:
-    return abs(x).equals(math.inf)
+    z = Complex.of(Tensor(builder, op.operands[0]))
+    builder.replace(op, Complex(z.re, -z.im).joined())
 
 
 def _is_neg_inf(x: Tensor) -> Tensor:
@@ -56,7 +52,7 @@ def _next_after(op: Operation) -> None:
     if dtype is None or width < 8 or str(element_type).endswith(("uz", "fnu")):
         fail(op, f"cannot be decomposed: the bits of {element_type} are not a sign and a size")
     builder = Builder()
-    x, y = (Tensor(builder, value) for value in op.operands)
+    x, y = builder.tensors(op.operands)
     wide_x, wide_y = (value.convert(_compared(element_type)) for value in (x, y))
     bits = x.bits_as(IntegerType(width))
     sign_bit = -(1 << (width - 1))
@@ -66,8 +62,7 @@ def _next_after(op: Operation) -> None:
     moved = wide_x.equals(0.0).select(smallest, stepped).bits_as(element_type)
     # y where both are equal: it may be the other zero.
     result = wide_x.equals(wide_y).select(y, moved)
-    result = wide_x.is_nan().select(x, wide_y.is_nan().select(y, result))
-    replace_op(op, builder.ops, [result.value])
+    builder.replace(op, wide_x.is_nan().select(x, wide_y.is_nan().select(y, result)))
 
 
 def _compared(element_type: Attribute) -> Attribute:
@@ -81,27 +76,27 @@ def _mulhi(op: Operation) -> None:
     element_type = element_of(op.operands[0])
     width, unsigned = bit_width(element_type), is_unsigned(element_type)
     builder = Builder()
-    x, y = (Tensor(builder, value) for value in op.operands)
-    shift = ShiftRightLogicalOp if unsigned else ShiftRightArithmeticOp
+    x, y = builder.tensors(op.operands)
+    shift = Tensor.__rshift__ if unsigned else Tensor.shift_right_arithmetic
     if width < 64:
         twice = IntegerType(64, Signedness.UNSIGNED if unsigned else Signedness.SIGNLESS)
         product = x.convert(twice) * y.convert(twice)
-        result = product.apply(shift, width).convert(element_type)
+        result = shift(product, width).convert(element_type)
     else:
         low_mask = (1 << 32) - 1
         x_low, y_low = x & low_mask, y & low_mask
-        x_high, y_high = x.apply(shift, 32), y.apply(shift, 32)
-        low = (x_low * y_low).apply(ShiftRightLogicalOp, 32)
+        x_high, y_high = shift(x, 32), shift(y, 32)
+        low = (x_low * y_low) >> 32
         middle = x_high * y_low + low
         other = x_low * y_high + (middle & low_mask)
-        result = x_high * y_high + middle.apply(shift, 32) + other.apply(shift, 32)
-    replace_op(op, builder.ops, [result.value])
+        result = x_high * y_high + shift(middle, 32) + shift(other, 32)
+    builder.replace(op, result)
 
 
 CONVERSIONS = (
     (base.SquareOp, _square),
     (base.ConjOp, _conj),
-    (base.IsInfOp, of_floats(_is_inf)),
+    (base.IsInfOp, of_floats(Tensor.is_infinite)),
     (base.IsNegInfOp, of_floats(_is_neg_inf)),
     (base.IsPosInfOp, of_floats(_is_pos_inf)),
     (base.NextAfterOp, _next_after),

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.chlo.broadcasts import OPS, BroadcastingOp
-from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.movement import BroadcastInDimOp
-from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from ...hlo_dialect.expressions.tensor import Builder
 from .rules import require_static
 
 
@@ -18,21 +15,13 @@ def _broadcast(op: Operation) -> tuple[Operation, ...]:
     require_static(op)
     broadcasting = cast(BroadcastingOp, op)
     shape = broadcasting.broadcast_shape()
-    new: list[Operation] = []
-    values: list[SSAValue] = []
-    for operand, dims in zip(op.operands, broadcasting.alignments(), strict=True):
-        if shape_of(operand) != shape:
-            new.append(
-                BroadcastInDimOp.create(
-                    operands=[operand],
-                    result_types=[make_tensor(shape, element_of(operand))],
-                    properties={"broadcast_dimensions": int_array(dims)},
-                )
-            )
-            operand = new[-1].results[0]
-        values.append(operand)
+    builder = Builder()
+    values = [
+        x.value if x.shape == shape else x.broadcast(shape, dims).value
+        for x, dims in zip(builder.tensors(op.operands), broadcasting.alignments(), strict=True)
+    ]
     plain = broadcasting.plain(values)
-    replace_op(op, [*new, plain], plain.results)
+    builder.replace(op, builder.add(plain))
     return (plain,)
 
 

@@ -27,9 +27,9 @@ import math
 from xdsl.dialects.builtin import Float64Type
 
 from ...hlo_dialect.chlo import elementary as chlo
+from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Tensor
-from ...hlo_dialect.ops import elementwise_unary as unary
-from .rules import Complex, by_kind, complex_of, of_complex, of_floats, parts
+from .rules import by_kind, of_complex, of_floats
 
 LARGE = 1e18
 """From here on 1 + z z is z z in f64."""
@@ -42,7 +42,7 @@ def _is_double(x: Tensor) -> bool:
 
 
 def tan(x: Tensor) -> Tensor:
-    return x.apply(unary.TanOp)
+    return x.tan()
 
 
 def asin(x: Tensor) -> Tensor:
@@ -107,17 +107,17 @@ def atanh(x: Tensor) -> Tensor:
 
 
 def complex_sqrt(z: Complex) -> Complex:
-    return parts(complex_of(z).apply(unary.SqrtOp))
+    return Complex.of(z.joined().sqrt())
 
 
 def _is_large(z: Complex) -> Tensor:
     """Whether a part is large or infinite."""
-    return (abs(z[0]) > LARGE) | (abs(z[1]) > LARGE)
+    return (abs(z.re) > LARGE) | (abs(z.im) > LARGE)
 
 
 def _log_of_twice(z: Complex) -> Tensor:
     """log(2 |z|) of large numbers; infinite where either part is."""
-    a, b = abs(z[0]), abs(z[1])
+    a, b = abs(z.re), abs(z.im)
     first = a > b
     larger, smaller = first.select(a, b), first.select(b, a)
     ratio = smaller / larger
@@ -127,29 +127,29 @@ def _log_of_twice(z: Complex) -> Tensor:
 
 def complex_asin(z: Complex) -> Complex:
     x, y = z
-    below, above = complex_sqrt((1.0 - x, -y)), complex_sqrt((1.0 + x, y))
-    re = x.atan2(below[0] * above[0] - below[1] * above[1])
-    im = abs(asinh(below[0] * above[1] - below[1] * above[0])).copysign(y)
+    below, above = complex_sqrt(Complex(1.0 - x, -y)), complex_sqrt(Complex(1.0 + x, y))
+    re = x.atan2(below.re * above.re - below.im * above.im)
+    im = abs(asinh(below.re * above.im - below.im * above.re)).copysign(y)
     large = _is_large(z)
-    return large.select(x.atan2(abs(y)), re), large.select(_log_of_twice(z).copysign(y), im)
+    return Complex(large.select(x.atan2(abs(y)), re), large.select(_log_of_twice(z).copysign(y), im))
 
 
 def complex_acos(z: Complex) -> Complex:
     x, y = z
-    below, above = complex_sqrt((1.0 - x, -y)), complex_sqrt((1.0 + x, y))
-    re = below[0].atan2(above[0]) * 2.0
-    im = abs(asinh(above[0] * below[1] - above[1] * below[0])).copysign(-y)
+    below, above = complex_sqrt(Complex(1.0 - x, -y)), complex_sqrt(Complex(1.0 + x, y))
+    re = below.re.atan2(above.re) * 2.0
+    im = abs(asinh(above.re * below.im - above.im * below.re)).copysign(-y)
     large = _is_large(z)
-    return large.select(abs(y).atan2(x), re), large.select(_log_of_twice(z).copysign(-y), im)
+    return Complex(large.select(abs(y).atan2(x), re), large.select(_log_of_twice(z).copysign(-y), im))
 
 
 def complex_acosh(z: Complex) -> Complex:
     x, y = z
-    below, above = complex_sqrt((x - 1.0, y)), complex_sqrt((x + 1.0, y))
-    re = asinh(below[0] * above[0] + below[1] * above[1])
-    im = below[1].atan2(above[0]) * 2.0
+    below, above = complex_sqrt(Complex(x - 1.0, y)), complex_sqrt(Complex(x + 1.0, y))
+    re = asinh(below.re * above.re + below.im * above.im)
+    im = below.im.atan2(above.re) * 2.0
     large = _is_large(z)
-    return large.select(_log_of_twice(z), re), large.select(y.atan2(x), im)
+    return Complex(large.select(_log_of_twice(z), re), large.select(y.atan2(x), im))
 
 
 def complex_atanh(z: Complex) -> Complex:
@@ -171,25 +171,15 @@ def complex_atanh(z: Complex) -> Complex:
     far = (size.equals(math.inf) | height.equals(math.inf)).select(0.0, far)
     large = _is_large(z)
     quarter_turn = y.like(math.pi / 2).copysign(y)
-    return large.select(far, re).copysign(x), large.select(y.is_nan().select(y, quarter_turn), im)
-
-
-def _turned(z: Complex) -> Complex:
-    """i z"""
-    return -z[1], z[0]
-
-
-def _turned_back(z: Complex) -> Complex:
-    """-i z"""
-    return z[1], -z[0]
+    return Complex(large.select(far, re).copysign(x), large.select(y.is_nan().select(y, quarter_turn), im))
 
 
 def complex_asinh(z: Complex) -> Complex:
-    return _turned_back(complex_asin(_turned(z)))
+    return complex_asin(z.turned()).turned_back()
 
 
 def complex_atan(z: Complex) -> Complex:
-    return _turned_back(complex_atanh(_turned(z)))
+    return complex_atanh(z.turned()).turned_back()
 
 
 def _hyperbolic(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -218,7 +208,7 @@ def complex_sinh(z: Complex) -> Complex:
     re, _, _, im = _hyperbolic(x, y)
     plain = x.equals(0.0) | abs(x).equals(math.inf)
     re = (_not_finite(y) & plain).select(x, _with_sign_of(re, x))
-    return re, y.equals(0.0).select(y, im)
+    return Complex(re, y.equals(0.0).select(y, im))
 
 
 def complex_cosh(z: Complex) -> Complex:
@@ -227,7 +217,7 @@ def complex_cosh(z: Complex) -> Complex:
     _, im, re, _ = _hyperbolic(x, y)
     re = (_not_finite(y) & abs(x).equals(math.inf)).select(math.inf, re)
     im = (_not_finite(y) & x.equals(0.0)).select(x, _with_sign_of(im, x))
-    return re, y.equals(0.0).select(_with_sign_of(y, x), im)
+    return Complex(re, y.equals(0.0).select(_with_sign_of(y, x), im))
 
 
 def _not_finite(x: Tensor) -> Tensor:
@@ -240,7 +230,7 @@ def _with_sign_of(value: Tensor, x: Tensor) -> Tensor:
 
 
 def complex_tan(z: Complex) -> Complex:
-    return parts(complex_of(z).apply(unary.TanOp))
+    return Complex.of(z.joined().tan())
 
 
 CONVERSIONS = (

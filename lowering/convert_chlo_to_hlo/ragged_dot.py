@@ -5,92 +5,53 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.attributes import DotDimensionNumbersAttr, PrecisionAttr, int_array
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr, PrecisionAttr
 from ...hlo_dialect.chlo.ragged_dot import RaggedDotOp, RaggedMode
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.control_flow import ReturnOp
-from ...hlo_dialect.ops.creation import IotaOp
-from ...hlo_dialect.ops.elementwise_binary import AddOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp
-from ...hlo_dialect.ops.reduction import ReduceOp
-from ...hlo_dialect.types import element_of, i64, make_tensor, shape_of
+from ...hlo_dialect.types import element_of
 from .rules import require_static
-
-
-def _along(x: Tensor, dims: Sequence[int], shape: Sequence[int]) -> Tensor:
-    """x with its dimensions at `dims` of `shape`, repeated along the others."""
-    type_ = make_tensor(tuple(shape), element_of(x.value))
-    properties: dict[str, Attribute] = {"broadcast_dimensions": int_array(dims)}
-    return x.builder.add(BroadcastInDimOp.create(operands=[x.value], result_types=[type_], properties=properties))
-
-
-def _iota(like: Tensor, dim: int) -> Tensor:
-    properties: dict[str, Attribute] = {"iota_dimension": IntegerAttr(dim, i64)}
-    return like.builder.add(IotaOp.create(result_types=[like.type], properties=properties))
-
-
-def _sum(x: Tensor, dim: int) -> Tensor:
-    """The sum along one dimension."""
-    shape = shape_of(x.value)
-    scalar = make_tensor((), element_of(x.value))
-    block = Block(arg_types=[scalar, scalar])
-    add = AddOp.create(operands=block.args, result_types=[scalar])
-    block.add_ops([add, ReturnOp.create(operands=add.results)])
-    zero = x.builder.constant(0, scalar)
-    reduce = ReduceOp.create(
-        operands=[x.value, zero],
-        result_types=[make_tensor(shape[:dim] + shape[dim + 1 :], element_of(x.value))],
-        properties={"dimensions": int_array([dim])},
-        regions=[Region(block)],
-    )
-    return x.builder.add(reduce)
 
 
 def _members(sizes: Tensor, extent: int) -> Tensor:
     """i1 (.., g, extent) of sizes (.., g): whether an index belongs to a group."""
-    shape = shape_of(sizes.value)
+    shape, iota = sizes.shape, sizes.builder.iota
     rank, groups = len(shape), shape[-1]
-    square = _along(sizes, (*range(rank - 1), rank), (*shape, groups))
+    square = sizes.broadcast((*shape, groups), (*range(rank - 1), rank))
     # ends[.., g] is the sum of the sizes up to g's own.
-    ends = _sum((_iota(square, rank) <= _iota(square, rank - 1)).select(square, 0), rank)
+    ends = (iota(square.type, rank) <= iota(square.type, rank - 1)).select(square, 0).sum([rank])
     spread = (*shape, extent)
-    last, first = _along(ends, range(rank), spread), _along(ends - sizes, range(rank), spread)
-    index = _iota(last, rank)
+    last, first = ends.broadcast(spread, range(rank)), (ends - sizes).broadcast(spread, range(rank))
+    index = iota(last.type, rank)
     return (index >= first) & (index < last)
 
 
 def _dot(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, numbers: DotDimensionNumbersAttr) -> Tensor:
-    properties: dict[str, Attribute] = {"dot_dimension_numbers": numbers}
+    stated: dict[str, Attribute] = {}
     if op.precision_config is not None:
-        properties["precision_config"] = ArrayAttr([PrecisionAttr(one.data) for one in op.precision_config.data])
-    operands = [lhs.value, rhs.value]
-    result = make_tensor((), element_of(op.results[0]))
-    (type_,) = DotGeneralOp.create(operands=operands, result_types=[result], properties=properties).infer_types()
-    return lhs.builder.add(DotGeneralOp.create(operands=operands, result_types=[type_], properties=properties))
+        stated["precision_config"] = ArrayAttr([PrecisionAttr(one.data) for one in op.precision_config.data])
+    return lhs.dot(rhs, numbers, element_of(op.results[0]), **stated)
 
 
 def _ragged_dot(op: Operation) -> None:
     require_static(op)
     ragged = cast(RaggedDotOp, op)
     builder = Builder()
-    lhs, rhs, sizes = (Tensor(builder, value) for value in op.operands)
+    lhs, rhs, sizes = builder.tensors(op.operands)
     if ragged.mode is RaggedMode.BATCH:
         result = _dot(ragged, lhs, rhs, ragged.ragged_dot_dimension_numbers.dot)
     else:
-        members = _members(sizes, shape_of(lhs.value)[ragged.ragged])
+        members = _members(sizes, lhs.shape[ragged.ragged])
         convert = _of_rows if ragged.mode is RaggedMode.NON_CONTRACTING else _of_sums
         result = convert(ragged, lhs, rhs, members)
-    replace_op(op, builder.ops, [result.value])
+    builder.replace(op, result)
 
 
 def _prefix(op: RaggedDotOp, members: Tensor) -> tuple[int, ...]:
-    """The dimensions of lhs that the dimensions of `members` before (g, extent) stand for."""
-    return op.prefix[: len(shape_of(members.value)) - 2]
+    """The dimensions of lhs that correspond to the dimensions of `members` before (g, extent)."""
+    return op.prefix[: len(members.shape) - 2]
 
 
 def _of_rows(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tensor:
@@ -98,9 +59,8 @@ def _of_rows(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tens
     plain = op.dot_of_operands()
     rows = (*plain.dot_dimension_numbers.lhs_batching, *plain.lhs_free)
     product = _dot(op, lhs, rhs, plain.dot_dimension_numbers)
-    shape = shape_of(product.value)
     dims = (*(rows.index(dim) for dim in _prefix(op, members)), op.group_place, rows.index(op.ragged))
-    return _sum(_along(members, dims, shape).select(product, 0), op.group_place)
+    return members.broadcast(product.shape, dims).select(product, 0).sum([op.group_place])
 
 
 def _of_sums(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tensor:
@@ -109,17 +69,16 @@ def _of_sums(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tens
     pairs = dict(
         zip(numbers.lhs_batching + numbers.lhs_contracting, numbers.rhs_batching + numbers.rhs_contracting, strict=True)
     )
-    groups = shape_of(members.value)[-2]
+    groups = members.shape[-2]
     prefix = _prefix(op, members)
     masked: list[Tensor] = []
     for x, dims, ragged in (
         (lhs, prefix, op.ragged),
         (rhs, tuple(pairs[dim] for dim in prefix), pairs[op.ragged]),
     ):
-        shape = shape_of(x.value)
-        spread = _along(x, range(1, len(shape) + 1), (groups, *shape))
+        spread = x.broadcast((groups, *x.shape), range(1, len(x.shape) + 1))
         places = (*(dim + 1 for dim in dims), 0, ragged + 1)
-        masked.append(_along(members, places, shape_of(spread.value)).select(spread, 0))
+        masked.append(members.broadcast(spread.shape, places).select(spread, 0))
 
     def later(dims: Sequence[int]) -> tuple[int, ...]:
         return tuple(dim + 1 for dim in dims)

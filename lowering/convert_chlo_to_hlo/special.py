@@ -29,8 +29,6 @@ from xdsl.ir import Operation
 from ...hlo_dialect.chlo import special as chlo
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.numbers.special_functions import bernoulli
-from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops import elementwise_unary as unary
 from ...hlo_dialect.types import element_of, f64
 from . import special_tables as tables
 from .error_functions import DOUBLE, near_zero, tail
@@ -50,9 +48,9 @@ def of_doubles(function: Callable[..., Tensor]) -> Conversion:
         require_static(op)
         builder = Builder()
         element_type = element_of(op.results[0])
-        operands = [Tensor(builder, value).convert(f64) for value in op.operands]
-        result = function(*operands, exact=isinstance(element_type, Float64Type)).convert(element_type)
-        replace_op(op, builder.ops, [result.value])
+        operands = [x.convert(f64) for x in builder.tensors(op.operands)]
+        result = function(*operands, exact=isinstance(element_type, Float64Type))
+        builder.replace(op, result.convert(element_type))
 
     return convert
 
@@ -117,7 +115,7 @@ def cotangent_pi(x: Tensor) -> Tensor:
     rest = x - x.round()
     size = abs(rest)
     near = size < 0.25
-    tangent = (near.select(size, 0.5 - size) * math.pi).apply(unary.TanOp)
+    tangent = (near.select(size, 0.5 - size) * math.pi).tan()
     return near.select(1.0 / tangent, tangent).copysign(rest)
 
 

@@ -19,7 +19,6 @@ import math
 from ...hlo_dialect.chlo import special as chlo
 from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.numbers.special_functions import bernoulli
-from ...hlo_dialect.ops import elementwise_binary as binary
 from .special import digamma, lgamma, of_doubles
 
 
@@ -29,7 +28,7 @@ def zeta(x: Tensor, q: Tensor, exact: bool) -> Tensor:
     fraction = q - q.floor()
     right = _zeta_of_positive(x, positive.select(q, fraction), exact)
     negative_terms = _zeta_of_positive(x, 1.0 - fraction, exact) - _zeta_of_positive(x, 1.0 - q, exact)
-    even = x.apply(binary.RemainderOp, 2.0).equals(0.0)
+    even = (x % 2.0).equals(0.0)
     left = right + even.select(negative_terms, -negative_terms)
     left = whole_q.select(even.select(x.like(math.inf), math.nan), whole_x.select(left, math.nan))
     result = positive.select(right, left)
@@ -62,7 +61,7 @@ def _zeta_of_positive(x: Tensor, q: Tensor, exact: bool) -> Tensor:
 
 def polygamma(n: Tensor, x: Tensor, exact: bool) -> Tensor:
     order = n + 1.0
-    odd = order.apply(binary.RemainderOp, 2.0).equals(0.0)
+    odd = (order % 2.0).equals(0.0)
     # n! alone may overflow: its root is multiplied twice.
     root = (lgamma(order, exact) * 0.5).exponential()
     size = root * zeta(order, x, exact) * root

@@ -17,12 +17,10 @@ from ...hlo_dialect.collectives.reductions import AllReduceOp, CrossReplicaSumOp
 from ...hlo_dialect.custom_calls.collective_calls import COMBINERS
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.mapping import MapOp
-from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.reduction import single_combiner
-from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import dense_constant, element_of, f32, is_narrow_float, make_tensor, shape_of
 
@@ -52,8 +50,7 @@ def collective_call(op: CollectiveOp, module: ModuleOp, replicas: int, partition
             _reduction(op, call)
         case _:
             call.finish("collective_broadcast", op.operands, {})
-    replace_op(op, call.new_ops, call.values)
-    return call.new_ops
+    return call.builder.replace(op, *call.values)
 
 
 def number_call(op: ProcessNumberOp) -> Sequence[Operation]:
@@ -90,7 +87,7 @@ class _Call:
         self.groups = self.flattened(op.groups()) if covered else ()
         for group in self.groups:
             op.check_group_size(len(group))
-        self.new_ops: list[Operation] = []
+        self.builder = Builder()
         self.values: list[SSAValue] = []
 
     def flattened(self, groups: Groups) -> Groups:
@@ -102,10 +99,6 @@ class _Call:
     def table(self, pairs: Groups) -> Attribute:
         """Pairs of processes as an attribute; no pairs stand for none."""
         return _table(self.flattened(pairs) if pairs else (), 2)
-
-    def add(self, op: Operation) -> SSAValue:
-        self.new_ops.append(op)
-        return op.results[0]
 
     def emit(
         self, target: str, operands: Sequence[SSAValue], types: Sequence[Attribute], stated: Mapping[str, Attribute]
@@ -121,7 +114,7 @@ class _Call:
             },
             attributes={"mhlo.backend_config": DictionaryAttr(dict(sorted(stated.items())))},
         )
-        self.new_ops.append(call)
+        self.builder.insert(call)
         return list(call.results)
 
     def finish(self, target: str, operands: Sequence[SSAValue], stated: Mapping[str, Attribute]) -> None:
@@ -157,7 +150,7 @@ class _Call:
         self.values = [self.converted(v, element_of(old)) for v, old in zip(results, op.results, strict=True)]
 
     def converted(self, value: SSAValue, element: Attribute) -> SSAValue:
-        return value if element_of(value) == element else self.add(ConvertOp.to(value, element))
+        return Tensor(self.builder, value).convert(element).value
 
     def fold(self, body: Region, dim: int | None) -> None:
         """Gather the operands, or the group's parts of them along `dim`, and fold them with the body."""
@@ -167,48 +160,23 @@ class _Call:
         (count,) = sizes
         self._check_results(self.op.operands)
         for operand, result in zip(self.op.operands, self.op.results, strict=True):
-            shape = shape_of(operand)
-            value = self.converted(operand, element_of(result))
-            stacked = self.reshaped(value, (1, *shape))
+            x = Tensor(self.builder, operand).convert(element_of(result))
+            stacked = x.reshape((1, *x.shape)).value
             gathered = make_tensor((count, *shape_of(result)), element_of(result))
             if dim is None:
                 (parts,) = self.emit("all_gather", [stacked], [gathered], {"dim": int_attr(0)})
             else:
                 stated = {"dim": int_attr(dim + 1), "concat": int_attr(0)}
                 (parts,) = self.emit("all_to_all", [stacked], [gathered], stated)
-            level = [self.part(parts, index) for index in range(count)]
+            level = [Tensor(self.builder, parts).take(0, index) for index in range(count)]
             while len(level) > 1:
                 paired = [self.mapped(body, level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
                 level = [*paired, *level[len(level) - len(level) % 2 :]]
-            self.values.append(level[0])
+            self.values.append(level[0].value)
 
-    def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-        type_ = make_tensor(shape, element_of(value))
-        return self.add(ReshapeOp.create(operands=[value], result_types=[type_]))
-
-    def part(self, parts: SSAValue, index: int) -> SSAValue:
-        shape = shape_of(parts)[1:]
-        taken = SliceOp.create(
-            operands=[parts],
-            result_types=[make_tensor((1, *shape), element_of(parts))],
-            properties={
-                "start_indices": int_array([index, *[0] * len(shape)]),
-                "limit_indices": int_array([index + 1, *shape]),
-                "strides": int_array([1] * (len(shape) + 1)),
-            },
-        )
-        return self.reshaped(self.add(taken), shape)
-
-    def mapped(self, body: Region, first: SSAValue, second: SSAValue) -> SSAValue:
-        dimensions = int_array(range(len(shape_of(first))))
-        return self.add(
-            MapOp.create(
-                operands=[first, second],
-                result_types=[first.type],
-                properties={"dimensions": dimensions},
-                regions=[body.clone()],
-            )
-        )
+    def mapped(self, body: Region, first: Tensor, second: Tensor) -> Tensor:
+        dimensions = int_array(range(len(first.shape)))
+        return self.builder.op(MapOp, [first, second], first.type, [body.clone()], dimensions=dimensions)
 
 
 def _table(rows: Groups, width: int) -> Attribute:

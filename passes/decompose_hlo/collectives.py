@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from ...hlo_dialect.collectives.base import ALONE, CollectiveOp
 from ...hlo_dialect.collectives.exchanges import (
@@ -22,11 +22,10 @@ from ...hlo_dialect.collectives.exchanges import (
 from ...hlo_dialect.collectives.process_groups import ReplicaGroupMeshAxesAttr, grid_of
 from ...hlo_dialect.collectives.reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.conversion import ConvertOp
-from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.sharding.operations import MeshOp
-from ...hlo_dialect.types import dense_constant, make_tensor, numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.types import dense_constant, element_of, make_tensor, numpy_dtype, tensor_type
 from .collective_calls import collective_call, number_call
 
 _WHAT_TO_DO = "the module does not say that it runs on several (mhlo.num_replicas, mhlo.num_partitions)"
@@ -53,21 +52,14 @@ def _alone(op: CollectiveOp) -> Sequence[Operation]:
     """
     if op.names_others():
         fail(op, f"is not supported: several processes exchange data; {_WHAT_TO_DO}")
-    new_ops: list[Operation] = []
-    values: list[SSAValue] = []
+    builder = Builder()
     local = op.membership(ALONE, 1, 1) is not None
-    for operand, result in zip(op.operands, op.results, strict=True):
-        value, type_ = operand, tensor_type(result)
-        if not local:
-            zero = np.zeros(1, numpy_dtype(type_.element_type))
-            new_ops.append(ConstantOp.of(zero, make_tensor(shape_of(operand), type_.element_type)))
-            value = new_ops[-1].results[0]
-        elif tensor_type(operand).element_type != type_.element_type:
-            new_ops.append(ConvertOp.create(operands=[operand], result_types=[type_]))
-            value = new_ops[-1].results[0]
-        values.append(value)
-    replace_op(op, new_ops, values)
-    return new_ops
+    values: list[Tensor] = []
+    for x, result in zip(builder.tensors(op.operands), op.results, strict=True):
+        element = element_of(result)
+        zeros = make_tensor(x.shape, element)
+        values.append(x.convert(element) if local else builder.constant(np.zeros(1, numpy_dtype(element)), zeros))
+    return builder.replace(op, *values)
 
 
 def _number(op: ProcessNumberOp) -> Sequence[Operation]:
@@ -78,9 +70,8 @@ def _number(op: ProcessNumberOp) -> Sequence[Operation]:
     module = _module_of(op)
     if module is not None and grid_of(module) != (1, 1):
         return number_call(op)
-    constant = ConstantOp.of(op.number(ALONE).reshape(1), tensor_type(op.results[0]))
-    replace_op(op, [constant], constant.results)
-    return [constant]
+    builder = Builder()
+    return builder.replace(op, builder.constant(op.number(ALONE).reshape(1), tensor_type(op.results[0])))
 
 
 def _forget(op: MeshOp) -> Sequence[Operation]:

@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.expressions.arrays import transposed
-from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.attributes import int_array
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.numbers.number_semantics import is_short_float
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.convolution import ConvolutionOp, DynamicConvOp
 from ...hlo_dialect.ops.creation import ConstantOp
-from ...hlo_dialect.ops.movement import ReshapeOp, ReverseOp
-from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
 from ...hlo_dialect.types import (
@@ -54,13 +51,12 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
     builder = Builder()
-    lhs, rhs = Tensor(builder, op.lhs), Tensor(builder, op.rhs)
+    lhs, rhs = builder.tensors([op.lhs, op.rhs])
     if 0 in (*shape_of(op.result), *shape_of(op.lhs), *shape_of(op.rhs)):
         result = _zeros(builder, tensor_type(op.result))
     elif any(op.reversal):
         dims = [dim for dim, reverse in zip(op.dimension_numbers.kernel.spatial, op.reversal, strict=True) if reverse]
-        reverse = builder.add(ReverseOp.infer([rhs.value], {"dimensions": int_array(dims)}))
-        result = _changed(op, lhs, reverse, window_reversal=None)
+        result = _changed(op, lhs, rhs.reverse(dims), window_reversal=None)
     elif widens and _multiplications(op) >= LARGE and _is_short(op.lhs):
         wide = _changed(op, lhs.convert(f32), rhs.convert(f32), make_tensor(shape_of(op.result), _wide_result(op)))
         result = wide.convert(element_of(op.result))
@@ -70,11 +66,10 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
         result = _by_phases(op, lhs, rhs, phases)
     elif op.window.is_padded:
         zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
-        pad = builder.add(PadOp.infer([lhs.value, zero.value], _pads(op)))
-        result = _changed(op, pad, rhs, padding=None, lhs_dilation=None)
+        result = _changed(op, lhs.pad(zero, *_padding(op)), rhs, padding=None, lhs_dilation=None)
     else:
         return ()
-    return decomposed(op, builder, result)
+    return builder.replace(op, result)
 
 
 def _is_short(value: SSAValue) -> bool:
@@ -93,7 +88,7 @@ def _multiplications(op: ConvolutionOp) -> int:
 
 
 def _zeros(builder: Builder, type_: HloTensor) -> Tensor:
-    return builder.add(ConstantOp.of(np.zeros(1, numpy_dtype(type_.element_type)), type_))
+    return builder.constant(np.zeros(1, numpy_dtype(type_.element_type)), type_)
 
 
 def _changed(
@@ -115,19 +110,12 @@ def _changed(
     return lhs.builder.add(new)
 
 
-def _pads(op: ConvolutionOp) -> dict[str, Attribute]:
-    """The properties of the pad that its window's padding is."""
-    window, dims = op.window, op.dimension_numbers.lhs.spatial
-    found: dict[str, Attribute] = {}
-    for name, values in (
-        ("edge_padding_low", window.low),
-        ("edge_padding_high", window.high),
-        ("interior_padding", window.interior),
-    ):
-        amounts = [0] * len(shape_of(op.lhs))
-        for dim, value in zip(dims, values, strict=True):
+def _padding(op: ConvolutionOp) -> list[list[int]]:
+    """What the window's padding adds to each dimension of the input: below, above and between elements."""
+    window, found = op.window, [[0] * len(shape_of(op.lhs)) for _ in range(3)]
+    for amounts, values in zip(found, (window.low, window.high, window.interior), strict=True):
+        for dim, value in zip(op.dimension_numbers.lhs.spatial, values, strict=True):
             amounts[dim] = value
-        found[name] = int_array(amounts)
     return found
 
 
@@ -157,12 +145,12 @@ def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> 
     )
     shape = shape_of(op.result)
     type_ = make_tensor(tuple(shape[dim] for dim in to_out), element_of(op.result))
-    result = _changed(op, transposed(lhs, to_lhs), rhs, type_, dimension_numbers=new_numbers)
-    return transposed(result, [to_out.index(dim) for dim in range(rank)])
+    result = _changed(op, lhs.transpose(to_lhs), rhs, type_, dimension_numbers=new_numbers)
+    return result.transpose([to_out.index(dim) for dim in range(rank)])
 
 
 def _to_the_end(dim: int, rank: int) -> list[int]:
-    """The permutation that moves a dimension behind the others."""
+    """The permutation that moves a dimension after the others."""
     return [*(other for other in range(rank) if other != dim), dim]
 
 
@@ -256,40 +244,30 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
         return _interleaved(parts, numbers.output.spatial[dim])
 
     whole = joined(0, ())
-    if shape_of(whole.value) == tuple(out):
-        return whole
     return _sliced(whole, [range(size) for size in out])
 
 
 def _taps(rhs: Tensor, dims: Sequence[int], taps: Sequence[range]) -> Tensor:
     """Some elements of the kernel."""
-    ranges = [range(size) for size in shape_of(rhs.value)]
+    ranges = [range(size) for size in rhs.shape]
     for dim, kept in zip(dims, taps, strict=True):
         ranges[dim] = kept
     return _sliced(rhs, ranges)
 
 
 def _sliced(x: Tensor, ranges: Sequence[range]) -> Tensor:
-    if [len(kept) for kept in ranges] == list(shape_of(x.value)):
+    if tuple(map(len, ranges)) == x.shape:
         return x
-    properties = {
-        "start_indices": int_array([kept.start for kept in ranges]),
-        "limit_indices": int_array([kept[-1] + 1 for kept in ranges]),
-        "strides": int_array([kept.step for kept in ranges]),
-    }
-    return x.builder.add(SliceOp.infer([x.value], properties))
+    return x.slice([kept.start for kept in ranges], [kept[-1] + 1 for kept in ranges], [kept.step for kept in ranges])
 
 
 def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
     """Element `i * count + p` along a dimension is element i of part p."""
     if len(parts) == 1:
         return parts[0]
-    builder, shape, element = parts[0].builder, shape_of(parts[0].value), element_of(parts[0].value)
-    split = make_tensor((*shape[: dim + 1], 1, *shape[dim + 1 :]), element)
-    pieces = [builder.add(ReshapeOp.create(operands=[x.value], result_types=[split])).value for x in parts]
-    stacked = builder.add(ConcatenateOp.infer(pieces, {"dimension": int_attr(dim + 1)}))
-    merged = make_tensor((*shape[:dim], shape[dim] * len(parts), *shape[dim + 1 :]), element)
-    return builder.add(ReshapeOp.create(operands=[stacked.value], result_types=[merged]))
+    shape = parts[0].shape
+    pieces = [x.reshape((*shape[: dim + 1], 1, *shape[dim + 1 :])) for x in parts]
+    return concatenate(pieces, dim + 1).reshape((*shape[:dim], shape[dim] * len(parts), *shape[dim + 1 :]))
 
 
 def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:

@@ -5,7 +5,7 @@ Numbers are kept as one real tensor that has both parts along one dimension. A t
 Cooley and Tukey's: the dimension becomes (r, m), a product with the (2, r) x (2, r) matrix of a DFT of r elements turns
 the digit r of time into one of frequency, a twiddle factor multiplies each element, and m is transformed in its turn.
 Where the products put a new digit depends on the batch: in front of the older ones, so that frequencies come out in
-order (Stockham), or behind all the rest, which leaves a permutation of each batch element to the end. Lengths with a
+order (Stockham), or after all the rest, which leaves a permutation of each batch element to the end. Lengths with a
 large prime factor are convolutions of a power of two (Bluestein).
 
 Tables are computed in double precision; a long table of twiddles is the product of two short ones, and long chirps
@@ -16,22 +16,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 
-from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_array
-from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr
+from ...hlo_dialect.expressions.complex import Complex
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.ops.algorithms.fourier import FftOp, FftType, half
-from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.conversion import ComplexOp, ImagOp, RealOp
-from ...hlo_dialect.ops.creation import ConstantOp
-from ...hlo_dialect.ops.movement import TransposeOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import Array, element_of, is_complex, numpy_dtype, shape_of, tensor_type
-from .fourier_tables import TensorBuilder, chirp_of, mirrored, roots
+from ...hlo_dialect.types import Array, element_of, make_tensor, numpy_dtype, shape_of, tensor_type
+from .fourier_tables import Table, chirp_of, mirrored, roots
 
 MAX_RADIX = 32
 """Elements of the largest DFT that several digits share."""
@@ -82,12 +79,12 @@ def radices(n: int) -> tuple[int, ...] | None:
 class _Labelled:
     """A tensor and what its dimensions are."""
 
-    value: SSAValue
+    tensor: Tensor
     labels: tuple[Label, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return shape_of(self.value)
+        return self.tensor.shape
 
     def dim(self, label: Label) -> int:
         return self.labels.index(label)
@@ -95,54 +92,61 @@ class _Labelled:
     def size(self, label: Label) -> int:
         return self.shape[self.dim(label)]
 
+    def scaled(self, cos: Tensor, sin: Tensor) -> _Labelled:
+        """The complex product with `cos + i sin`, tensors of this one's shape."""
+        signs = self.spread(np.array([-1.0, 1.0]), PART)
+        turned = self.tensor.reverse([self.dim(PART)]) * (sin * signs)
+        return _Labelled(self.tensor * cos + turned, self.labels)
 
-class _Transformer(TensorBuilder):
+    def spread(self, table: Table, *labels: Label) -> Tensor:
+        """A table whose dimensions are these, repeated over the tensor's shape."""
+        dims = [self.dim(label) for label in labels]
+        if not isinstance(table, Tensor):
+            table = _constant(self.tensor, np.transpose(table, np.argsort(dims)))
+            dims.sort()
+        return table.broadcast(self.shape, dims)
+
+    def split(self, label: Label, sizes: Sequence[int], labels: Sequence[Label]) -> _Labelled:
+        """One dimension as several."""
+        dim = self.dim(label)
+        value = self.tensor.reshape((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
+        return _Labelled(value, (*self.labels[:dim], *labels, *self.labels[dim + 1 :]))
+
+    def permuted(self, labels: Sequence[Label]) -> _Labelled:
+        """The dimensions in another order."""
+        return _Labelled(self.tensor.transpose([self.dim(label) for label in labels]), tuple(labels))
+
+    def merged(self, axis: int) -> _Labelled:
+        """The digits of frequency as one dimension, (axis, 0)."""
+        digits = sorted((label for label in self.labels if label[0] == axis and label != PART), reverse=True)
+        first = min(map(self.dim, digits))
+        others = [label for label in self.labels if label not in digits]
+        before = sum(self.dim(label) < first for label in others)
+        x = self.permuted((*others[:before], *digits, *others[before:]))
+        size = math.prod(map(x.size, digits))
+        value = x.tensor.reshape((*x.shape[:before], size, *x.shape[before + len(digits) :]))
+        return _Labelled(value, (*others[:before], (axis, 0), *others[before:]))
+
+
+def _constant(like: Tensor, array: Array) -> Tensor:
+    """Numbers in another tensor's element type."""
+    dtype: Any = numpy_dtype(like.element)
+    return like.builder.constant(array.astype(dtype))
+
+
+def _joined(re: Tensor, im: Tensor) -> Tensor:
+    """The parts as one tensor, along a new first dimension."""
+    return concatenate([part.reshape((1, *part.shape)) for part in (re, im)], 0)
+
+
+@dataclass(frozen=True)
+class _Transformer:
     """Builds transforms of labelled tensors."""
 
-    def __init__(self, part: Attribute, sign: int, in_front: bool):
-        super().__init__(part)
-        self.sign = sign
-        """-1 of forward transforms."""
-        self.in_front = in_front
-        """Whether new digits go in front of everything, or behind."""
-
-    def scaled(self, x: _Labelled, cos: SSAValue, sin: SSAValue) -> _Labelled:
-        """The complex product with `cos + i sin`, tensors of x's shape."""
-        dim = x.dim(PART)
-        signs = self.broadcast(self.constant(np.array([-1.0, 1.0])), x.shape, (dim,))
-        turned = self.multiply(self.reverse(x.value, dim), self.multiply(sin, signs))
-        return _Labelled(self.add(self.multiply(x.value, cos), turned), x.labels)
-
-    def along(self, x: _Labelled, table: Array | SSAValue, *labels: Label) -> SSAValue:
-        """A table whose dimensions are these of x, in every element of x's shape."""
-        dims = [x.dim(label) for label in labels]
-        if not isinstance(table, SSAValue):
-            table = self.constant(np.transpose(table, np.argsort(dims)))
-            dims.sort()
-        return self.broadcast(table, x.shape, dims)
-
-    def split(self, x: _Labelled, label: Label, sizes: Sequence[int], labels: Sequence[Label]) -> _Labelled:
-        dim = x.dim(label)
-        value = self.reshape(x.value, (*x.shape[:dim], *sizes, *x.shape[dim + 1 :]))
-        return _Labelled(value, (*x.labels[:dim], *labels, *x.labels[dim + 1 :]))
-
-    def permuted(self, x: _Labelled, labels: Sequence[Label]) -> _Labelled:
-        order = [x.dim(label) for label in labels]
-        if order == list(range(len(order))):
-            return x
-        shape = [x.shape[dim] for dim in order]
-        return _Labelled(self.op(TransposeOp, [x.value], shape, permutation=int_array(order)), tuple(labels))
-
-    def merged(self, x: _Labelled, axis: int) -> _Labelled:
-        """The digits of frequency as one dimension, (axis, 0)."""
-        digits = sorted((label for label in x.labels if label[0] == axis and label != PART), reverse=True)
-        first = min(map(x.dim, digits))
-        others = [label for label in x.labels if label not in digits]
-        before = sum(x.dim(label) < first for label in others)
-        x = self.permuted(x, (*others[:before], *digits, *others[before:]))
-        size = math.prod(map(x.size, digits))
-        value = self.reshape(x.value, (*x.shape[:before], size, *x.shape[before + len(digits) :]))
-        return _Labelled(value, (*others[:before], (axis, 0), *others[before:]))
+    sign: int
+    """-1 of forward transforms."""
+    in_front: bool
+    """Whether new digits go in front of everything, or after it."""
 
     # One axis.
 
@@ -155,12 +159,12 @@ class _Transformer(TensorBuilder):
         time, length = (axis, 0), x.size((axis, 0))
         for digit, radix in enumerate(factors, 1):
             rest = length // radix
-            x = self.split(x, time, (radix, rest), ((axis, TIME_DIGIT), time))
+            x = x.split(time, (radix, rest), ((axis, TIME_DIGIT), time))
             x = self.product(x, axis, digit, scale if rest == 1 else 1.0)
             if rest > 1:
                 x = self.twiddle(x, (axis, digit), time, length)
             length = rest
-        return self.split(x, time, (), ())
+        return x.split(time, (), ())
 
     def product(self, x: _Labelled, axis: int, digit: int, scale: float) -> _Labelled:
         """The DFT of a digit of time, which becomes one of frequency."""
@@ -170,38 +174,34 @@ class _Transformer(TensorBuilder):
         numbers = np.arange(radix)
         cos, sin = roots(np.outer(numbers, numbers), radix, self.sign)
         matrix = np.stack((np.stack((cos, -sin), axis=1), np.stack((sin, cos), axis=1))) * scale
-        table = self.constant(matrix[:, :, :parts])
+        table = _constant(x.tensor, matrix[:, :, :parts])
         others = tuple(label for label in x.labels if label not in taken)
-        rest = [x.size(label) for label in others]
         made = (PART, (axis, digit))
         if self.in_front:
             numbering = DotDimensionNumbersAttr.of(lhs_contracting=(2, 3), rhs_contracting=dims)
-            operands, shape, labels = [table, x.value], (2, radix, *rest), (*made, *others)
-        else:
-            numbering = DotDimensionNumbersAttr.of(lhs_contracting=dims, rhs_contracting=(2, 3))
-            operands, shape, labels = [x.value, table], (*rest, 2, radix), (*others, *made)
-        return _Labelled(self.op(DotGeneralOp, operands, shape, dot_dimension_numbers=numbering), labels)
+            return _Labelled(table.dot(x.tensor, numbering), (*made, *others))
+        numbering = DotDimensionNumbersAttr.of(lhs_contracting=dims, rhs_contracting=(2, 3))
+        return _Labelled(x.tensor.dot(table, numbering), (*others, *made))
 
     def twiddle(self, x: _Labelled, made: Label, time: Label, length: int) -> _Labelled:
         """Element (k, j) of two dimensions times the root of unity of k * j / length."""
         ks, rest = np.arange(x.size(made)), x.size(time)
         if length <= MAX_TABLE:
             cos, sin = roots(np.outer(ks, np.arange(rest)), length, self.sign)
-            return self.scaled(x, self.along(x, cos, made, time), self.along(x, sin, made, time))
+            return x.scaled(x.spread(cos, made, time), x.spread(sin, made, time))
         coarse = max(d for d in range(1, math.isqrt(rest) + 1) if rest % d == 0)
         fine, axis = rest // coarse, time[0]
         high, low = (axis, TIME_DIGIT), time
-        x = self.split(x, time, (coarse, fine), (high, low))
+        x = x.split(time, (coarse, fine), (high, low))
         c1, s1 = (
-            self.along(x, table, made, high)
-            for table in roots(np.outer(ks, np.arange(coarse) * fine), length, self.sign)
+            x.spread(table, made, high) for table in roots(np.outer(ks, np.arange(coarse) * fine), length, self.sign)
         )
-        c2, s2 = (self.along(x, table, made, low) for table in roots(np.outer(ks, np.arange(fine)), length, self.sign))
-        cos = self.subtract(self.multiply(c1, c2), self.multiply(s1, s2))
-        sin = self.add(self.multiply(s1, c2), self.multiply(c1, s2))
-        x = self.scaled(x, cos, sin)
+        c2, s2 = (x.spread(table, made, low) for table in roots(np.outer(ks, np.arange(fine)), length, self.sign))
+        cos = c1 * c2 - s1 * s2
+        sin = s1 * c2 + c1 * s2
+        x = x.scaled(cos, sin)
         dim = x.dim(high)
-        value = self.reshape(x.value, (*x.shape[:dim], rest, *x.shape[dim + 2 :]))
+        value = x.tensor.reshape((*x.shape[:dim], rest, *x.shape[dim + 2 :]))
         return _Labelled(value, (*x.labels[:dim], *x.labels[dim + 1 :]))
 
     def bluestein(self, x: _Labelled, axis: int, scale: float) -> _Labelled:
@@ -213,32 +213,28 @@ class _Transformer(TensorBuilder):
         n = x.size(time)
         size = 1 << (2 * n - 2).bit_length()
         factors = cast("tuple[int, ...]", radices(size))
-        chirp = chirp_of(self, n, self.sign, n > MAX_CHIRP)
+        builder = x.tensor.builder
+        chirp = chirp_of(builder, x.tensor.element, n, self.sign, n > MAX_CHIRP)
         if x.size(PART) == 1:
-            x = _Labelled(self.concatenate([x.value, self.zeros(x.shape)], x.dim(PART)), x.labels)
-        x = self.scaled(x, *(self.along(x, table, time) for table in chirp))
-        x = _Labelled(self.padded(x.value, x.dim(time), size), x.labels)
-        x = self.merged(self.cooley_tukey(x, axis, factors, 1.0), axis)
-        x = self.scaled(x, *(self.along(x, table, time) for table in self.kernel(chirp, size, factors)))
-        back = _Transformer(self.part, -self.sign, self.in_front)
-        back.builder = self.builder
-        x = self.merged(back.cooley_tukey(x, axis, factors, scale / size), axis)
-        x = _Labelled(self.slice(x.value, x.dim(time), 0, n), x.labels)
-        x = self.scaled(x, *(self.along(x, table, time) for table in chirp))
-        return _Labelled(x.value, tuple((axis, 1) if label == time else label for label in x.labels))
+            zeros = builder.splat(0.0, x.tensor.type)
+            x = _Labelled(concatenate([x.tensor, zeros], x.dim(PART)), x.labels)
+        x = x.scaled(*(x.spread(table, time) for table in chirp))
+        x = _Labelled(_lengthened(x.tensor, x.dim(time), size), x.labels)
+        x = self.cooley_tukey(x, axis, factors, 1.0).merged(axis)
+        x = x.scaled(*(x.spread(table, time) for table in self.kernel(chirp, size, factors)))
+        x = replace(self, sign=-self.sign).cooley_tukey(x, axis, factors, scale / size).merged(axis)
+        x = _Labelled(x.tensor.part(x.dim(time), 0, n), x.labels)
+        x = x.scaled(*(x.spread(table, time) for table in chirp))
+        return _Labelled(x.tensor, tuple((axis, 1) if label == time else label for label in x.labels))
 
-    def kernel(
-        self, chirp: tuple[Array | SSAValue, Array | SSAValue], size: int, factors: Sequence[int]
-    ) -> tuple[Array | SSAValue, Array | SSAValue]:
+    def kernel(self, chirp: tuple[Table, Table], size: int, factors: Sequence[int]) -> tuple[Table, Table]:
         """The transform of the chirp that Bluestein's convolution is with: the conjugate of the factors."""
         re, im = chirp
-        if isinstance(re, SSAValue) or isinstance(im, SSAValue):
-            forward = _Transformer(self.part, self.sign, True)
-            forward.builder = self.builder
-            parts = [mirrored(self, cast(SSAValue, re), size), mirrored(self, self.negate(cast(SSAValue, im)), size)]
-            start = _Labelled(self.join(*parts), (PART, (0, 0)))
-            found = forward.merged(forward.cooley_tukey(start, 0, factors, 1.0), 0)
-            return self.parted(found.value, 0, 0), self.parted(found.value, 0, 1)
+        if isinstance(re, Tensor) and isinstance(im, Tensor):
+            start = _Labelled(_joined(mirrored(re, size), mirrored(-im, size)), (PART, (0, 0)))
+            found = replace(self, in_front=True).cooley_tukey(start, 0, factors, 1.0).merged(0)
+            return found.tensor.take(0, 0), found.tensor.take(0, 1)
+        re, im = cast("tuple[Array, Array]", chirp)
         n = len(re)
         whole = np.zeros(size, np.complex128)
         whole[:n] = re - 1j * im
@@ -246,16 +242,24 @@ class _Transformer(TensorBuilder):
         spectrum = np.fft.fft(whole) if self.sign < 0 else np.fft.ifft(whole) * size
         return spectrum.real, spectrum.imag
 
-    def hermitian(self, x: _Labelled, axis: int, n: int) -> _Labelled:
-        """The whole spectrum of real numbers, in one dimension, of which the first half is given."""
-        dim, parts = x.dim((axis, 0)), x.dim(PART)
-        mirrored = n - x.shape[dim]
-        if mirrored == 0:
-            return x
-        tail = self.reverse(self.slice(x.value, dim, 1, 1 + mirrored), dim)
-        re, im = self.slice(tail, parts, 0, 1), self.slice(tail, parts, 1, 2)
-        conjugate = self.concatenate([re, self.negate(im)], parts)
-        return _Labelled(self.concatenate([x.value, conjugate], dim), x.labels)
+
+def _lengthened(x: Tensor, dim: int, size: int) -> Tensor:
+    """Zeros after the elements of a dimension, up to `size` of them."""
+    high = [0] * len(x.shape)
+    high[dim] = size - x.shape[dim]
+    return x.pad(x.builder.splat(0.0, make_tensor((), x.element)), [0] * len(high), high)
+
+
+def _hermitian(x: _Labelled, axis: int, n: int) -> _Labelled:
+    """The whole spectrum of real numbers, in one dimension, of which the first half is given."""
+    dim, parts = x.dim((axis, 0)), x.dim(PART)
+    mirrored = n - x.shape[dim]
+    if mirrored == 0:
+        return x
+    tail = x.tensor.part(dim, 1, 1 + mirrored).reverse([dim])
+    re, im = tail.part(parts, 0, 1), tail.part(parts, 1, 2)
+    conjugate = concatenate([re, -im], parts)
+    return _Labelled(concatenate([x.tensor, conjugate], dim), x.labels)
 
 
 def _fft(op: FftOp) -> Sequence[Operation]:
@@ -266,22 +270,18 @@ def _fft(op: FftOp) -> Sequence[Operation]:
     shape = shape_of(op.operand)
     if not is_static(shape):
         return ()
+    builder = Builder()
     if 0 in shape:
-        builder = Builder()
-        zero: Any = np.zeros(1, numpy_dtype(element_of(op.result)))
-        return decomposed(op, builder, builder.add(ConstantOp.of(zero, tensor_type(op.result))))
-    element = element_of(op.operand)
-    part: Attribute = cast(Any, element).element_type if is_complex(element) else element
+        zero = np.zeros(1, numpy_dtype(element_of(op.result)))
+        return builder.replace(op, builder.constant(zero, tensor_type(op.result)))
     rank, count = len(shape), len(op.lengths)
     batch, whole = math.prod(shape[: rank - count]), math.prod(shape[rank - count :])
     sign = -1 if op.kind in (FftType.FFT, FftType.RFFT) else 1
-    transformer = _Transformer(part, sign, batch == 1 or whole > MAX_PERMUTED)
-    if op.kind is FftType.RFFT:
-        value = transformer.reshape(op.operand, (1, *shape))
-    else:
-        value = transformer.join(*(transformer.op(cls, [op.operand], shape) for cls in (RealOp, ImagOp)))
+    transformer = _Transformer(sign, batch == 1 or whole > MAX_PERMUTED)
+    operand = Tensor(builder, op.operand)
+    value = operand.reshape((1, *shape)) if op.kind is FftType.RFFT else _joined(*Complex.of(operand))
     x = _transformed(transformer, op, _Labelled(value, (PART, *((axis, 0) for axis in range(rank)))))
-    return decomposed(op, transformer.builder, _result(transformer, op, x))
+    return builder.replace(op, _result(op, x))
 
 
 def _transformed(transformer: _Transformer, op: FftOp, x: _Labelled) -> _Labelled:
@@ -291,30 +291,27 @@ def _transformed(transformer: _Transformer, op: FftOp, x: _Labelled) -> _Labelle
     if op.kind is FftType.IRFFT:
         for axis in reversed(axes[:-1]):
             x = transformer.transform(x, axis)
-        x = transformer.hermitian(x, axes[-1], op.lengths[-1])
+        x = _hermitian(x, axes[-1], op.lengths[-1])
         return transformer.transform(x, axes[-1], 1.0 / math.prod(op.lengths))
     scale = 1.0 / math.prod(shape_of(op.operand)[rank - count :]) if op.kind is FftType.IFFT else 1.0
     for axis in reversed(axes):
         x = transformer.transform(x, axis, scale if axis == axes[0] else 1.0)
         if axis == axes[-1] and op.kind is FftType.RFFT:
-            x = transformer.merged(x, axis)
-            value = transformer.slice(x.value, x.dim((axis, 0)), 0, half(op.lengths[-1]))
-            x = _Labelled(value, x.labels)
+            x = x.merged(axis)
+            x = _Labelled(x.tensor.part(x.dim((axis, 0)), 0, half(op.lengths[-1])), x.labels)
     return x
 
 
-def _result(transformer: _Transformer, op: FftOp, x: _Labelled) -> Tensor:
+def _result(op: FftOp, x: _Labelled) -> Tensor:
     """The operation's result: each part with its digits in order."""
     dim = x.dim(PART)
     labels = tuple(label for label in x.labels if label != PART)
     order = sorted(labels, key=lambda label: (label[0], -label[1]))
-    parts: list[SSAValue] = []
-    for number in range(1 if op.kind is FftType.IRFFT else 2):
-        part = _Labelled(transformer.parted(x.value, dim, number), labels)
-        parts.append(transformer.reshape(transformer.permuted(part, order).value, shape_of(op.result)))
-    if len(parts) == 1:
-        return Tensor(transformer.builder, parts[0])
-    return transformer.builder.add(ComplexOp.create(operands=parts, result_types=[op.result.type]))
+
+    def part(number: int) -> Tensor:
+        return _Labelled(x.tensor.take(dim, number), labels).permuted(order).tensor.reshape(shape_of(op.result))
+
+    return part(0) if op.kind is FftType.IRFFT else Complex(part(0), part(1)).joined()
 
 
 DECOMPOSITIONS = ((FftOp, _fft),)

@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import is_elementwise, replace_op
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.gather import DynamicGatherOp, GatherOp, TorchIndexSelectOp
@@ -67,18 +68,12 @@ def _map(op: MapOp) -> Sequence[Operation]:
     """
     block, shape = op.computation.block, shape_of(op.result)
     values: dict[SSAValue, SSAValue] = dict(zip(block.args, op.inputs, strict=True))
-    new_ops: list[Operation] = []
+    builder = Builder()
 
     def on_tensors(value: SSAValue) -> SSAValue:
         """A value of the region; one from outside it is broadcast, as it is a scalar."""
         if value not in values:
-            spread = BroadcastInDimOp.create(
-                operands=[value],
-                result_types=[make_tensor(shape, element_of(value))],
-                properties={"broadcast_dimensions": int_array(())},
-            )
-            new_ops.append(spread)
-            values[value] = spread.result
+            values[value] = Tensor(builder, value).broadcast(shape).value
         return values[value]
 
     assert block.last_op is not None
@@ -86,9 +81,7 @@ def _map(op: MapOp) -> Sequence[Operation]:
         if isinstance(inner, (BroadcastInDimOp, ReshapeOp, TransposeOp)) and shape_of(inner.result) == ():
             values[inner.result] = on_tensors(inner.operand)
         elif isinstance(inner, ConstantOp):
-            outside = inner.clone()
-            new_ops.append(outside)
-            values[inner.result] = on_tensors(outside.result)
+            values[inner.result] = on_tensors(builder.add(inner.clone()).value)
         elif is_elementwise(inner):
             new = type(inner).create(
                 operands=[on_tensors(operand) for operand in inner.operands],
@@ -97,13 +90,11 @@ def _map(op: MapOp) -> Sequence[Operation]:
                 attributes=inner.attributes,
                 location=inner.location,
             )
-            new_ops.append(new)
+            builder.insert(new)
             values.update(zip(inner.results, new.results, strict=True))
         else:
             fail(inner, "is not supported in a map: only elementwise operations and constants of scalars are")
-    result = on_tensors(block.last_op.operands[0])
-    replace_op(op, new_ops, [result])
-    return new_ops
+    return builder.replace(op, on_tensors(block.last_op.operands[0]))
 
 
 DECOMPOSITIONS = (

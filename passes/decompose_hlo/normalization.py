@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.expressions.arrays import broadcast, total
-from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.numbers.number_semantics import is_short_float
 from ...hlo_dialect.ops.algorithms.normalization import (
     BatchNormGradOp,
@@ -51,7 +50,7 @@ class _Terms:
 
     def spread(self, x: Tensor) -> Tensor:
         """A vector of features over the operand's shape."""
-        return broadcast(x, [self.op.feature], self.shape)
+        return x.broadcast(self.shape, [self.op.feature])
 
     def widened(self, variance: Tensor) -> Tensor:
         return variance + float(self.op.epsilon.value.data)
@@ -62,7 +61,7 @@ class _Terms:
 
     def finish(self, *results: Tensor) -> Sequence[Operation]:
         element = element_of(self.op.operands[0])
-        return decomposed(self.op, self.builder, *(result.convert(element) for result in results))
+        return self.builder.replace(self.op, *(result.convert(element) for result in results))
 
 
 def _inference(op: BatchNormInferenceOp) -> Sequence[Operation]:
@@ -80,9 +79,9 @@ def _training(op: BatchNormTrainingOp) -> Sequence[Operation]:
         return ()
     terms = _Terms(op, Builder())
     x, scale, offset = terms.operands()
-    mean = total(x, terms.others) / terms.count
+    mean = x.sum(terms.others) / terms.count
     centered = x - terms.spread(mean)
-    variance = total(centered * centered, terms.others) / terms.count
+    variance = (centered * centered).sum(terms.others) / terms.count
     return terms.finish(terms.normalized(x, scale, offset, mean, variance), mean, variance)
 
 
@@ -95,8 +94,8 @@ def _grad(op: BatchNormGradOp) -> Sequence[Operation]:
     widened = terms.widened(variance)
     deviation = widened.sqrt()
     centered = x - terms.spread(mean)
-    grad_sum = total(grad, terms.others)
-    product_sum = total(grad * centered, terms.others)
+    grad_sum = grad.sum(terms.others)
+    product_sum = (grad * centered).sum(terms.others)
     inner = grad * terms.count - terms.spread(grad_sum) - centered * terms.spread(product_sum / widened)
     grad_operand = inner * terms.spread(scale / deviation / terms.count)
     return terms.finish(grad_operand, product_sum / deviation, grad_sum)

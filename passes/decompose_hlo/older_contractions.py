@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ...hlo_dialect.attributes import DotDimensionNumbersAttr, int_attr
-from ...hlo_dialect.expressions.arrays import broadcast, total, transposed
-from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.creation import IotaOp
 from ...hlo_dialect.ops.older_contractions import DotOp, EinsumOp, Labels, UnaryEinsumOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, i32, make_tensor, shape_of
@@ -57,14 +55,8 @@ def _einsum(op: EinsumOp) -> Sequence[Operation]:
     )
     free = [label for label in (*lhs_labels, *rhs_labels) if label not in shared]
     product_labels = [*batching, *free]
-    sizes = dict(zip(output, shape_of(op.result), strict=True))
-    dot = DotGeneralOp.create(
-        operands=[lhs.value, rhs.value],
-        result_types=[make_tensor(tuple(sizes[label] for label in product_labels), element_of(op.result))],
-        properties={"dot_dimension_numbers": numbers},
-    )
-    product = builder.add(dot)
-    return decomposed(op, builder, transposed(product, [product_labels.index(label) for label in output]))
+    product = lhs.dot(rhs, numbers, element_of(op.result))
+    return builder.replace(op, product.transpose([product_labels.index(label) for label in output]))
 
 
 def _unary_einsum(op: UnaryEinsumOp) -> Sequence[Operation]:
@@ -77,11 +69,7 @@ def _unary_einsum(op: UnaryEinsumOp) -> Sequence[Operation]:
     equation, builder = op.equation, Builder()
     source = Tensor(builder, op.operand).convert(element_of(op.result))
     summed, labels = _alone(source, equation.inputs[0], set(equation.output))
-    result = transposed(summed, [labels.index(label) for label in equation.output])
-    if not builder.ops:
-        replace_op(op, [], [op.operand])
-        return ()
-    return decomposed(op, builder, result)
+    return builder.replace(op, summed.transpose([labels.index(label) for label in equation.output]))
 
 
 def _alone(x: Tensor, labels: Labels, wanted: set[str]) -> tuple[Tensor, Labels]:
@@ -93,18 +81,16 @@ def _alone(x: Tensor, labels: Labels, wanted: set[str]) -> tuple[Tensor, Labels]
             x = _only_where_equal(x, first, dim)
             off_diagonal.append(dim)
     summed = [dim for dim, label in enumerate(labels) if dim in off_diagonal or label not in wanted]
-    return total(x, summed), tuple(label for dim, label in enumerate(labels) if dim not in summed)
+    return x.sum(summed), tuple(label for dim, label in enumerate(labels) if dim not in summed)
 
 
 def _only_where_equal(x: Tensor, first: int, second: int) -> Tensor:
     """Zero where the indices of two dimensions differ."""
-    shape, builder = shape_of(x.value), x.builder
 
     def index(dim: int) -> Tensor:
-        type_ = make_tensor((shape[dim],), i32)
-        return builder.add(IotaOp.create(result_types=[type_], properties={"iota_dimension": int_attr(0)}))
+        return x.builder.iota(make_tensor((x.shape[dim],), i32), 0).broadcast(x.shape, [dim])
 
-    equal = broadcast(index(first), [first], shape).compare("EQ", broadcast(index(second), [second], shape))
+    equal = index(first).equals(index(second))
     return equal.select(x, x.like(0))
 
 

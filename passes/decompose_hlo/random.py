@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
-from ...hlo_dialect.attributes import int_array, int_attr
-from ...hlo_dialect.expressions.tensor import Builder, Tensor, decomposed
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.numbers.random_bits import (
     PHILOX_KEY_STEPS,
     PHILOX_MULTIPLIERS,
@@ -27,11 +26,6 @@ from ...hlo_dialect.numbers.random_bits import (
     split_dimension,
 )
 from ...hlo_dialect.ops.algorithms.random import RngBitGeneratorOp, RngOp, number_rngs
-from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
-from ...hlo_dialect.ops.elementwise_binary import RemainderOp, ShiftLeftOp, ShiftRightLogicalOp, XorOp
-from ...hlo_dialect.ops.elementwise_unary import CosineOp, LogOp, SqrtOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import (
     bit_width,
@@ -57,63 +51,35 @@ def unsigned(width: int) -> IntegerType:
 U32, U64 = unsigned(32), unsigned(64)
 
 
-class _Bits:
-    """Integer arithmetic on words of one shape."""
-
-    def __init__(self, builder: Builder, shape: Shape):
-        self.builder = builder
-        self.shape = shape
-
-    def splat(self, scalar: Tensor) -> Tensor:
-        """A scalar in every element."""
-        type_ = make_tensor(self.shape, element_of(scalar.value))
-        properties = {"broadcast_dimensions": int_array(())}
-        return self.builder.add(
-            BroadcastInDimOp.create(operands=[scalar.value], result_types=[type_], properties=properties)
-        )
-
-    def number(self, value: int, element: Attribute = U64) -> Tensor:
-        return Tensor(self.builder, self.builder.constant(value, make_tensor(self.shape, element)))
-
-    def index(self, dim: int) -> Tensor:
-        """Each element's index in a dimension."""
-        type_ = make_tensor(self.shape, U64)
-        return self.builder.add(IotaOp.create(result_types=[type_], properties={"iota_dimension": int_attr(dim)}))
-
-    def position(self, sizes: Sequence[int], halved: int = -1) -> Tensor:
-        """Each element's place in row-major order of `sizes`; the index of dimension `halved` counts in pairs."""
-        total = self.number(0)
-        for dim in range(len(self.shape)):
-            index = self.index(dim)
-            if dim == halved:
-                index = shifted(index, 1)
-            total = total + index * math.prod(sizes[dim + 1 :])
-        return total
-
-
-def shifted(value: Tensor, distance: int) -> Tensor:
-    """Shifted right, zeros coming in."""
-    return value.apply(ShiftRightLogicalOp, distance)
+def _places(builder: Builder, shape: Shape, sizes: Sequence[int], halved: int = -1) -> Tensor:
+    """Each element's place in row-major order of `sizes`; the index along dimension `halved` counts in pairs."""
+    type_ = make_tensor(shape, U64)
+    place = builder.splat(0, type_)
+    for dim in range(len(shape)):
+        index = builder.iota(type_, dim)
+        if dim == halved:
+            index = index >> 1
+        place = place + index * math.prod(sizes[dim + 1 :])
+    return place
 
 
 def words(value: Tensor) -> Pair:
     """The low and the high half of 64-bit words."""
-    return value.convert(U32), shifted(value, 32).convert(U32)
+    return value.convert(U32), (value >> 32).convert(U32)
 
 
 def joined(low: Tensor, high: Tensor) -> Tensor:
-    return low.convert(U64) | high.convert(U64).apply(ShiftLeftOp, 32)
+    return low.convert(U64) | (high.convert(U64) << 32)
 
 
 def threefry(key: Pair, counter: Pair) -> Pair:
     """Threefry-2x32 with 20 rounds."""
-    keys = (*key, key[0].apply(XorOp, key[1]).apply(XorOp, THREEFRY_PARITY))
+    keys = (*key, key[0] ^ key[1] ^ THREEFRY_PARITY)
     first, second = counter[0] + keys[0], counter[1] + keys[1]
     for group in range(THREEFRY_GROUPS):
         for distance in THREEFRY_ROTATIONS[group % 2]:
             first = first + second
-            rotated = second.apply(ShiftLeftOp, distance) | shifted(second, 32 - distance)
-            second = rotated.apply(XorOp, first)
+            second = ((second << distance) | (second >> (32 - distance))) ^ first
         first = first + keys[(group + 1) % 3]
         second = second + keys[(group + 2) % 3] + (group + 1)
     return first, second
@@ -128,59 +94,37 @@ def philox(key: Pair, counter: Sequence[Tensor]) -> list[Tensor]:
         low0, high0 = words(state[0].convert(U64) * PHILOX_MULTIPLIERS[0])
         low1, high1 = words(state[2].convert(U64) * PHILOX_MULTIPLIERS[1])
         state = [
-            high1.apply(XorOp, state[1]).apply(XorOp, keys[0]),
+            high1 ^ state[1] ^ keys[0],
             low1,
-            high0.apply(XorOp, state[3]).apply(XorOp, keys[1]),
+            high0 ^ state[3] ^ keys[1],
             low0,
         ]
     return state
 
 
-def _scalars(builder: Builder, state: SSAValue) -> list[Tensor]:
+def _scalars(state: Tensor) -> list[Tensor]:
     """The words of the state."""
-    found: list[Tensor] = []
-    for number in range(shape_of(state)[0]):
-        properties = {
-            "start_indices": int_array([number]),
-            "limit_indices": int_array([number + 1]),
-            "strides": int_array([1]),
-        }
-        one = builder.add(
-            SliceOp.create(operands=[state], result_types=[make_tensor((1,), U64)], properties=properties)
-        )
-        found.append(_reshaped(one, ()))
-    return found
-
-
-def _reshaped(value: Tensor, shape: Shape) -> Tensor:
-    if shape_of(value.value) == shape:
-        return value
-    type_ = make_tensor(shape, element_of(value.value))
-    return value.builder.add(ReshapeOp.create(operands=[value.value], result_types=[type_]))
+    return [state.take(0, number) for number in range(state.shape[0])]
 
 
 def _state(parts: Sequence[Tensor]) -> Tensor:
     """The scalars as a vector."""
-    operands = [_reshaped(part, (1,)).value for part in parts]
-    type_ = make_tensor((len(parts),), U64)
-    properties = {"dimension": int_attr(0)}
-    return parts[0].builder.add(ConcatenateOp.create(operands=operands, result_types=[type_], properties=properties))
+    return concatenate([part.reshape((1,)) for part in parts], 0)
 
 
 def _threefry_bits(state: Sequence[Tensor], shape: Shape, width: int) -> tuple[list[Tensor], Tensor]:
     builder = state[0].builder
-    bits = _Bits(builder, shape)
-    key = words(state[0])
-    key = bits.splat(key[0]), bits.splat(key[1])
+    low, high = words(state[0])
+    key = low.broadcast(shape), high.broadcast(shape)
     halved = split_dimension(shape) if shape and width != 64 else -1
     sizes = tuple(-(-size // 2) if dim == halved else size for dim, size in enumerate(shape))
-    first, second = threefry(key, words(bits.splat(state[1]) + bits.position(sizes, halved)))
+    first, second = threefry(key, words(state[1].broadcast(shape) + _places(builder, shape, sizes, halved)))
     new_state = [state[0], state[1] + math.prod(sizes)]
     if width == 64:
         return new_state, joined(first, second)
     if halved < 0:
         return new_state, first
-    odd = (bits.index(halved) & 1).compare("EQ", 1)
+    odd = (builder.iota(make_tensor(shape, U64), halved) & 1).equals(1)
     return new_state, odd.select(second, first)
 
 
@@ -188,22 +132,21 @@ def philox_bits(state: Sequence[Tensor], shape: Shape, width: int) -> tuple[list
     """The words of the state after it, and random words of 32 or, for a `width` of 64, of 64 bits."""
     builder = state[0].builder
     count = math.prod(shape)
-    bits = _Bits(builder, shape)
     start, high = (state[1], state[2]) if len(state) == 3 else (state[1], state[0])
     each = 2 if width == 64 else 4
-    place = bits.position(shape)
-    low = bits.splat(start)
-    lows = low + shifted(place, each // 2)
-    highs = (lows < low).select(bits.splat(high + 1), bits.splat(high))
+    place = _places(builder, shape, shape)
+    low = start.broadcast(shape)
+    lows = low + (place >> each // 2)
+    highs = (lows < low).select((high + 1).broadcast(shape), high.broadcast(shape))
     key = words(state[0])
-    output = philox((bits.splat(key[0]), bits.splat(key[1])), (*words(lows), *words(highs)))
+    output = philox((key[0].broadcast(shape), key[1].broadcast(shape)), (*words(lows), *words(highs)))
     blocks = -(-count // each)
     end = start + blocks
     new_state = [state[0], end, (end < start).select(high + 1, high)][: len(state)]
-    odd = (place & 1).compare("EQ", 1)
+    odd = (place & 1).equals(1)
     if width == 64:
         return new_state, odd.select(joined(output[2], output[3]), joined(output[0], output[1]))
-    later = (place & 2).compare("EQ", 2)
+    later = (place & 2).equals(2)
     return new_state, later.select(odd.select(output[3], output[2]), odd.select(output[1], output[0]))
 
 
@@ -215,12 +158,12 @@ def _rng_bit_generator(op: RngBitGeneratorOp) -> Sequence[Operation]:
     builder = Builder()
     width = bit_width(element)
     generate = _threefry_bits if op.is_threefry else philox_bits
-    state, bits = generate(_scalars(builder, op.initial_state), shape, width)
+    state, bits = generate(_scalars(Tensor(builder, op.initial_state)), shape, width)
     if width < 32:
         bits = bits.convert(unsigned(width))
     if not is_unsigned(element):
         bits = bits.bits_as(element)
-    return decomposed(op, builder, _state(state), bits)
+    return builder.replace(op, _state(state), bits)
 
 
 def _rng(op: RngOp) -> Sequence[Operation]:
@@ -230,23 +173,22 @@ def _rng(op: RngOp) -> Sequence[Operation]:
         return ()
     number_rngs(op)
     builder = Builder()
-    scalars = [builder.add(ConstantOp.of(np.array(word, np.uint64), make_tensor((), U64))) for word in op.state]
-    bits = _Bits(builder, shape)
-    a, b = (bits.splat(Tensor(builder, value)) for value in (op.a, op.b))
+    scalars = [builder.constant(np.array(word, np.uint64), make_tensor((), U64)) for word in op.state]
+    a, b = (bound.broadcast(shape) for bound in builder.tensors([op.a, op.b]))
     if is_boolean(element):
         result = a
     elif is_float(element):
         result = _floats(op, scalars, a, b)
     else:
         result = _integers(scalars, a, b)
-    return decomposed(op, builder, result)
+    return builder.replace(op, result)
 
 
 def _uniform(state: Sequence[Tensor], shape: Shape, element: Attribute) -> Tensor:
     """Floats in [0, 1): multiples of 2**-24 or 2**-53."""
     width, kept = (64, 53) if element == f64 else (32, 24)
     bits = philox_bits(state, shape, width)[1]
-    return shifted(bits, width - kept).convert(element) * 2.0**-kept
+    return (bits >> (width - kept)).convert(element) * 2.0**-kept
 
 
 def _floats(op: RngOp, state: Sequence[Tensor], a: Tensor, b: Tensor) -> Tensor:
@@ -255,23 +197,11 @@ def _floats(op: RngOp, state: Sequence[Tensor], a: Tensor, b: Tensor) -> Tensor:
     first, second = a.convert(compute), b.convert(compute)
     if not op.is_normal:
         value = (_uniform(state, shape, compute) * (second - first) + first).convert(element)
-        return (value.compare("GE", b) | a.compare("GE", b)).select(a, value)
+        return ((value >= b) | (a >= b)).select(a, value)
     both = _uniform(state, (2, *shape), compute)
-    radius, angle = (_part(both, number, shape) for number in (0, 1))
-    radius = ((1.0 - radius).apply(LogOp) * -2.0).apply(SqrtOp)
-    return (radius * (angle * (2 * math.pi)).apply(CosineOp) * second + first).convert(element)
-
-
-def _part(value: Tensor, number: int, shape: Shape) -> Tensor:
-    """One of the parts along dimension 0."""
-    properties = {
-        "start_indices": int_array([number, *(0 for _ in shape)]),
-        "limit_indices": int_array([number + 1, *shape]),
-        "strides": int_array([1] * (len(shape) + 1)),
-    }
-    type_ = make_tensor((1, *shape), element_of(value.value))
-    part = value.builder.add(SliceOp.create(operands=[value.value], result_types=[type_], properties=properties))
-    return _reshaped(part, shape)
+    radius, angle = (both.take(0, number) for number in (0, 1))
+    radius = ((1.0 - radius).log() * -2.0).sqrt()
+    return (radius * (angle * (2 * math.pi)).cosine() * second + first).convert(element)
 
 
 def _integers(state: Sequence[Tensor], a: Tensor, b: Tensor) -> Tensor:
@@ -286,10 +216,10 @@ def _integers(state: Sequence[Tensor], a: Tensor, b: Tensor) -> Tensor:
         return value.convert(wide) if is_unsigned(element) else signed.bits_as(wide)
 
     low, high = widened(a), widened(b)
-    drawn = bits.apply(RemainderOp, high - low) + low
+    drawn = bits % (high - low) + low
     if not is_unsigned(element):
         drawn = drawn.convert(unsigned(width)).bits_as(element)
-    return a.compare("GE", b).select(a, drawn.convert(element))
+    return (a >= b).select(a, drawn.convert(element))
 
 
 DECOMPOSITIONS = ((RngBitGeneratorOp, _rng_bit_generator), (RngOp, _rng))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from ...hlo_dialect.attributes import int_array
-from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.slicing import PadOp
+from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
@@ -26,29 +24,21 @@ def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:
         return ()
     if 0 in shape_of(op.outs[0]):
         return ()
-    pads: list[Operation] = []
-    values: list[SSAValue] = []
-    for value, init in zip(op.inputs, op.init_values, strict=True):
-        pad = PadOp.infer(
-            [value, init],
-            {
-                "edge_padding_low": int_array(window.low),
-                "edge_padding_high": int_array(window.high),
-                "interior_padding": int_array(window.interior),
-            },
-        )
-        pads.append(pad)
-        values.append(pad.result)
+    builder = Builder()
+    padded = [
+        value.pad(init, window.low, window.high, window.interior)
+        for value, init in zip(builder.tensors(op.inputs), builder.tensors(op.init_values), strict=True)
+    ]
     kept = {name: value for name, value in op.properties.items() if name not in ("padding", "base_dilations")}
     new = ReduceWindowOp.create(
-        operands=[*values, *op.init_values],
+        operands=[*(pad.value for pad in padded), *op.init_values],
         result_types=op.result_types,
         properties=kept,
         attributes=op.attributes,
         regions=[op.detach_region(op.body)],
     )
-    replace_op(op, [*pads, new], new.results)
-    return [*pads, new]
+    builder.insert(new)
+    return builder.replace(op, *new.results)
 
 
 DECOMPOSITIONS = ((ReduceWindowOp, _reduce_window),)

@@ -12,12 +12,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...hlo_dialect.collectives.host_transfers import CreateTokenOp, TokenType
 from ...hlo_dialect.collectives.process_groups import find_mesh
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.check_calls import is_check
-from ...hlo_dialect.ops.comparison import CompareOp, comparison_direction
 from ...hlo_dialect.ops.control_flow import IfOp, ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.sharding.attributes import ShardingAttr, ShardingPerValueAttr
-from ...hlo_dialect.types import i1, i32, make_tensor, numpy_dtype, tensor_type
+from ...hlo_dialect.types import numpy_dtype, tensor_type
 from .layouts import Layouts
 
 _MAXIMAL = re.compile(r"\{(?:maximal )?device=([0-9]+)\}|\{maximal device=([0-9]+)\}")
@@ -59,22 +59,14 @@ def run_once(op: CustomCallOp, layouts: Layouts) -> bool:
         location=op.location,
     )
     others = [_nothing(result) for result in op.results]
-    wanted = ConstantOp.of(np.array([device], np.int32), make_tensor((), i32))
-    chosen = CompareOp.create(
-        operands=[layouts.number, wanted.results[0]],
-        result_types=[make_tensor((), i1)],
-        properties={"comparison_direction": comparison_direction("EQ")},
-    )
+    builder = Builder.before(op)
+    chosen = Tensor(builder, layouts.number).equals(device)
     once = IfOp.create(
-        operands=[chosen.results[0]],
+        operands=[chosen.value],
         result_types=list(op.result_types),
         regions=[_region([call], list(call.results)), _region(others, [other.results[0] for other in others])],
     )
-    block = op.parent
-    assert block is not None
-    for new in (wanted, chosen, once):
-        new.location = op.location
-        block.insert_op_before(new, op)
+    builder.insert(once)
     for old, result in zip(op.results, once.results, strict=True):
         told = layouts.broadcast(result, device, once) if isinstance(result.type, TensorType) else result
         old.replace_all_uses_with(told)

@@ -8,14 +8,15 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, ints
-from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.expressions.tensor import Builder
+from ...hlo_dialect.ops.creation import is_splat_of
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.reduction import single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.sharding.tilings import Tiling
-from ...hlo_dialect.types import numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.types import element_of, numpy_dtype, shape_of, tensor_type
 from .layouts import Layouts
 from .parts import Parts, Rule, even, kept_along, on_parts
 
@@ -125,11 +126,8 @@ def _scatter(op: Operation, layouts: Layouts) -> Parts:
     total = layouts.reduced(parts[0][1], found.groups_along(summed), AddOp, op.location)
     if is_splat_of(base, 0) or is_splat_of(base, 0.0):
         return [(split, total)]
-    sum_ = AddOp.create(operands=[base, total], result_types=[total.type], location=op.location)
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(sum_, op)
-    return [(split, sum_.results[0])]
+    terms = Builder.before(op).tensors([base, total])
+    return [(split, (terms[0] + terms[1]).value)]
 
 
 def _sources(place: Mapping[int, int], rank: int) -> list[int | None]:
@@ -140,13 +138,7 @@ def _sources(place: Mapping[int, int], rank: int) -> list[int | None]:
 
 def zeros_like(value: SSAValue, op: Operation) -> SSAValue:
     """Zeros of the value's type, before an operation."""
-    type_ = tensor_type(value)
-    zeros = ConstantOp.of(np.zeros(1, numpy_dtype(type_.element_type)), type_)
-    zeros.location = op.location
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(zeros, op)
-    return zeros.results[0]
+    return Builder.before(op).constant(np.zeros(1, numpy_dtype(element_of(value))), tensor_type(value)).value
 
 
 PARTITIONED: dict[type[Operation], Rule] = {

@@ -1,8 +1,8 @@
 """
 The values of a program that is partitioned: whole arrays, parts of them on each device, and the ways between.
 
-A value that is `split` exists as parts only, until something needs all of it: then its parts are gathered, behind their
-definition. A part of a whole value is sliced out behind that value's definition, at a place that depends on the number
+A value that is `split` exists as parts only, until something needs all of it: then its parts are gathered, after their
+definition. A part of a whole value is sliced out after that value's definition, at a place that depends on the number
 of the partition.
 """
 
@@ -12,18 +12,17 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
-from ...hlo_dialect.attributes import int_array, int_attr
+from ...hlo_dialect.attributes import int_attr
 from ...hlo_dialect.collectives.exchanges import AllGatherOp, CollectiveBroadcastOp, PartitionIdOp, ui32
 from ...hlo_dialect.collectives.process_groups import ChannelHandleAttr, Groups
 from ...hlo_dialect.collectives.reductions import AllReduceOp
-from ...hlo_dialect.ops.control_flow import ReturnOp
-from ...hlo_dialect.ops.conversion import ConvertOp
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.creation import ConstantOp
-from ...hlo_dialect.ops.dynamic import DynamicSliceOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.ops.slicing import PadOp, SliceOp
+from ...hlo_dialect.ops.movement import BroadcastInDimOp
+from ...hlo_dialect.ops.reduction import combiner_region
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import (
     constant_array,
@@ -37,10 +36,11 @@ from ...hlo_dialect.types import (
 )
 
 _DEVICE_TO_DEVICE = 1
+_SCALAR = make_tensor((), i32)
 
 
 class Layouts:
-    """Of one function."""
+    """The values of one function."""
 
     def __init__(self, entry: Block, replicas: int, partitions: int, first_channel: int):
         self.replicas = replicas
@@ -53,9 +53,9 @@ class Layouts:
         self._starts: dict[tuple[int, ...], SSAValue] = {}
         self._number: SSAValue | None = None
         self._made: list[Operation] = []
-        # What depends on the number of the partition alone is computed once, before this operation.
-        self._marker = ConstantOp.of(np.zeros(1, np.int32), make_tensor((), i32))
-        _insert_first(entry, self._marker)
+        # Values that depend on the number of the partition alone are computed once, before this operation.
+        self._marker = ConstantOp.of(np.zeros(1, np.int32), _SCALAR)
+        Builder(InsertPoint.at_start(entry)).insert(self._marker)
 
     def finish(self) -> None:
         """Call when all is done: what was made and is not needed goes."""
@@ -64,8 +64,18 @@ class Layouts:
                 op.detach()
                 op.erase()
 
-    def _behind(self, value: SSAValue) -> _Place:
-        return _Behind(value, self._marker, self._made)
+    def _after(self, value: SSAValue) -> Tensor:
+        """A value, to compute with right after its definition; after the marker for arguments of the marker's block."""
+        owner = value.owner
+        if isinstance(owner, Operation):
+            return Tensor(Builder(InsertPoint.after(owner), owner.location, self._made), value)
+        inside = self._marker.parent is owner
+        at = InsertPoint.after(self._marker) if inside else InsertPoint.at_start(owner)
+        return Tensor(Builder(at, ops=self._made), value)
+
+    @property
+    def _before_all(self) -> Builder:
+        return Builder(InsertPoint.before(self._marker), ops=self._made)
 
     # What is known of values ---------------------------------------------------------------------------------------
 
@@ -134,104 +144,75 @@ class Layouts:
         self, part: SSAValue, shape: tuple[int, ...], tiling: Tiling, dims: Collection[int] | None = None
     ) -> SSAValue:
         """The array of `shape` whose parts the devices hold; of parts along `dims` only, where they are given."""
-        place = self._behind(part)
-        value, found = part, list(shape_of(part))
+        x, filled = self._after(part), list(shape_of(part))
         for dim, count in enumerate(tiling.counts):
             if count > 1 and (dims is None or dim in dims):
-                found[dim] *= count
-                gather = AllGatherOp.create(
-                    operands=[value],
-                    result_types=[make_tensor(tuple(found), element_of(part))],
-                    properties={"all_gather_dim": int_attr(dim), **self._communication(tiling.groups_along([dim]))},
-                )
-                value = place.add(gather)
-        if tuple(found) != shape:  # the last parts are filled up
-            value = place.add(_slice(value, shape))
-        return value
+                filled[dim] *= count
+                type_, groups = make_tensor(tuple(filled), x.element), self._communication(tiling.groups_along([dim]))
+                x = x.builder.op(AllGatherOp, [x], type_, all_gather_dim=int_attr(dim), **groups)
+        return (x if x.shape == shape else x.first(shape)).value  # the last parts may be filled up
 
     def reduced(self, part: SSAValue, groups: Groups, combiner: type[Operation], location: LocationAttr) -> SSAValue:
         """What the devices of each group have, folded element by element."""
-        scalar = make_tensor((), element_of(part))
-        body = Block(arg_types=[scalar, scalar])
-        folded = combiner.create(operands=list(body.args), result_types=[scalar], location=location)
-        body.add_ops([folded, ReturnOp.create(operands=folded.results, location=location)])
         reduction = AllReduceOp.create(
             operands=[part],
             result_types=[part.type],
             properties=self._communication(groups),
-            regions=[Region(body)],
+            regions=[combiner_region(combiner, element_of(part), location)],
             location=location,
         )
-        return self._behind(part).add(reduction)
+        return self._after(part).builder.add(reduction).value
 
     # From wholes to parts ------------------------------------------------------------------------------------------
 
     def _sliced(self, value: SSAValue, shape: tuple[int, ...], known: Tiling, wanted: Tiling) -> SSAValue:
         """The part under `wanted`, which refines `known`, of a value of which each device holds the part of `shape`."""
-        place = self._behind(value)
+        x = self._after(value)
         ratios = [after // before for before, after in zip(known.counts, wanted.counts, strict=True)]
         sizes = tuple(-(-size // ratio) for size, ratio in zip(shape, ratios, strict=True))
-        same = _splat_of(value, sizes)
+        same = _splat_of(x, sizes)
         if same is not None:
-            return place.add(same)
-        padded = tuple(size * ratio for size, ratio in zip(sizes, ratios, strict=True))
-        if padded != shape:
-            value = _filled_up(place, value, padded)
+            return same.value
+        high = [size * ratio - before for size, ratio, before in zip(sizes, ratios, shape, strict=True)]
+        if any(high):
+            zero = x.builder.constant(np.zeros(1, numpy_dtype(x.element)), make_tensor((), x.element))
+            x = x.pad(zero, [0] * len(high), high)
         starts: list[SSAValue] = []
         for dim, (size, ratio) in enumerate(zip(sizes, ratios, strict=True)):
             offsets = [0 if ratio == 1 else number % ratio * size for number in wanted.coordinates(dim)]
             starts.append(self._start(tuple(offsets)))
-        return place.add(
-            DynamicSliceOp.create(
-                operands=[value, *starts],
-                result_types=[make_tensor(sizes, element_of(value))],
-                properties={"slice_sizes": int_array(sizes)},
-            )
-        )
+        return x.dynamic_slice(x.builder.tensors(starts), sizes).value
 
     def _start(self, offsets: tuple[int, ...]) -> SSAValue:
         """The entry of a table that belongs to the partition."""
         if offsets not in self._starts:
-            place = _Before(self._marker, self._made)
             if not any(offsets):
-                self._starts[offsets] = place.add(ConstantOp.of(np.zeros(1, np.int32), make_tensor((), i32)))
+                start = self._before_all.constant(np.zeros(1, np.int32), _SCALAR)
             else:
                 number = self.number
-                table = ConstantOp.of(np.array(offsets, np.int32), make_tensor((len(offsets),), i32))
-                entry = DynamicSliceOp.create(
-                    operands=[place.add(table), number],
-                    result_types=[make_tensor((1,), i32)],
-                    properties={"slice_sizes": int_array([1])},
-                )
-                scalar = ReshapeOp.create(operands=[place.add(entry)], result_types=[make_tensor((), i32)])
-                self._starts[offsets] = place.add(scalar)
+                table = self._before_all.constant(np.array(offsets, np.int32))
+                start = table.dynamic_slice([Tensor(table.builder, number)], [1]).reshape(())
+            self._starts[offsets] = start.value
         return self._starts[offsets]
 
-    def broadcast(self, value: SSAValue, source: int, behind: Operation) -> SSAValue:
-        """What partition `source` has, behind an operation."""
+    def broadcast(self, value: SSAValue, source: int, op: Operation) -> SSAValue:
+        """The value that partition `source` has, after an operation."""
         numbers = [source, *(number for number in range(self.partitions) if number != source)]
         self._channel += 1
-        broadcast = CollectiveBroadcastOp.create(
-            operands=[value],
-            result_types=[value.type],
-            properties={
-                "replica_groups": dense_constant(np.array([numbers], np.int64)),
-                "channel_handle": ChannelHandleAttr(int_attr(self._channel), int_attr(_DEVICE_TO_DEVICE)),
-            },
-            location=behind.location,
+        broadcast = Builder(InsertPoint.after(op), op.location).op(
+            CollectiveBroadcastOp,
+            [value],
+            value.type,
+            replica_groups=dense_constant(np.array([numbers], np.int64)),
+            channel_handle=ChannelHandleAttr(int_attr(self._channel), int_attr(_DEVICE_TO_DEVICE)),
         )
-        block = behind.parent
-        assert block is not None
-        block.insert_op_after(broadcast, behind)
-        return broadcast.results[0]
+        return broadcast.value
 
     @property
     def number(self) -> SSAValue:
         """The number of the partition, an i32."""
         if self._number is None:
-            place = _Before(self._marker, self._made)
-            number = place.add(PartitionIdOp.create(result_types=[make_tensor((), ui32)]))
-            self._number = place.add(ConvertOp.to(number, i32))
+            self._number = self._before_all.op(PartitionIdOp, (), make_tensor((), ui32)).convert(i32).value
         return self._number
 
 
@@ -253,102 +234,12 @@ def _joined(known: Tiling, wanted: Tiling) -> list[int]:
     return dims if kept == wanted else []
 
 
-def _splat_of(value: SSAValue, shape: tuple[int, ...]) -> Operation | None:
+def _splat_of(x: Tensor, shape: tuple[int, ...]) -> Tensor | None:
     """For a value whose elements are all the same, such a value of another shape."""
-    op = value.owner
-    type_ = make_tensor(shape, element_of(value))
+    op = x.value.owner
+    type_ = make_tensor(shape, x.element)
     if isinstance(op, ConstantOp) and is_splat(op.dense):
-        return ConstantOp.of(constant_array(op.dense).reshape(-1)[:1], type_)
+        return x.builder.constant(constant_array(op.dense).reshape(-1)[:1], type_)
     if isinstance(op, BroadcastInDimOp) and not shape_of(op.operands[0]):
-        return BroadcastInDimOp.create(operands=op.operands, result_types=[type_], properties=op.properties)
+        return Tensor(x.builder, op.operands[0]).broadcast(type_)
     return None
-
-
-def _slice(value: SSAValue, shape: tuple[int, ...]) -> SliceOp:
-    """The first elements along each dimension."""
-    return SliceOp.create(
-        operands=[value],
-        result_types=[make_tensor(shape, element_of(value))],
-        properties={
-            "start_indices": int_array([0] * len(shape)),
-            "limit_indices": int_array(shape),
-            "strides": int_array([1] * len(shape)),
-        },
-    )
-
-
-def _filled_up(place: _Place, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
-    """The value with zeros behind its elements."""
-    element, none = element_of(value), int_array([0] * len(shape))
-    zero = place.add(ConstantOp.of(np.zeros(1, numpy_dtype(element)), make_tensor((), element)))
-    high = [after - before for before, after in zip(shape_of(value), shape, strict=True)]
-    return place.add(
-        PadOp.create(
-            operands=[value, zero],
-            result_types=[make_tensor(shape, element)],
-            properties={"edge_padding_low": none, "edge_padding_high": int_array(high), "interior_padding": none},
-        )
-    )
-
-
-# Places --------------------------------------------------------------------------------------------------------
-
-
-class _Place:
-    """Where operations are put, one behind the other."""
-
-    def __init__(self, location: LocationAttr | None, made: list[Operation]):
-        self._location = location
-        self._made = made
-
-    def add(self, op: Operation) -> SSAValue:
-        self._made.append(op)
-        if self._location is not None:
-            op.location = self._location
-        self._insert(op)
-        return op.results[0]
-
-    def _insert(self, op: Operation) -> None:
-        raise NotImplementedError
-
-
-class _Before(_Place):
-    """Before an operation."""
-
-    def __init__(self, op: Operation, made: list[Operation]):
-        super().__init__(None, made)
-        self._op = op
-
-    def _insert(self, op: Operation) -> None:
-        block = self._op.parent
-        assert block is not None
-        block.insert_op_before(op, self._op)
-
-
-class _Behind(_Place):
-    """Behind the definition of a value; `marker` is the first operation behind arguments of its own block."""
-
-    def __init__(self, value: SSAValue, marker: Operation, made: list[Operation]):
-        owner = value.owner
-        super().__init__(owner.location if isinstance(owner, Operation) else None, made)
-        self._last = owner if isinstance(owner, Operation) else None
-        self._block = owner if isinstance(owner, Block) else None
-        if self._block is not None and marker.parent is self._block:
-            self._last = marker
-
-    def _insert(self, op: Operation) -> None:
-        if self._last is None:
-            assert self._block is not None
-            _insert_first(self._block, op)
-        else:
-            block = self._last.parent
-            assert block is not None
-            block.insert_op_after(op, self._last)
-        self._last = op
-
-
-def _insert_first(block: Block, op: Operation) -> None:
-    if block.first_op is None:
-        block.add_op(op)
-    else:
-        block.insert_op_before(op, block.first_op)

@@ -1,4 +1,4 @@
-"""Rules for elementwise operations: conversions that lose nothing, neutral infinities, reshapes moved behind them."""
+"""Rules for elementwise operations: conversions that lose nothing, neutral infinities, reshapes moved after them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import is_elementwise
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
@@ -16,7 +17,6 @@ from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.types import (
     constant_array,
-    dense_constant,
     element_of,
     is_float,
     is_integer,
@@ -24,6 +24,7 @@ from ...hlo_dialect.types import (
     is_unsigned,
     make_tensor,
     shape_of,
+    tensor_type,
 )
 from .rewrite import Rewrite, by, to
 
@@ -81,7 +82,7 @@ def merge_conversions(op: Operation) -> Rewrite | None:
         return None
     if source.type == op.results[0].type:
         return to(source)
-    return by(ConvertOp.create(operands=[source], result_types=[op.results[0].type]))
+    return by(Builder().op(ConvertOp, [source], op.results[0].type))
 
 
 def _without_infinity(op: Operation, infinity: float) -> Rewrite | None:
@@ -132,16 +133,13 @@ def sink_reshape(op: Operation) -> Rewrite | None:
 
 
 def _computed_at(op: Operation, shape: tuple[int, ...]) -> Rewrite:
-    new_ops: list[Operation] = []
+    builder = Builder()
     operands: list[SSAValue] = []
     for operand in op.operands:
         owner = operand.owner
         if isinstance(owner, ConstantOp):
             element = constant_array(owner.dense).reshape(-1)[:1]
-            type_ = make_tensor(shape, element_of(operand))
-            owner = ConstantOp.create(properties={"value": dense_constant(element, type_)}, result_types=[type_])
-            new_ops.append(owner)
-            operands.append(owner.results[0])
+            operands.append(builder.constant(element, make_tensor(shape, element_of(operand))).value)
         else:
             operands.append(cast(ReshapeOp, owner).operands[0])
     moved = type(op).create(
@@ -150,8 +148,7 @@ def _computed_at(op: Operation, shape: tuple[int, ...]) -> Rewrite:
         properties=op.properties,
         attributes=op.attributes,
     )
-    reshaped = ReshapeOp.create(operands=list(moved.results), result_types=[op.results[0].type])
-    return Rewrite((*new_ops, moved, reshaped), tuple(reshaped.results))
+    return by(builder.add(moved).reshape(tensor_type(op.results[0])))
 
 
 def _comes_from_reduce(value: SSAValue) -> bool:

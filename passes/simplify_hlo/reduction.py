@@ -6,15 +6,14 @@ from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
-from ...hlo_dialect.attributes import int_array, ints
-from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.comparison import CompareOp, SelectOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ...hlo_dialect.ops.reduction import ReduceOp
-from ...hlo_dialect.types import element_of, make_tensor, shape_of
-from .rewrite import Rewrite
+from ...hlo_dialect.types import element_of, shape_of
+from .rewrite import Rewrite, by
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
 """Operations of a reducer that work on whole tensors as they do on elements."""
@@ -37,43 +36,28 @@ def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     if not all(isinstance(inner, (*_LIFTED, ConstantOp)) for inner in ops):
         return None
     kept = shape_of(reduce.outs[0])
-    new: list[Operation] = []
-    values: dict[SSAValue, SSAValue] = {}
+    builder = Builder()
+    values: dict[SSAValue, Tensor] = {}
+
+    def spread(x: Tensor) -> Tensor:
+        return x if kept == () else x.broadcast(kept)
+
     count = len(reduce.inputs)
-    for argument, init in zip(body.args[:count], reduce.init_values, strict=True):
-        values[argument] = _spread(init, kept, new)
-    for argument, operand in zip(body.args[count:], reduce.inputs, strict=True):
-        reshaped = ReshapeOp.create(operands=[operand], result_types=[make_tensor(kept, element_of(operand))])
-        new.append(reshaped)
-        values[argument] = reshaped.result
+    for argument, init in zip(body.args[:count], builder.tensors(reduce.init_values), strict=True):
+        values[argument] = spread(init)
+    for argument, operand in zip(body.args[count:], builder.tensors(reduce.inputs), strict=True):
+        values[argument] = operand.reshape(kept)
     for inner in ops:
         if isinstance(inner, ConstantOp):
-            constant = inner.clone()
-            new.append(constant)
-            values[inner.result] = _spread(constant.result, kept, new)
+            values[inner.result] = spread(builder.add(inner.clone()))
             continue
-        lifted = cast("type[HloOp]", type(inner)).infer([values[v] for v in inner.operands], inner.properties)
-        if element_of(lifted.results[0]) != element_of(inner.results[0]):
+        values[inner.results[0]] = builder.op(type(inner), [values[v] for v in inner.operands], **inner.properties)
+        if values[inner.results[0]].element != element_of(inner.results[0]):
             return None
-        new.append(lifted)
-        values[inner.results[0]] = lifted.results[0]
     terminator = cast(Operation, body.last_op)
     if any(value not in values for value in terminator.operands):
         return None
-    return Rewrite(new, [values[value] for value in terminator.operands])
-
-
-def _spread(value: SSAValue, shape: tuple[int, ...], new: list[Operation]) -> SSAValue:
-    """A tensor of rank 0 under another shape."""
-    if shape == ():
-        return value
-    spread = BroadcastInDimOp.create(
-        operands=[value],
-        properties={"broadcast_dimensions": int_array(())},
-        result_types=[make_tensor(shape, element_of(value))],
-    )
-    new.append(spread)
-    return spread.result
+    return by(*(values[value] for value in terminator.operands))
 
 
 RULES = {ReduceOp: (simplify_unit_reduction,)}

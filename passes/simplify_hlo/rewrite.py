@@ -1,4 +1,4 @@
-"""What a simplification rule hands back."""
+"""The results of simplification rules."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,14 @@ class Rewrite:
     """Operations that are worth another visit beside the users and the operands' owners."""
 
 
-def by(op: Operation) -> Rewrite:
-    """The rewrite to another operation with the same results."""
-    return Rewrite((op,), tuple(op.results))
+def start(value: SSAValue) -> Tensor:
+    """A value to compute with; `by` makes a rewrite of what comes of it."""
+    return Tensor(Builder(), value)
+
+
+def by(*results: Tensor) -> Rewrite:
+    """The rewrite to the operations that one builder collected."""
+    return Rewrite(results[0].builder.ops, [result.value for result in results])
 
 
 def to(*values: SSAValue) -> Rewrite:

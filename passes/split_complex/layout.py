@@ -30,17 +30,14 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.build.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULTS
-from ...hlo_dialect.attributes import int_array, int_attr
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
-from ...hlo_dialect.ops.comparison import CompareOp, SelectOp, comparison_direction
-from ...hlo_dialect.ops.creation import IotaOp
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
-from ...hlo_dialect.ops.slicing import SliceOp
-from ...hlo_dialect.types import HloTensor, i1, i32, make_tensor, shape_of, tensor_type
-from .arithmetic import Parts, PartsBuilder
+from ...hlo_dialect.expressions.complex import Complex
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.types import HloTensor, i32, make_tensor
+from .arithmetic import Parts
 
 
 def is_complex_type(type_: Attribute) -> bool:
@@ -62,40 +59,27 @@ def pairs_type(type_: Attribute) -> Attribute:
     return make_tensor((*part.get_shape(), 2), part.element_type)
 
 
-def interleave(b: PartsBuilder, parts: Parts) -> SSAValue:
+def interleave(z: Complex) -> Tensor:
     """
     A tensor (.., 2) of both parts, as complex numbers lie in memory, from two of shape (..).
 
     It is a choice by the last index, not a concatenation: one loop computes both parts and writes whole pairs.
     """
-    part = tensor_type(parts[0])
-    shape = part.get_shape()
-    pairs = make_tensor((*shape, 2), part.element_type)
-    dims: dict[str, Attribute] = {"broadcast_dimensions": int_array(range(len(shape)))}
-    re, im = (b.add(BroadcastInDimOp, (value,), pairs, dict(dims)) for value in parts)
-    places = make_tensor((*shape, 2), i32)
-    place = b.add(IotaOp, (), places, {"iota_dimension": int_attr(len(shape))})
-    zero = b.splat(0, places)
-    properties: dict[str, Attribute] = {"comparison_direction": comparison_direction("EQ")}
-    first = b.add(CompareOp, (place, zero), make_tensor((*shape, 2), i1), properties)
-    return b.add(SelectOp, (first, re, im), pairs)
+    shape, rank = (*z.re.shape, 2), len(z.re.shape)
+    re, im = (part.broadcast(shape, range(rank)) for part in z)
+    index = z.re.builder.iota(make_tensor(shape, i32), rank)
+    return index.equals(0).select(re, im)
 
 
-def deinterleave(b: PartsBuilder, pairs: SSAValue) -> Parts:
+def as_pairs(value: SSAValue, parts: dict[SSAValue, Parts], op: Operation) -> SSAValue:
+    """A complex value interleaved before `op`, which uses it; any other value as it is."""
+    return interleave(Complex(*Builder.before(op).tensors(parts[value]))).value if value in parts else value
+
+
+def deinterleave(pairs: Tensor) -> Complex:
     """The real and the imaginary parts, of shape (..), of a tensor (.., 2)."""
-    *shape, _ = shape_of(pairs)
-    element = tensor_type(pairs).element_type
-
-    def part(index: int) -> SSAValue:
-        properties: dict[str, Attribute] = {
-            "start_indices": int_array([0] * len(shape) + [index]),
-            "limit_indices": int_array([*shape, index + 1]),
-            "strides": int_array([1] * (len(shape) + 1)),
-        }
-        column = b.add(SliceOp, (pairs,), make_tensor((*shape, 1), element), properties)
-        return b.add(ReshapeOp, (column,), make_tensor(tuple(shape), element))
-
-    return part(0), part(1)
+    last = len(pairs.shape) - 1
+    return Complex(pairs.take(last, 0), pairs.take(last, 1))
 
 
 def split_signature(function: FuncOp) -> None:
@@ -117,10 +101,12 @@ def _marked(attributes: Attribute | None, types: Sequence[Attribute]) -> Attribu
     return ArrayAttr([DictionaryAttr(entry) for entry in stated])
 
 
-def split_custom_call(op: CustomCallOp, b: PartsBuilder) -> list[SSAValue | Parts]:
+def split_custom_call(op: CustomCallOp, parts: dict[SSAValue, Parts]) -> list[Complex | Tensor]:
     """The call on pairs; for each result the value, or the parts where it is complex."""
+
+    builder = Builder.before(op)
     new = CustomCallOp.create(
-        operands=[interleave(b, b.parts[value]) if value in b.parts else value for value in op.operands],
+        operands=[as_pairs(value, parts, op) for value in op.operands],
         result_types=[pairs_type(type_) for type_ in op.result_types],
         properties={**op.properties, **_layouts(op)},
         attributes={
@@ -128,12 +114,11 @@ def split_custom_call(op: CustomCallOp, b: PartsBuilder) -> list[SSAValue | Part
             COMPLEX_OPERANDS: _flags(op.operand_types),
             COMPLEX_RESULTS: _flags(op.result_types),
         },
-        location=op.location,
     )
-    b.insert(new)
+    builder.insert(new)
     return [
-        deinterleave(b, result) if is_complex_type(old.type) else result
-        for old, result in zip(op.results, new.results, strict=True)
+        deinterleave(result) if is_complex_type(old.type) else result
+        for old, result in zip(op.results, builder.tensors(new.results), strict=True)
     ]
 
 

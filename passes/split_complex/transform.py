@@ -11,11 +11,14 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...dialects.build.rewriting import like
 from ...dialects.build.spread import Spread
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.expressions.complex import Complex
+from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
@@ -24,7 +27,7 @@ from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.walking import operations_in
 from ...lowering.tables import tables
 from .arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
-from .layout import deinterleave, interleave, is_complex_type, pairs_type, part_type, split_custom_call, split_signature
+from .layout import as_pairs, deinterleave, is_complex_type, pairs_type, part_type, split_custom_call, split_signature
 
 _CARRIERS = (WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp)
 _VARIADIC = frozenset(("hlo.all_gather", "hlo.all_to_all", "hlo.map", "hlo.scatter", "hlo.sort"))
@@ -81,18 +84,16 @@ class Splitter:
         block = function.body.block
         first = block.first_op
         assert first is not None, "a function ends with a terminator"
-        builder = PartsBuilder(function, self.parts, first)
+        builder = Builder(InsertPoint.before(first), function.location)
         for argument in list(block.args):
             if is_complex_type(argument.type):
                 pairs = block.insert_arg(pairs_type(argument.type), argument.index)
                 pairs.name_hint = argument.name_hint
-                self.spread.replace(argument, deinterleave(builder, pairs))
+                self._take(argument, deinterleave(Tensor(builder, pairs)))
                 self.spread.replaced.arguments.append(argument)
 
     def _return(self, op: Operation) -> None:
-        builder = PartsBuilder(op, self.parts)
-        values = [interleave(builder, self.parts[v]) if v in self.parts else v for v in op.operands]
-        op.operands = values
+        op.operands = [as_pairs(value, self.parts, op) for value in op.operands]
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -115,22 +116,24 @@ class Splitter:
         rule = rules().get(type(op)) or RULES_BY_NAME.get(op.name)
         if rule is None:
             raise self.owner.unsupported(op)
-        builder = PartsBuilder(op, self.parts)
-        result = rule(op, builder)
+        result = rule(op, PartsBuilder(op, self.parts))
         if result is None:
             fail(op, f"is not supported by {self.owner.name} with operands of types {list(map(str, op.operand_types))}")
-        if isinstance(result, SSAValue):
-            result.name_hint = op.results[0].name_hint
-            op.results[0].replace_all_uses_with(result)
-        else:
-            self.spread.replace(op.results[0], result)
+        self._take(op.results[0], result)
         self.spread.replaced.operations.append(op)
 
     def _custom_call(self, op: CustomCallOp) -> None:
-        found = split_custom_call(op, PartsBuilder(op, self.parts))
-        for old, new in zip(op.results, found, strict=True):
-            self.spread.replace(old, [new] if isinstance(new, SSAValue) else new)
+        for old, new in zip(op.results, split_custom_call(op, self.parts), strict=True):
+            self._take(old, new)
         self.spread.replaced.operations.append(op)
+
+    def _take(self, old: SSAValue, new: Complex | Tensor) -> None:
+        """Replace a complex value by two tensors, or a real one by another."""
+        if isinstance(new, Complex):
+            self.spread.replace(old, (new.re.value, new.im.value))
+        else:
+            new.value.name_hint = old.name_hint
+            old.replace_all_uses_with(new.value)
 
     def _carry(self, op: Operation) -> None:
         """The same operation with both parts of each complex operand and result."""
