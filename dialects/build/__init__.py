@@ -1,0 +1,1 @@
+"""Notations and types that every lowering builds with."""

@@ -1,0 +1,49 @@
+"""Views: operations whose result lies in the memory of their first operand, under another shape, layout or type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from xdsl.dialects import memref
+from xdsl.ir import Block, Operation, SSAValue, Use
+from xdsl.traits import OpTrait
+
+_VIEWS = (
+    memref.AssumeAlignmentOp,
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.ExpandShapeOp,
+    memref.ExtractStridedMetaDataOp,
+    memref.MemorySpaceCastOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    memref.ViewOp,
+)
+
+
+class ViewLike(OpTrait):
+    """Declares an operation of another package a view: its first result lies in the memory of its first operand."""
+
+
+def is_view(op: Operation | Block) -> TypeGuard[Operation]:
+    """Whether the first result of `op` lies in the memory of its first operand."""
+    return isinstance(op, _VIEWS) or (isinstance(op, Operation) and op.has_trait(ViewLike, value_if_unregistered=False))
+
+
+def root_buffer(value: SSAValue) -> SSAValue:
+    """The buffer that a memref is a view of, through any number of views: a block argument or an allocation."""
+    while is_view(op := value.owner) and op.results[0] is value:
+        value = op.operands[0]
+    return value
+
+
+def uses_through_views(buffer: SSAValue) -> Iterator[Use]:
+    """The uses of a buffer and of its views, except those that only make another view."""
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            if is_view(use.operation) and use.index == 0:
+                pending.append(use.operation.results[0])
+            else:
+                yield use
