@@ -1,7 +1,8 @@
 """
 A small notation for straight-line arithmetic: `Scalar` overloads the operators, each emits one arith operation.
 
-The same approximations serve every target: nothing here knows of CPUs or GPUs.
+The same approximations serve every target: nothing here knows of CPUs or GPUs. Kernels whose constants are shared, and
+whose operations go to a builder's insertion point, derive from it (`lowering/loop_nests/loop_builder.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import copysign
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
@@ -65,6 +66,17 @@ def width_of(type_: Attribute) -> int:
     return 64 if isinstance(type_, IndexType) else cast(Any, type_).bitwidth
 
 
+def constant(block: Block, value: float | int, type_: Attribute) -> Scalar:
+    """`arith.constant` of a scalar type at the end of `block`."""
+    op = arith.ConstantOp.create(result_types=[type_], properties={"value": scalar_attr(value, type_)})
+    block.add_op(op)
+    return Scalar(block, op.result)
+
+
+def scalar_attr(value: float | int, type_: Attribute) -> IntegerAttr[Any] | FloatAttr[Any]:
+    return _float_attr(float(value), type_) if isinstance(type_, FLOATS) else _int_attr(int(value), type_)
+
+
 class Scalar:
     """A value under construction in `block`; operators append operations to the block."""
 
@@ -90,22 +102,26 @@ class Scalar:
         **properties: Attribute,
     ) -> Scalar:
         op = cls.create(operands=operands, result_types=[result], properties=properties)
+        self._insert(op)
+        return self._at(op.results[0])
+
+    def _insert(self, op: Operation) -> None:
         self.block.add_op(op)
-        return Scalar(self.block, op.results[0])
+
+    def _at(self, value: SSAValue) -> Scalar:
+        """Another value, to which operators apply in the same place."""
+        return Scalar(self.block, value)
 
     def constant(self, value: float | int, type_: Attribute | None = None) -> Scalar:
         """A constant of this value's type, or of `type_`."""
-        type_ = self.type if type_ is None else type_
-        if isinstance(type_, FLOATS):
-            attr: Attribute = _float_attr(float(value), cast(Attribute, type_))
-        else:
-            attr = _int_attr(int(value), type_)
-        return self._emit(arith.ConstantOp, (), cast(Any, type_), value=attr)
+        return constant(self.block, value, self.type if type_ is None else type_)
 
-    def lift(self, other: Scalar | float | int) -> Scalar:
-        return other if isinstance(other, Scalar) else self.constant(other)
+    def lift(self, other: Operand) -> Scalar:
+        if isinstance(other, Scalar):
+            return other
+        return self._at(other) if isinstance(other, SSAValue) else self.constant(other)
 
-    def _binary(self, float_op: type[Operation], int_op: type[Operation] | None, other: Scalar | float | int) -> Scalar:
+    def _binary(self, float_op: type[Operation], int_op: type[Operation] | None, other: Operand) -> Scalar:
         right = self.lift(other)
         if self.is_float:
             return self._emit(float_op, (self.value, right.value), self.type, fastmath=NO_FASTMATH)
@@ -115,19 +131,19 @@ class Scalar:
             properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
         return self._emit(int_op, (self.value, right.value), self.type, **properties)
 
-    def __add__(self, other: Scalar | float) -> Scalar:
+    def __add__(self, other: Operand) -> Scalar:
         return self._binary(arith.AddfOp, arith.AddiOp, other)
 
-    def __sub__(self, other: Scalar | float) -> Scalar:
+    def __sub__(self, other: Operand) -> Scalar:
         return self._binary(arith.SubfOp, arith.SubiOp, other)
 
     def __rsub__(self, other: float) -> Scalar:
         return self.constant(other) - self
 
-    def __mul__(self, other: Scalar | float) -> Scalar:
+    def __mul__(self, other: Operand) -> Scalar:
         return self._binary(arith.MulfOp, arith.MuliOp, other)
 
-    def __truediv__(self, other: Scalar | float) -> Scalar:
+    def __truediv__(self, other: Operand) -> Scalar:
         return self._binary(arith.DivfOp, None, other)
 
     def __rtruediv__(self, other: float) -> Scalar:
@@ -141,33 +157,33 @@ class Scalar:
             return self._emit(arith.NegfOp, (self.value,), self.type, fastmath=NO_FASTMATH)
         return self.constant(0) - self
 
-    def __and__(self, other: Scalar | int) -> Scalar:
+    def __and__(self, other: Operand) -> Scalar:
         return self._emit(arith.AndIOp, (self.value, self.lift(other).value), self.type)
 
-    def __or__(self, other: Scalar | int) -> Scalar:
+    def __or__(self, other: Operand) -> Scalar:
         return self._emit(arith.OrIOp, (self.value, self.lift(other).value), self.type)
 
-    def __xor__(self, other: Scalar | int) -> Scalar:
+    def __xor__(self, other: Operand) -> Scalar:
         return self._emit(arith.XOrIOp, (self.value, self.lift(other).value), self.type)
 
-    def __lshift__(self, other: Scalar | int) -> Scalar:
+    def __lshift__(self, other: Operand) -> Scalar:
         return self._binary(arith.ShLIOp, arith.ShLIOp, other)
 
-    def __rshift__(self, other: Scalar | int) -> Scalar:
+    def __rshift__(self, other: Operand) -> Scalar:
         """Arithmetic shift to the right."""
         return self._emit(arith.ShRSIOp, (self.value, self.lift(other).value), self.type)
 
     def shift_right_logical(self, other: int) -> Scalar:
         return self._emit(arith.ShRUIOp, (self.value, self.lift(other).value), self.type)
 
-    def apply(self, cls: type[Operation], *others: Scalar | float | int) -> Scalar:
+    def apply(self, cls: type[Operation], *others: Operand) -> Scalar:
         """An operation on values of this type with a result of this type; float ones without fast-math."""
         operands = (self.value, *(self.lift(other).value for other in others))
         if self.is_float:
             return self._emit(cls, operands, self.type, fastmath=NO_FASTMATH)
         return self._emit(cls, operands, self.type)
 
-    def fma(self, multiplier: Scalar | float, addend: Scalar | float) -> Scalar:
+    def fma(self, multiplier: Operand, addend: Operand) -> Scalar:
         """self * multiplier + addend, rounded once."""
         operands = (self.value, self.lift(multiplier).value, self.lift(addend).value)
         return self._emit(math.FmaOp, operands, self.type, fastmath=NO_FASTMATH)
@@ -187,7 +203,7 @@ class Scalar:
     def round_even(self) -> Scalar:
         return self._emit(math.RoundEvenOp, (self.value,), self.type, fastmath=NO_FASTMATH)
 
-    def compare(self, predicate: str, other: Scalar | float | int) -> Scalar:
+    def compare(self, predicate: str, other: Operand) -> Scalar:
         """An ordered comparison (signed for integers): lt, le, gt, ge, eq; ne and uno are unordered."""
         operands = (self.value, self.lift(other).value)
         if self.is_float:
@@ -195,10 +211,11 @@ class Scalar:
             return self._emit(arith.CmpfOp, operands, i1, predicate=code, fastmath=NO_FASTMATH)
         return self._emit(arith.CmpiOp, operands, i1, predicate=_int_attr(_INT_PREDICATES[predicate], IntegerType(64)))
 
-    def select(self, if_true: Scalar | float, if_false: Scalar | float) -> Scalar:
-        """self ? if_true : if_false; at least one of the two must be a Scalar."""
-        model = if_true if isinstance(if_true, Scalar) else if_false
-        assert isinstance(model, Scalar)
+    def select(self, if_true: Operand, if_false: Operand) -> Scalar:
+        """self ? if_true : if_false; at least one of the two must be a value."""
+        model = if_true if isinstance(if_true, (Scalar, SSAValue)) else if_false
+        assert isinstance(model, (Scalar, SSAValue))
+        model = self.lift(model)
         left, right = model.lift(if_true), model.lift(if_false)
         return self._emit(arith.SelectOp, (self.value, left.value, right.value), left.type)
 
@@ -228,6 +245,10 @@ class Scalar:
         if self.is_float:
             return self._emit(arith.TruncFOp, (self.value,), type_)
         return self._emit(arith.TruncIOp, (self.value,), type_)
+
+
+Operand: TypeAlias = Scalar | SSAValue | float
+"""What operators take beside a Scalar; a number becomes a constant of its type."""
 
 
 def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:

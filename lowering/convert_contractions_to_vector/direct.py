@@ -14,10 +14,11 @@ from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import Float64Type, FloatAttr
-from xdsl.ir import SSAValue
 
 from ..device.cpu import Machine
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.indices import delinearized
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import TASKS, Blocking
 from .contraction import Contraction, Loop
 from .kernel import ProductEmitter, Step
@@ -138,14 +139,14 @@ class DirectProductEmitter(ProductEmitter):
         operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, local=False)
         return (Packer(self.builder, self.kernel, operand, product.element, blocking.kc),)
 
-    def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
+    def panel_of_b(self, at: Sequence[Index], j: IndexValue, lower: Index, upper: Index) -> Index:
         if self.b_packed:
             return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
         builder, product = self.builder, self.product
-        found = builder.add(product.b.offset_at(builder), builder.mul(j, self.blocking.nr))
+        found = product.b.offset_at(builder) + j * self.blocking.nr
         for loop, index in zip(self.batches, at, strict=True):
-            found = builder.add(found, builder.mul(index, loop.b))
-        return builder.add(found, builder.mul(lower, product.k.b))
+            found += index * loop.b
+        return found + lower * product.k.b
 
     def _lies(self) -> PanelOfA:
         """Where the rows and steps of a panel are: the loops that the micro-kernel runs through move both factors."""
@@ -162,57 +163,43 @@ class DirectProductEmitter(ProductEmitter):
     def _panel_places(self, number: Index) -> tuple[list[Index], Index]:
         """The indices of the loops over rows, and the panel of the innermost rows, of panel `number`."""
         each = -(-self.product.m.size // self.blocking.mr)
-        rest = self.builder.div(number, each)
-        found: list[Index] = []
-        for depth, loop in enumerate(self.row_loops):
-            index = self.builder.div(rest, math.prod(other.size for other in self.row_loops[depth + 1 :]))
-            found.append(index if depth == 0 else self.builder.rem(index, loop.size))
-        return found, self.builder.rem(number, each)
+        at = delinearized(number // each, [loop.size for loop in self.row_loops])
+        return at, number % each
 
     def _moved(self, offset: Index, loops: Sequence[Loop], at: Sequence[Index], of_a: bool) -> Index:
         for loop, index in zip(loops, at, strict=True):
-            offset = self.builder.add(offset, self.builder.mul(index, loop.a if of_a else loop.c))
+            offset += index * (loop.a if of_a else loop.c)
         return offset
 
     def _row(self, i: Index) -> Index:
         """The first row of panel i."""
-        row = self.builder.mul(i, self.blocking.mr)
+        row = i * self.blocking.mr
         rows = self.product.m.size
         return self.builder.min(row, rows - self.blocking.mr) if rows % self.blocking.mr else row
 
-    def emit_block(self, step: Step, i: SSAValue, j: SSAValue, first: bool) -> None:
+    def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         builder, product = self.builder, self.product
         rows_at, panel = self._panel_places(i)
         a_at = self._moved(product.a.offset_at(builder), (*self.batches, *product.outer_k), step.at, of_a=True)
         a_at = self._moved(a_at, self.row_loops, rows_at, of_a=True)
-        a_at = builder.add(a_at, builder.mul(self._row(panel), product.m.a))
-        a_at = builder.add(a_at, builder.mul(step.lower, product.k.a))
+        a_at += self._row(panel) * product.m.a
+        a_at += step.lower * product.k.a
         output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
         self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first)
 
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
-        left = builder.mul(columns[0], blocking.nr)
-        right = builder.min(builder.mul(columns[1], blocking.nr), product.n.size)
+        left = columns[0] * blocking.nr
+        right = builder.min(columns[1] * blocking.nr, product.n.size)
         zero = builder.scalar(FloatAttr(0.0, product.element))  # pyright: ignore
         uneven = product.m.size % blocking.mr != 0
-
-        def panel(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(*rows) as number:
             rows_at, i = self._panel_places(number)
             at = self._moved(output, self.row_loops, rows_at, of_a=False)
-            row = builder.mul(i, blocking.mr)
-            at = builder.add(at, builder.mul(row, product.m.c))
+            row = i * blocking.mr
+            at += row * product.m.c
             view = builder.strided_view(product.c.root, at, (blocking.mr, product.n.size), (product.m.c, product.n.c))
             # Rows that it has in common with the panel before may be another task's.
-            count = builder.min(builder.sub(product.m.size, row), blocking.mr) if uneven else blocking.mr
-
-            def across(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                return builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL)
-
-            def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
+            count = builder.min(product.m.size - row, blocking.mr) if uneven else blocking.mr
+            with builder.loop(0, count) as i, builder.loop(left, right, attributes=PARALLEL) as j:
                 builder.store(zero, view, [i, j])
-                return ()
-
-            return builder.loop(0, count, across)
-
-        builder.loop(*rows, panel)

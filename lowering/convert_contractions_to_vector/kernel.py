@@ -10,7 +10,8 @@ the product of two panels, held in registers, to a block of C.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -19,9 +20,11 @@ from xdsl.ir import SSAValue
 
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
+from ..loop_nests.indices import chunk, delinearized, end_of
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from .blocking import Blocking
-from .contraction import Contraction, Loop
+from .contraction import Contraction
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 
@@ -34,7 +37,7 @@ MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 
 @dataclass(frozen=True)
 class Step:
-    """What one pass over k of one tile adds to."""
+    """One pass over k for one tile and one panel of B."""
 
     output: Index
     """Where C begins."""
@@ -84,27 +87,22 @@ class ProductEmitter:
         for packer in reversed(self.packers):
             if packer.count:
                 work = packer.count * packer.operand.panel_size * WORK_OF_PACKING
-                self._tasks(packer.count, work, packer.pack_panel)
+                with self._tasks(packer.count, work) as panel:
+                    packer.pack_panel(panel)
         self._multiply()
 
-    def _tasks(self, count: int, work: int, body: Callable[[SSAValue], None]) -> None:
-        """Run `body` for 0..count-1, in parallel where the work is worth it."""
+    @contextmanager
+    def _tasks(self, count: int, work: int) -> Generator[IndexValue]:
+        """A loop from 0 to count-1, in parallel where the work is worth it."""
+        builder = self.builder
         tasks = task_count(count, work, count)
-        if tasks == 1:
-            self.builder.loop(0, count, lambda i, _: (body(i), ())[1])
-            return
         size = task_size(count, tasks)
-        if size == 1:
-            self.builder.parallel(count, body)
+        if tasks == 1 or size == 1:
+            with builder.loop(0, count) if tasks == 1 else builder.parallel(count) as index:
+                yield index
             return
-
-        def task(index: SSAValue) -> None:
-            lower = self.builder.mul(index, size)
-            upper = self.builder.add(lower, size)
-            upper = upper if count % size == 0 else self.builder.min(upper, count)
-            self.builder.loop(lower, upper, lambda i, _: (body(i), ())[1])
-
-        self.builder.parallel(-(-count // size), task)
+        with builder.parallel(-(-count // size)) as task, builder.loop(*chunk(builder, task, size, count)) as index:
+            yield index
 
     def _constant(self, value: float) -> SSAValue:
         return self.builder.scalar(FloatAttr(value, self.product.element))  # pyright: ignore
@@ -117,69 +115,40 @@ class ProductEmitter:
         across = -(-blocking.n_panels // blocking.tile_n)
         down = -(-blocking.m_panels // blocking.tile_m)
         around = math.prod(loop.size for loop in product.outer)
-
-        def tile(number: SSAValue) -> None:
-            column = builder.mul(builder.rem(number, across), blocking.tile_n)
-            rest = builder.div(number, across)
-            row = builder.mul(builder.rem(rest, down), blocking.tile_m)
-            matrix = 0 if around == 1 else builder.div(rest, down)
-            position = self._positions(matrix)
-            rows = (row, self._limit(row, blocking.tile_m, blocking.m_panels))
-            columns = (column, self._limit(column, blocking.tile_n, blocking.n_panels))
-            self._emit_tile(position, rows, columns)
-
         work = product.multiplications // MULTIPLICATIONS_PER_OPERATION
-        self._tasks(around * down * across, work, tile)
-
-    def _positions(self, matrix: Index) -> list[Index]:
-        """The indices of the loops around the product, for the matrix of this number."""
-        sizes = [loop.size for loop in self.product.outer]
-        found: list[Index] = []
-        for depth, size in enumerate(sizes):
-            index = self.builder.div(matrix, math.prod(sizes[depth + 1 :]))
-            found.append(index if depth == 0 else self.builder.rem(index, size))
-        return found
-
-    def _limit(self, first: Index, count: int, total: int) -> Index:
-        end = self.builder.add(first, count)
-        return end if total % count == 0 else self.builder.min(end, total)
+        with self._tasks(around * down * across, work) as number:
+            column = number % across * blocking.tile_n
+            rest = number // across
+            row = rest % down * blocking.tile_m
+            matrix = 0 if around == 1 else rest // down
+            position = delinearized(matrix, [loop.size for loop in product.outer])
+            rows = (row, end_of(builder, row, blocking.tile_m, blocking.m_panels))
+            columns = (column, end_of(builder, column, blocking.tile_n, blocking.n_panels))
+            self._emit_tile(position, rows, columns)
 
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
         passes = -(-product.k.size // blocking.kc)
         output = product.c.offset_at(builder)
         for loop, index in zip(product.outer, position, strict=True):
-            output = builder.add(output, builder.mul(index, loop.c))
+            output += index * loop.c
         once = passes == 1 and not product.outer_k
         if self.overwrite and not once:
             self.clear(output, rows, columns)
         for packer in self.packers:
             packer.begin_task()
+        with ExitStack() as nest:
+            at = [*position]
+            for loop in product.outer_k:
+                at.append(nest.enter_context(builder.loop(0, loop.size)))
+            number = nest.enter_context(builder.loop(0, passes))
+            lower, upper = chunk(builder, number, blocking.kc, product.k.size)
+            with builder.loop(*columns) as j:
+                step = Step(output, at, lower, upper, self.panel_of_b(at, j, lower, upper))
+                with builder.loop(*rows) as i:
+                    self.emit_block(step, i, j, self.overwrite and once)
 
-        def one_pass(number: SSAValue, at: Sequence[Index]) -> None:
-            lower = builder.mul(number, blocking.kc)
-            upper = self._limit(lower, blocking.kc, product.k.size)
-
-            def panel_of_b(j: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                b_at = self.panel_of_b(at, j, lower, upper)
-
-                def panel_of_a(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                    self.emit_block(Step(output, at, lower, upper, b_at), i, j, self.overwrite and once)
-                    return ()
-
-                return builder.loop(*rows, panel_of_a)
-
-            builder.loop(*columns, panel_of_b)
-
-        def around(loops: Sequence[Loop], at: Sequence[Index]) -> None:
-            if not loops:
-                builder.loop(0, passes, lambda p, _: (one_pass(p, at), ())[1])
-                return
-            builder.loop(0, loops[0].size, lambda x, _: (around(loops[1:], [*at, x]), ())[1])
-
-        around(product.outer_k, position)
-
-    def emit_block(self, step: Step, i: SSAValue, j: SSAValue, first: bool) -> None:
+    def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         """Add the product of panel i of A and panel j of B to their block of C; `first`: it is stored instead."""
         a_at = self.packers[1].panel(step.at, i, step.lower, step.upper)
         lies = PanelOfA(row=1, step=self.blocking.mr)
@@ -191,21 +160,16 @@ class ProductEmitter:
         view = builder.strided_view(
             product.c.root, output, (product.m.size, product.n.size), (product.m.c, product.n.c)
         )
-        top, left = builder.mul(rows[0], blocking.mr), builder.mul(columns[0], blocking.nr)
-        bottom = builder.min(builder.mul(rows[1], blocking.mr), product.m.size)
-        right = builder.min(builder.mul(columns[1], blocking.nr), product.n.size)
+        top, left = rows[0] * blocking.mr, columns[0] * blocking.nr
+        bottom = builder.min(rows[1] * blocking.mr, product.m.size)
+        right = builder.min(columns[1] * blocking.nr, product.n.size)
 
-        def element(i: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
+        with builder.loop(top, bottom) as i, builder.loop(left, right, attributes=PARALLEL) as j:
             builder.store(self._constant(0.0), view, [i, j])
-            return ()
-
-        builder.loop(
-            top, bottom, lambda i, _: builder.loop(left, right, lambda j, _: element(i, j), attributes=PARALLEL)
-        )
 
     # Blocks of C.
 
-    def panel_of_b(self, at: Sequence[Index], j: SSAValue, lower: Index, upper: Index) -> Index:
+    def panel_of_b(self, at: Sequence[Index], j: IndexValue, lower: Index, upper: Index) -> Index:
         """Where the packed panel j of B begins."""
         return self.packers[0].panel(at, j, lower, upper)
 
@@ -214,8 +178,8 @@ class ProductEmitter:
     ) -> None:
         """Block (i, j) of what begins at `output` gets the product of the panel of A at `a` and the step's of B."""
         builder, product, blocking = self.builder, self.product, self.blocking
-        row, column = builder.mul(i, blocking.mr), builder.mul(j, blocking.nr)
-        c_at = builder.add(output, builder.mul(row, product.m.c))
+        row, column = i * blocking.mr, j * blocking.nr
+        c_at = output + row * product.m.c
         target = Target(
             column=product.n.c,
             rows_vary=product.m.size % blocking.mr != 0,
@@ -231,10 +195,10 @@ class ProductEmitter:
             b_at=step.b_at,
             b_step=blocking.nr if self.b_packed else product.k.b,
             c=product.c.root,
-            c_at=builder.add(c_at, builder.mul(column, product.n.c)),
+            c_at=c_at + column * product.n.c,
             c_row=product.m.c,
-            count=builder.sub(step.upper, step.lower),
-            rows=builder.min(builder.sub(product.m.size, row), blocking.mr),
-            columns=builder.min(builder.sub(product.n.size, column), blocking.nr),
+            count=step.upper - step.lower,
+            rows=builder.min(product.m.size - row, blocking.mr),
+            columns=builder.min(product.n.size - column, blocking.nr),
         )
         call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)

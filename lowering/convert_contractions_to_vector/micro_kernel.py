@@ -17,7 +17,9 @@ from xdsl.dialects.builtin import FloatAttr, VectorType
 from xdsl.ir import SSAValue
 
 from ...dialects.build.buffers import memref_type
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ...dialects.build.scalar import Scalar
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .shared_function import call_shared
 
@@ -73,7 +75,7 @@ class Arguments:
     """Rows of the block that C has."""
     columns: Index
 
-    def values(self) -> tuple[Index, ...]:
+    def values(self) -> tuple[Index | SSAValue, ...]:
         return tuple(getattr(self, each.name) for each in fields(self))
 
 
@@ -105,44 +107,38 @@ class MicroKernel:
             return self.accumulate(a_at, b_at, start)
         builder = self.builder
         size, a_step, b_step = self.a.loops[depth]
-
-        def body(x: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
-            a = builder.add(a_at, builder.mul(x, a_step))
-            return self.sums(depth + 1, a, builder.add(b_at, builder.mul(x, b_step)), carried)
-
-        return builder.loop(0, size, body, inits=start)
+        with builder.loop(0, size, carry=start) as (x, sums):
+            a = a_at + x * a_step
+            builder.yield_(*self.sums(depth + 1, a, b_at + x * b_step, sums))
+        return sums
 
     def accumulate(self, a_at: Index, b_start: Index, start: list[SSAValue]) -> list[SSAValue]:
         """Add the products of `count` steps along k."""
         builder, blocking = self.builder, self.blocking
         mr, nr = blocking.mr, blocking.nr
-
-        def step(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            a_offset = builder.add(a_at, builder.mul(k, self.a.step))
-            a_view = builder.strided_view(self.given.a, a_offset, (mr,), (self.a.row,))
-            b_offset = builder.add(b_start, builder.mul(k, self.given.b_step))
-            b_view = builder.strided_view(self.given.b, b_offset, (nr,), (1,))
+        with builder.loop(0, self.given.count, carry=start) as (k, sums):
+            a_view = builder.strided_view(self.given.a, a_at + k * self.a.step, (mr,), (self.a.row,))
+            b_view = builder.strided_view(self.given.b, b_start + k * self.given.b_step, (nr,), (1,))
             b_row = self._load_vector(b_view, [0])
-            result: list[SSAValue] = []
+            following: list[SSAValue] = []
             for i in range(mr):
                 a_element = self._splat(builder.load(a_view, [i]))
                 fma = vector.FMAOp.create(operands=[a_element, b_row, sums[i]], result_types=[self.vector_type])
-                result.append(builder.insert(fma).res)
-            return result
-
-        return builder.loop(0, self.given.count, step, inits=start)
+                following.append(builder.insert(fma).res)
+            builder.yield_(*following)
+        return sums
 
     def _splat(self, value: SSAValue) -> SSAValue:
         op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
         return self.builder.insert(op).vector
 
     def _load_vector(self, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        operands = [source, *(self.builder.index(i) for i in indices)]
+        operands = [source, *(self.builder.index(i).value for i in indices)]
         op = vector.LoadOp.create(operands=operands, result_types=[self.vector_type])
         return self.builder.insert(op).result
 
     def _store_vector(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
-        operands = [value, target, *(self.builder.index(i) for i in indices)]
+        operands = [value, target, *(self.builder.index(i).value for i in indices)]
         self.builder.insert(vector.StoreOp.create(operands=operands))
 
     # Writing back.
@@ -156,16 +152,15 @@ class MicroKernel:
         if not target.rows_vary and not target.columns_vary:
             self._write_whole(sums)
             return
-        whole: list[SSAValue] = []
+        whole: list[Scalar] = []
         if target.rows_vary:
-            whole.append(self._equal(self.given.rows, blocking.mr))
+            whole.append(builder.index(self.given.rows).compare("eq", blocking.mr))
         if target.columns_vary:
-            whole.append(self._equal(self.given.columns, blocking.nr))
-        condition = whole[0] if len(whole) == 1 else builder.insert(arith.AndIOp(whole[0], whole[1])).result
-        builder.choose(condition, lambda: self._write_whole(sums), lambda: self._write_part(sums))
-
-    def _equal(self, lhs: Index, rhs: int) -> SSAValue:
-        return self.builder.insert(arith.CmpiOp(self.builder.index(lhs), self.builder.index(rhs), "eq")).result
+            whole.append(builder.index(self.given.columns).compare("eq", blocking.nr))
+        with builder.when(whole[0] if len(whole) == 1 else whole[0] & whole[1]):
+            self._write_whole(sums)
+        with builder.otherwise():
+            self._write_part(sums)
 
     def _row(self, at: Index) -> SSAValue:
         """The row of the block of C that begins there."""
@@ -176,36 +171,28 @@ class MicroKernel:
         op = arith.AddfOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=properties)
         return self.builder.insert(op).result
 
-    def _write_whole(self, sums: list[SSAValue]) -> Sequence[SSAValue]:
+    def _write_whole(self, sums: list[SSAValue]) -> None:
         at = self.given.c_at
         for value in sums:
             row = self._row(at)
-            at = self.builder.add(at, self.given.c_row)
+            at += self.given.c_row
             if not self.target.overwrite:
                 value = self._add(self._load_vector(row, [0]), value)
             self._store_vector(value, row, [0])
-        return ()
 
-    def _write_part(self, sums: list[SSAValue]) -> Sequence[SSAValue]:
+    def _write_part(self, sums: list[SSAValue]) -> None:
         builder, blocking, given = self.builder, self.blocking, self.given
         buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
         for number, value in enumerate(sums):
             self._store_vector(value, buffer, [number, 0])
-        first_row = builder.sub(blocking.mr, given.rows) if self.a.overlaps else 0
-
-        def element(i: SSAValue, row: SSAValue, j: SSAValue) -> Sequence[SSAValue]:
-            value = builder.load(buffer, [builder.add(i, first_row), j])
-            if not self.target.overwrite:
-                value = self._add(builder.load(row, [j]), value)
-            builder.store(value, row, [j])
-            return ()
-
-        def row(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            target = self._row(builder.add(given.c_at, builder.mul(i, given.c_row)))
-            return builder.loop(0, given.columns, lambda j, _: element(i, target, j), attributes=PARALLEL)
-
-        builder.loop(0, given.rows, row)
-        return ()
+        first_row = blocking.mr - given.rows if self.a.overlaps else 0
+        with builder.loop(0, given.rows) as i:
+            row = self._row(given.c_at + i * given.c_row)
+            with builder.loop(0, given.columns, attributes=PARALLEL) as j:
+                value = builder.load(buffer, [i + first_row, j])
+                if not self.target.overwrite:
+                    value = self._add(builder.load(row, [j]), value)
+                builder.store(value, row, [j])
 
 
 def call_micro_kernel(
@@ -214,7 +201,9 @@ def call_micro_kernel(
     """Define a micro-kernel beside `kernel` and call it where `builder` stands."""
 
     def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
-        received = Arguments(*parameters)
+        a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters
+        begin_a, begin_b, step_b = map(inside.index, (a_at, b_at, b_step))
+        received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, *map(inside.index, numbers))
         if target.b_packed:
             received = replace(received, b_step=blocking.nr)
         if not target.rows_vary:

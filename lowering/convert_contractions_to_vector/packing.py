@@ -9,7 +9,7 @@ copies one panel; like the micro-kernel it gets sizes passed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, func
@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.build.buffers import memref_type
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
 from .shared_function import call_shared
 
@@ -101,16 +102,16 @@ class Packer:
         """Panels to be packed beforehand."""
         return 0 if self.operand.local else self.operand.matrices * self.operand.panels
 
-    def pack_panel(self, number: SSAValue) -> None:
+    def pack_panel(self, number: IndexValue) -> None:
         """Pack panel `number` of all panels, beforehand."""
-        builder, operand = self.builder, self.operand
-        matrix = 0 if operand.matrices == 1 else builder.div(number, operand.panels)
-        which = number if operand.matrices == 1 else builder.rem(number, operand.panels)
+        operand = self.operand
+        matrix = 0 if operand.matrices == 1 else number // operand.panels
+        which = number if operand.matrices == 1 else number % operand.panels
         position: list[Index] = []
         for loop in operand.around:
             moves = loop.stride and operand.matrices > 1
-            position.append(builder.rem(builder.div(matrix, loop.matrices), loop.size) if moves else 0)
-        self._fill(position, which, 0, operand.k_size, builder.mul(number, operand.panel_size), operand.k_size)
+            position.append(matrix // loop.matrices % loop.size if moves else 0)
+        self._fill(position, which, 0, operand.k_size, number * operand.panel_size, operand.k_size)
 
     def panel(self, position: Sequence[Index], which: Index, lower: Index, upper: Index) -> Index:
         """
@@ -118,15 +119,15 @@ class Packer:
 
         `position`: the indices of the loops around the product.
         """
-        builder, operand = self.builder, self.operand
+        operand = self.operand
         if operand.local:
-            self._fill(position, which, lower, builder.sub(upper, lower), 0, self.kc)
+            self._fill(position, which, lower, upper - lower, 0, self.kc)
             return 0
         number: Index = 0
         for loop, index in zip(operand.around, position, strict=True):
-            number = builder.add(number, builder.mul(index, loop.matrices))
-        number = builder.add(builder.mul(number, operand.panels), which)
-        return builder.add(builder.mul(number, operand.panel_size), builder.mul(lower, operand.width))
+            number += index * loop.matrices
+        number = number * operand.panels + which
+        return number * operand.panel_size + lower * operand.width
 
     def _fill(
         self, position: Sequence[Index], which: Index, lower: Index, count: Index, target_at: Index, rows: int
@@ -135,18 +136,19 @@ class Packer:
         builder, operand = self.builder, self.operand
         source = operand.access.offset_at(builder)
         for loop, index in zip(operand.around, position, strict=True):
-            source = builder.add(source, builder.mul(index, loop.stride))
-        first = builder.mul(which, operand.width)
-        source = builder.add(source, builder.mul(first, operand.stride))
-        source = builder.add(source, builder.mul(lower, operand.k_stride))
+            source += index * loop.stride
+        first = which * operand.width
+        source += first * operand.stride
+        source += lower * operand.k_stride
         even = operand.size % operand.width == 0
-        filled = operand.width if even else builder.min(builder.sub(operand.size, first), operand.width)
+        filled = operand.width if even else builder.min(operand.size - first, operand.width)
         along_k = operand.stride != 1
         moving = operand.stride if along_k else operand.k_stride
         arguments = (operand.access.root, source, self.buffer, target_at, moving, count, filled)
 
         def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
-            panel = _Panel(inside, *parameters)
+            source, source_at, target, *numbers = parameters
+            panel = _Panel(inside, source, inside.index(source_at), target, *map(inside.index, numbers))
             if even:
                 panel = replace(panel, filled=operand.width)
             if along_k:
@@ -176,48 +178,37 @@ class _Panel:
     def copy_across(self, width: int) -> None:
         """The source is contiguous across the panel."""
         builder = self.builder
-
-        def step(k: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            source_at = builder.add(self.source_at, builder.mul(k, self.moving))
-            source = builder.strided_view(self.source, source_at, (width,), (1,))
-            target_at = builder.add(self.target_at, builder.mul(k, width))
-            target = builder.strided_view(self.target, target_at, (width,), (1,))
-            self._loop(0, self.filled, lambda i: self._store(builder.load(source, [i]), target, i))
-            self._loop(self.filled, width, lambda i: self._store(self._zero(), target, i))
-            return ()
-
-        builder.loop(0, self.count, step)
+        with builder.loop(0, self.count) as k:
+            source = builder.strided_view(self.source, self.source_at + k * self.moving, (width,), (1,))
+            target = builder.strided_view(self.target, self.target_at + k * width, (width,), (1,))
+            self._fill_row(target, 0, self.filled, source)
+            self._fill_row(target, self.filled, width)
 
     def copy_along_k(self, rows: int, k_stride: int, width: int) -> None:
         """Each row of the panel is read on its own."""
         builder = self.builder
-
-        def target(i: SSAValue) -> SSAValue:
-            return builder.strided_view(self.target, builder.add(self.target_at, i), (rows,), (width,))
-
-        def copy(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            source_at = builder.add(self.source_at, builder.mul(i, self.moving))
-            source, row = builder.strided_view(self.source, source_at, (rows,), (k_stride,)), target(i)
-            self._loop(0, self.count, lambda k: self._store(builder.load(source, [k]), row, k))
-            return ()
-
-        def clear(i: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            row = target(i)
-            self._loop(0, self.count, lambda k: self._store(self._zero(), row, k))
-            return ()
-
-        builder.loop(0, self.filled, copy)
+        with builder.loop(0, self.filled) as i:
+            source_at = self.source_at + i * self.moving
+            source = builder.strided_view(self.source, source_at, (rows,), (k_stride,))
+            row = builder.strided_view(self.target, self.target_at + i, (rows,), (width,))
+            self._fill_row(row, 0, self.count, source)
         if self.filled != width:
-            builder.loop(self.filled, width, clear)
+            with builder.loop(self.filled, width) as i:
+                row = builder.strided_view(self.target, self.target_at + i, (rows,), (width,))
+                self._fill_row(row, 0, self.count)
 
-    def _loop(self, lower: Index, upper: Index, body: Callable[[SSAValue], None]) -> None:
-        if lower != upper:
-            self.builder.loop(lower, upper, lambda i, _: (body(i), ())[1], attributes=PARALLEL)
+    def _fill_row(self, target: SSAValue, lower: Index, upper: Index, source: SSAValue | None = None) -> None:
+        """The elements of a range come from the same places of `source`, or become zero."""
+        if lower == upper:
+            return
+        with self.builder.loop(lower, upper, attributes=PARALLEL) as at:
+            value = self._zero() if source is None else self.builder.load(source, [at])
+            self._store(value, target, at)
 
     def _zero(self) -> SSAValue:
         return self.builder.scalar(FloatAttr(0.0, buffer_of(self.target).element_type))  # pyright: ignore
 
-    def _store(self, value: SSAValue, target: SSAValue, at: SSAValue) -> None:
+    def _store(self, value: SSAValue, target: SSAValue, at: Index) -> None:
         element = buffer_of(target).element_type
         if value.type != element:
             value = self.builder.insert(arith.ExtFOp.create(operands=[value], result_types=[element])).result

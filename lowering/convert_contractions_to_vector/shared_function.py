@@ -18,7 +18,7 @@ def call_shared(
     builder: LoopBuilder,
     kernel: func.FuncOp,
     suffix: str,
-    arguments: Sequence[Index],
+    arguments: Sequence[Index | SSAValue],
     emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
 ) -> None:
     """
@@ -27,7 +27,7 @@ def call_shared(
     `emit` writes its body from its parameters. What it writes decides whether other programs have it too: it should
     depend on few numbers that are no parameters.
     """
-    operands = [builder.index(value) for value in arguments]
+    operands = [value if isinstance(value, SSAValue) else builder.index(value).value for value in arguments]
     block = Block(arg_types=[value.type for value in operands])
     block.add_op(func.ReturnOp())
     type_ = FunctionType.from_lists(list(block.arg_types), [])

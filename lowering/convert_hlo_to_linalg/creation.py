@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block
 
-from ...dialects.build.scalar import Scalar
+from ...dialects.build.scalar import Scalar, constant
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import creation as hlo
 from ...hlo_dialect.types import element_of, is_narrow_float, is_splat, numpy_dtype
@@ -17,15 +17,13 @@ from .element_types import convert
 from .emission import Emitter, identity_map, iterators, loop_index, signless
 
 
-def scalar_constant(builder: Scalar | Emitter, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
+def scalar_constant(block: Block, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
     """The one element of a splat as an arith.constant."""
     element = signless(value.get_element_type())
     # Not through constant_array: a splat without elements has a value too. A narrow float is its bits.
     dtype = np.dtype(np.uint8) if is_narrow_float(value.get_element_type()) else numpy_dtype(value.get_element_type())
     number = np.frombuffer(value.data.data, dtype)[0].item()
-    anchor = Scalar.__new__(Scalar)
-    anchor.block = builder.block
-    return anchor.constant(number, element)
+    return constant(block, number, element)
 
 
 def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
@@ -44,7 +42,7 @@ def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
     rank = len(type_.get_shape())
 
     def body(out: Scalar) -> Scalar:
-        return scalar_constant(out, value)
+        return scalar_constant(out.block, value)
 
     results = emitter.generic(
         [],

@@ -47,7 +47,7 @@ def _single_combiner(op: hlo.ReduceOp | ReduceWindowOp) -> Operation | None:
 def initial_value(value: SSAValue, emitter: Emitter) -> Scalar:
     """The element of a tensor of rank 0; of a constant without reading it."""
     if isinstance(value.owner, ConstantOp) and is_splat(value.owner.value):
-        return scalar_constant(emitter, value.owner.value)
+        return scalar_constant(emitter.block, value.owner.value)
     return emitter.scalar(emitter.extract(emitter.get(value)))
 
 

@@ -49,11 +49,9 @@ def inline_operations(operations: Sequence[Operation], values: dict[SSAValue, SS
     `values` maps what they read to scalars, and gets their results. Raises DiagnosticError for what has no scalar form.
     """
     table = scalar_patterns()
-    anchor = Scalar.__new__(Scalar)
-    anchor.block = target
     for op in operations:
         if isinstance(op, ConstantOp):
-            values[op.result] = scalar_constant(anchor, op.value).value
+            values[op.result] = scalar_constant(target, op.value).value
         elif isinstance(op, (BroadcastInDimOp, ReshapeOp, TransposeOp)) and shape_of(op.result) == ():
             values[op.result] = values[op.operand]
         elif (pattern := table.get(type(op))) is not None:

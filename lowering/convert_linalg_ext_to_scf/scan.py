@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -12,6 +12,7 @@ from xdsl.ir import Block, SSAValue
 from ...dialects.build.buffers import memref_type, row_major
 from ...dialects.linalg_ext.window import ScanOp
 from ..loop_nests.cost import CACHED_COLUMNS, region_cost, task_count, task_size
+from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 
 TILE = CACHED_COLUMNS
@@ -44,7 +45,7 @@ class _Scan:
 
     def place(self, outer: Index, step: Index, inner: Index) -> tuple[Index, Index, Index]:
         """The index of a step of the scan: from the end with `reverse`."""
-        return outer, self.builder.sub(self.length - 1, step) if self.reverse else step, inner
+        return outer, self.length - 1 - step if self.reverse else step, inner
 
     def read(self, place: Sequence[Index], written: bool = False) -> list[SSAValue]:
         return [self.builder.load(buffer, place) for buffer in (self.targets if written else self.sources)]
@@ -60,58 +61,47 @@ class _Scan:
 
     def run(self, outer: Index, lower: Index, upper: Index, start: Values) -> list[SSAValue]:
         """Scan steps [lower, upper) of one line, from `start` on; the last values."""
-        builder = self.builder
-
-        def one(step: SSAValue, state: list[SSAValue]) -> list[SSAValue]:
-            place = self.place(outer, step, 0)
-            state = self.combine(state, self.read(place))
-            self.write(state, place)
-            return state
-
         if region_cost(self.body) > MAX_UNROLLED:
-            return builder.loop(lower, upper, one, inits=start)
+            return self._steps(outer, lower, upper, start)
+        middle = lower + (upper - lower) // UNROLL * UNROLL
+        state = list(start)
+        if middle != lower:
+            state = self._unrolled_steps(outer, lower, middle, state)
+        return state if middle == upper else self._steps(outer, middle, upper, state)
 
-        def several(first: SSAValue, state: list[SSAValue]) -> list[SSAValue]:
-            places = [self.place(outer, builder.add(first, k), 0) for k in range(UNROLL)]
-            prefix = self.read(places[0])
-            prefixes = [prefix]
+    def _steps(self, outer: Index, lower: Index, upper: Index, start: Values) -> list[SSAValue]:
+        with self.builder.loop(lower, upper, carry=start) as (step, state):
+            place = self.place(outer, step, 0)
+            following = self.combine(state, self.read(place))
+            self.write(following, place)
+            self.builder.yield_(*following)
+        return state
+
+    def _unrolled_steps(self, outer: Index, lower: Index, upper: Index, start: Values) -> list[SSAValue]:
+        """`UNROLL` steps at once: their prefixes do not wait for the fold so far."""
+        with self.builder.loop(lower, upper, step=UNROLL, carry=start) as (first, state):
+            places = [self.place(outer, first + k, 0) for k in range(UNROLL)]
+            prefixes = [self.read(places[0])]
             for place in places[1:]:
-                prefix = self.combine(prefix, self.read(place))
-                prefixes.append(prefix)
+                prefixes.append(self.combine(prefixes[-1], self.read(place)))
             totals = [self.combine(state, values) for values in prefixes]
             for values, place in zip(totals, places, strict=True):
                 self.write(values, place)
-            return totals[-1]
-
-        count = builder.div(builder.sub(upper, lower), UNROLL)
-        middle = builder.add(lower, builder.mul(count, UNROLL))
-        state = list(start)
-        if middle != lower:
-            state = builder.loop(lower, middle, several, step=UNROLL, inits=state)
-        if middle != upper:
-            state = builder.loop(middle, upper, one, inits=state)
+            self.builder.yield_(*totals[-1])
         return state
 
     def columns(self, outer: Index, lower: Index, upper: Index, start: Values) -> None:
         """Scan the lines of neighbouring columns together, row after row."""
-        builder = self.builder
-
-        def row(step: Index, before: Callable[[Index], Values]) -> None:
-            def one(column: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                place = self.place(outer, step, column)
-                self.write(self.combine(before(column), self.read(place)), place)
-                return ()
-
-            builder.loop(lower, upper, one, attributes=PARALLEL)
-
-        def rest(step: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            previous = builder.sub(step, 1)
-            row(step, lambda column: self.read(self.place(outer, previous, column), written=True))
-            return ()
-
-        row(0, lambda _: start)
+        with self.builder.loop(lower, upper, attributes=PARALLEL) as column:
+            place = self.place(outer, 0, column)
+            self.write(self.combine(start, self.read(place)), place)
         if self.length > 1:
-            builder.loop(1, self.length, rest)
+            with self.builder.loop(1, self.length) as step:
+                previous = step - 1
+                with self.builder.loop(lower, upper, attributes=PARALLEL) as column:
+                    place = self.place(outer, step, column)
+                    before = self.read(self.place(outer, previous, column), written=True)
+                    self.write(self.combine(before, self.read(place)), place)
 
 
 def _flat(builder: LoopBuilder, buffer: SSAValue, shape: tuple[int, int, int]) -> SSAValue:
@@ -153,13 +143,6 @@ def _scan(op: ScanOp, builder: LoopBuilder) -> None:
         _scan_line(scan, start, work)
 
 
-def task_range(builder: LoopBuilder, task: SSAValue, size: int, total: int) -> tuple[Index, Index]:
-    """What a task takes of `total` iterations: `size` of them, or the rest."""
-    lower = builder.mul(task, size)
-    upper = builder.add(lower, size)
-    return lower, upper if total % size == 0 else builder.min(upper, total)
-
-
 def _scan_columns(scan: _Scan, start: Values, work: int) -> None:
     builder = scan.builder
     tasks = task_count(work, work, scan.outer * -(-scan.inner // COLUMNS))
@@ -167,38 +150,25 @@ def _scan_columns(scan: _Scan, start: Values, work: int) -> None:
     size = min(TILE, task_size(scan.inner, per_line, min(COLUMNS, scan.inner)))
     tiles = -(-scan.inner // size)
 
-    def tile(index: SSAValue) -> None:
-        lower, upper = task_range(builder, cast(SSAValue, builder.rem(index, tiles)), size, scan.inner)
-        if tiles == 1:
-            lower, upper = 0, scan.inner
-        scan.columns(builder.div(index, tiles), lower, upper, start)
-
-    def serial(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-        tile(index)
-        return ()
-
-    if tasks > 1:
-        builder.parallel(scan.outer * tiles, tile)
-    else:
-        builder.loop(0, scan.outer * tiles, serial)
+    count = scan.outer * tiles
+    with builder.parallel(count) if tasks > 1 else builder.loop(0, count) as index:
+        columns = chunk(builder, index % tiles, size, scan.inner)
+        scan.columns(index // tiles, *(columns if tiles > 1 else (0, scan.inner)), start)
 
 
 def _scan_lines(scan: _Scan, start: Values, work: int) -> None:
     builder = scan.builder
     tasks = task_count(work, work, scan.outer)
+    if tasks == 1:
+        with builder.loop(0, scan.outer) as line:
+            scan.run(line, 0, scan.length, start)
+        return
     size = task_size(scan.outer, tasks)
-
-    def line(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-        scan.run(index, 0, scan.length, start)
-        return ()
-
-    def task(index: SSAValue) -> None:
-        builder.loop(*task_range(builder, index, size, scan.outer), line)
-
-    if tasks > 1:
-        builder.parallel(-(-scan.outer // size), task)
-    else:
-        builder.loop(0, scan.outer, line)
+    with (
+        builder.parallel(-(-scan.outer // size)) as task,
+        builder.loop(*chunk(builder, task, size, scan.outer)) as line,
+    ):
+        scan.run(line, 0, scan.length, start)
 
 
 def _scan_line(scan: _Scan, start: Values, work: int) -> None:
@@ -212,34 +182,24 @@ def _scan_line(scan: _Scan, start: Values, work: int) -> None:
     chunks = -(-scan.length // size)
     totals = [builder.alloc(memref_type((chunks,), buffer_of(target).element_type)) for target in scan.targets]
 
-    def scan_chunk(index: SSAValue) -> None:
-        lower, upper = task_range(builder, index, size, scan.length)
+    with builder.parallel(chunks) as number:
+        lower, upper = chunk(builder, number, size, scan.length)
         first = scan.place(0, lower, 0)
         state = scan.read(first)
         scan.write(state, first)
-        last = scan.run(0, builder.add(lower, 1), upper, state)
+        last = scan.run(0, lower + 1, upper, state)
         for value, buffer in zip(last, totals, strict=True):
-            builder.store(value, buffer, (index,))
-
-    def prefix(index: SSAValue, state: list[SSAValue]) -> list[SSAValue]:
-        own = [builder.load(buffer, (index,)) for buffer in totals]
-        for value, buffer in zip(state, totals, strict=True):
-            builder.store(value, buffer, (index,))
-        return scan.combine(state, own)
-
-    def correct_chunk(index: SSAValue) -> None:
-        before = [builder.load(buffer, (index,)) for buffer in totals]
-
-        def one(step: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            builder.store(value, buffer, (number,))
+    with builder.loop(0, chunks, carry=start) as (number, before):
+        own = [builder.load(buffer, (number,)) for buffer in totals]
+        for value, buffer in zip(before, totals, strict=True):
+            builder.store(value, buffer, (number,))
+        builder.yield_(*scan.combine(before, own))
+    with builder.parallel(chunks) as number:
+        before = [builder.load(buffer, (number,)) for buffer in totals]
+        with builder.loop(*chunk(builder, number, size, scan.length), attributes=PARALLEL) as step:
             place = scan.place(0, step, 0)
             scan.write(scan.combine(before, scan.read(place, written=True)), place)
-            return ()
-
-        builder.loop(*task_range(builder, index, size, scan.length), one, attributes=PARALLEL)
-
-    builder.parallel(chunks, scan_chunk)
-    builder.loop(0, chunks, prefix, inits=start)
-    builder.parallel(chunks, correct_chunk)
 
 
 PATTERNS = ((ScanOp, _scan),)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
+from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext.indexing import ScatterOp
 from ...dialects.linalg_ext.window import shape_of
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
-from ..loop_nests import arithmetic
 from ..loop_nests.cost import region_cost, task_count, task_size
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder
-from .scan import task_range
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 
 ROW = 32
 """Elements of a window's dimension that one task takes at least: the index vectors are read again by each task."""
@@ -78,79 +80,62 @@ class ScatterLoops:
     # Loops.
 
     def visit(self, bounds: dict[int, tuple[Index, Index]]) -> None:
-        self._loop(bounds, 0, {}, None)
-
-    def _loop(
-        self,
-        bounds: dict[int, tuple[Index, Index]],
-        depth: int,
-        at: dict[int, Index],
-        starts: list[SSAValue] | None,
-    ) -> None:
-        """The loops from `depth` on. `at`: the indices so far; `starts`: the index vector, once it is known."""
-        if starts is None and all(dim in at for dim in self.batch):
-            self._with_starts(at, lambda found: self._loop(bounds, depth, at, found))
-            return
-        if depth == len(self.order):
+        """All updates within `bounds`."""
+        at: dict[int, Index] = {}
+        with ExitStack() as nest:
+            starts: list[IndexValue] | None = None
+            for dim in (*self.order, None):
+                # The index vector is read as soon as its place is known.
+                if starts is None and all(batch in at for batch in self.batch):
+                    starts = self.starts(at)
+                    nest.enter_context(self.when_inside(starts))
+                if dim is not None:
+                    innermost = dim == self.order[-1] and dim in self.dims.window
+                    attributes = PARALLEL if innermost else None
+                    at[dim] = nest.enter_context(self.builder.loop(*bounds[dim], attributes=attributes))
             assert starts is not None
             self.update(at, starts)
-            return
-        dim = self.order[depth]
 
-        def step(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self._loop(bounds, depth + 1, {**at, dim: index}, starts)
-            return ()
-
-        lower, upper = bounds[dim]
-        innermost = depth == len(self.order) - 1 and dim in self.dims.window
-        self.builder.loop(lower, upper, step, attributes=PARALLEL if innermost else None)
-
-    def _with_starts(self, at: dict[int, Index], then: Callable[[list[SSAValue]], None]) -> None:
-        """Read the index vector; go on where its whole window is inside."""
-        starts = self.starts(at)
+    @contextmanager
+    def when_inside(self, starts: Sequence[IndexValue]) -> Generator[None]:
+        """What follows for an update whose whole window is inside of the output."""
         inside = self.is_inside(starts)
-        if inside is None:
-            then(starts)
-        else:
-            self.builder.when(inside, lambda: then(starts))
+        with nullcontext() if inside is None else self.builder.when(inside):
+            yield
 
-    def starts(self, at: Mapping[int, Index]) -> list[SSAValue]:
+    def starts(self, at: Mapping[int, Index]) -> list[IndexValue]:
         """The index vector of the update at these indices, of which those of the batch count."""
         builder = self.builder
         indices, unsigned = self.op.inputs[0], bool(cast(Any, self.op.is_unsigned).value.data)
         where = [at[dim] for dim in self.batch]
-        starts: list[SSAValue] = []
+        starts: list[IndexValue] = []
         for component in range(len(self.dims.index_map)):
             place = list(where)
             if self.dims.vector_dim < len(shape_of(indices)):
                 place.insert(self.dims.vector_dim, component)
-            starts.append(arithmetic.to_index(builder, builder.load(indices, place), unsigned))
+            starts.append(builder.to_index(builder.load(indices, place), unsigned))
         return starts
 
-    def is_inside(self, starts: Sequence[SSAValue]) -> SSAValue | None:
+    def is_inside(self, starts: Sequence[IndexValue]) -> Scalar | None:
         """Whether the whole window that begins there is inside of the output; None: it is."""
-        builder = self.builder
-        conditions: list[SSAValue] = []
+        conditions: list[Scalar] = []
         for size, place in zip(self.shape, self.places, strict=True):
             if place.component is not None:
                 window = 1 if place.offset is None else self.updates[place.offset]
                 # As an unsigned number, a negative one is beyond any size.
-                limit = builder.index(size - window + 1)
-                conditions.append(arithmetic.compare(builder, "ult", starts[place.component], limit))
-        if not conditions:
-            return None
-        return reduce(lambda first, second: arithmetic.both(builder, first, second), conditions)
+                conditions.append(starts[place.component].compare("ult", size - window + 1))
+        return reduce(lambda first, second: first & second, conditions) if conditions else None
 
-    def where(self, at: Mapping[int, Index], starts: Sequence[SSAValue]) -> list[Index]:
+    def where(self, at: Mapping[int, Index], starts: Sequence[IndexValue]) -> list[Index]:
         """The place in the outputs of an update."""
         found: list[Index] = []
         for place in self.places:
             index: Index = 0
             for source in (place.batch, place.offset):
                 if source is not None:
-                    index = self.builder.add(index, at[source])
+                    index += at[source]
             if place.component is not None:
-                index = self.builder.add(index, starts[place.component])
+                index += starts[place.component]
             found.append(index)
         return found
 
@@ -160,7 +145,7 @@ class ScatterLoops:
         updates = [self.builder.load(update, element) for update in self.op.inputs[1:]]
         return self.builder.inline(self.op.regions[0].block, [*present, *updates])
 
-    def update(self, at: Mapping[int, Index], starts: Sequence[SSAValue]) -> None:
+    def update(self, at: Mapping[int, Index], starts: Sequence[IndexValue]) -> None:
         """Combine one update into its place."""
         where = self.where(at, starts)
         present = [self.builder.load(output, where) for output in self.op.outputs]
@@ -194,11 +179,8 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
         scatter.visit(whole)
         return
     size = task_size(updates[cut], tasks, least)
-
-    def task(index: SSAValue) -> None:
-        scatter.visit({**whole, cut: task_range(builder, index, size, updates[cut])})
-
-    builder.parallel(-(-updates[cut] // size), task)
+    with builder.parallel(-(-updates[cut] // size)) as task:
+        scatter.visit({**whole, cut: chunk(builder, task, size, updates[cut])})
 
 
 PATTERNS = ((ScatterOp, _scatter),)

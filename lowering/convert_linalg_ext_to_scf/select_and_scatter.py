@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.linalg_ext.window import SelectAndScatterOp
 from ..loop_nests.cost import region_cost, task_count, task_size
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from .scan import task_range
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import Index, Value, value_of
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 
 MAX_UNROLLED = 16
 """Elements of a window that is taken in at once for many neighbouring columns."""
-
-_PREDICATES = {"eq": 0, "slt": 2, "sge": 5}
 
 
 @dataclass(frozen=True)
@@ -64,25 +63,10 @@ class Selection:
 
     def start(self, dim: int, window: Index) -> Index:
         """The place of a window's first element."""
-        return self.builder.add(self.builder.mul(window, self.strides[dim]), -self.low[dim])
+        return window * self.strides[dim] + -self.low[dim]
 
     def combine(self, place: Sequence[Index], update: SSAValue) -> SSAValue:
         return self.builder.inline(self.scatter, [self.builder.load(self.target, place), update])[0]
-
-    def choose(self, condition: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
-        op = arith.SelectOp.create(operands=[condition, first, second], result_types=[first.type])
-        return self.builder.insert(op).results[0]
-
-    def compare(self, predicate: str, first: SSAValue, second: SSAValue) -> SSAValue:
-        op = arith.CmpiOp.create(
-            operands=[first, second],
-            result_types=[i1],
-            properties={"predicate": IntegerAttr(_PREDICATES[predicate], i64)},
-        )
-        return self.builder.insert(op).results[0]
-
-    def both(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.builder.insert(arith.AndIOp.create(operands=[first, second], result_types=[i1])).results[0]
 
     # One window at a time.
 
@@ -92,45 +76,37 @@ class Selection:
         origin = [0] * len(self.sizes)
         state = [builder.scalar(IntegerAttr(0, i1)), builder.load(self.operand, origin), *map(builder.index, origin)]
         found, _, *place = self.best(window, [], state)
+        at = list(map(builder.index, place))
+        inside = all(self.is_inside(dim) for dim in range(len(self.sizes)))
+        with nullcontext() if inside else builder.when(found):
+            builder.store(self.combine(at, builder.load(self.source, window)), self.target, at)
 
-        def scatter() -> None:
-            builder.store(self.combine(place, builder.load(self.source, window)), self.target, place)
-
-        if all(self.is_inside(dim) for dim in range(len(self.sizes))):
-            scatter()
-        else:
-            builder.when(found, scatter)
-
-    def best(self, window: Sequence[Index], place: list[Index], state: list[SSAValue]) -> list[SSAValue]:
+    def best(self, window: Sequence[Index], place: list[Index], state: Sequence[Value]) -> list[SSAValue]:
         """(found, value, place..) of what is selected of `state` and the window's elements at `place` and on."""
         builder, dim = self.builder, len(place)
         if dim == len(self.sizes):
-            return self._candidate(place, state)
+            return self._candidate(place, list(map(value_of, state)))
         first = self.start(dim, window[dim])
-
-        def step(offset: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-            here = builder.add(first, offset) if self.sizes[dim] > 1 else first
-
-            def inner() -> list[SSAValue]:
-                return self.best(window, [*place, here], carried)
-
+        with builder.loop(0, self.sizes[dim], carry=state) as (offset, selected):
+            here = first + offset if self.sizes[dim] > 1 else first
             if self.is_inside(dim):
-                return inner()
-            at = builder.index(here)
-            inside = self.both(
-                self.compare("sge", at, builder.index(0)), self.compare("slt", at, builder.index(self.shape[dim]))
-            )
-            return builder.choose(inside, inner, lambda: carried)
-
-        return builder.loop(0, self.sizes[dim], step, inits=state)
+                builder.yield_(*self.best(window, [*place, here], selected))
+            else:
+                at = builder.index(here)
+                with builder.when((at >= 0) & (at < self.shape[dim])) as chosen:
+                    builder.yield_(*self.best(window, [*place, here], selected))
+                with builder.otherwise():
+                    builder.yield_(*selected)
+                builder.yield_(*chosen)
+        return selected
 
     def _candidate(self, place: list[Index], state: list[SSAValue]) -> list[SSAValue]:
         builder = self.builder
         found, value, *best = state
         candidate = builder.load(self.operand, place)
-        kept = self.both(found, builder.inline(self.select, [value, candidate])[0])
-        new = (candidate, *map(builder.index, place))
-        chosen = [self.choose(kept, a, b) for a, b in zip((value, *best), new, strict=True)]
+        kept = builder.on(found) & builder.inline(self.select, [value, candidate])[0]
+        new = (candidate, *(builder.index(index).value for index in place))
+        chosen = [kept.select(a, b).value for a, b in zip((value, *best), new, strict=True)]
         return [builder.scalar(IntegerAttr(-1, i1)), *chosen]
 
     # Windows of neighbouring columns together.
@@ -144,29 +120,23 @@ class Selection:
         firsts = [self.start(dim, index) for dim, index in enumerate(window)]
         offsets = list(product(*map(range, self.sizes[:-1])))
         base = -self.low[-1]
-
-        def column(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            here = builder.add(index, base)
+        with builder.loop(0, self.counts[-1], attributes=PARALLEL) as column:
+            here = column + base
             places = [
-                [*(builder.add(first, offset) for first, offset in zip(firsts, place, strict=True)), here]
-                for place in offsets
+                [*(first + offset for first, offset in zip(firsts, place, strict=True)), here] for place in offsets
             ]
             value = builder.load(self.operand, places[0])
-            best = self._number(0)
+            best = builder.on(self._number(0))
             for number, place in enumerate(places[1:], 1):
                 candidate = builder.load(self.operand, place)
-                kept = builder.inline(self.select, [value, candidate])[0]
-                value = self.choose(kept, value, candidate)
-                best = self.choose(kept, best, self._number(number))
-            update = builder.load(self.source, [*window, index])
+                kept = builder.on(builder.inline(self.select, [value, candidate])[0])
+                value = kept.select(value, candidate).value
+                best = kept.select(best, self._number(number))
+            update = builder.load(self.source, [*window, column])
             for number, place in enumerate(places):
                 old = builder.load(self.target, place)
                 new = builder.inline(self.scatter, [old, update])[0]
-                taken = self.compare("eq", best, self._number(number))
-                builder.store(self.choose(taken, new, old), self.target, place)
-            return ()
-
-        builder.loop(0, self.counts[-1], column, attributes=PARALLEL)
+                builder.store(best.compare("eq", self._number(number)).select(new, old), self.target, place)
 
     def _number(self, value: int) -> SSAValue:
         return self.builder.scalar(IntegerAttr(value, i32))
@@ -200,9 +170,7 @@ def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
     counts, shape = selection.counts, selection.shape
     if 0 in counts or 0 in shape:
         return
-    columns = selection.takes_columns
-    looped = len(counts) - 1 if columns else len(counts)
-    visit = selection.scatter_columns if columns else selection.scatter_window
+    looped = len(counts) - 1 if selection.takes_columns else len(counts)
     cost = 2 + region_cost(selection.select)
     work = math.prod(counts) * math.prod(selection.sizes) * cost
     disjoint = [d for d in range(looped) if selection.strides[d] >= selection.sizes[d] and counts[d] > 1]
@@ -210,33 +178,21 @@ def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
     tasks = task_count(work, work, counts[cut]) if disjoint else 1
     ranges: dict[int, tuple[Index, Index]] = {dim: (0, counts[dim]) for dim in range(looped)}
     if tasks == 1:
-        _visit(builder, ranges, [], visit)
+        _visit(selection, ranges)
         return
     size = task_size(counts[cut], tasks)
-
-    def task(index: SSAValue) -> None:
-        bounds = task_range(builder, index, size, counts[cut])
-        _visit(builder, {**ranges, cut: bounds}, [], visit)
-
-    builder.parallel(-(-counts[cut] // size), task)
+    with builder.parallel(-(-counts[cut] // size)) as task:
+        _visit(selection, {**ranges, cut: chunk(builder, task, size, counts[cut])})
 
 
-def _visit(
-    builder: LoopBuilder,
-    ranges: dict[int, tuple[Index, Index]],
-    window: list[Index],
-    visit: Callable[[Sequence[Index]], None],
-) -> None:
-    """Loops over the ranges from dimension `len(window)` on, `visit` inside."""
-    if len(window) == len(ranges):
-        visit(window)
-        return
-
-    def step(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-        _visit(builder, ranges, [*window, index], visit)
-        return ()
-
-    builder.loop(*ranges[len(window)], step)
+def _visit(selection: Selection, ranges: dict[int, tuple[Index, Index]]) -> None:
+    """All windows of the ranges, of the outermost dimensions."""
+    with ExitStack() as nest:
+        window = [nest.enter_context(selection.builder.loop(*ranges[dim])) for dim in range(len(ranges))]
+        if selection.takes_columns:
+            selection.scatter_columns(window)
+        else:
+            selection.scatter_window(window)
 
 
 PATTERNS = ((SelectAndScatterOp, _select_and_scatter),)

@@ -18,12 +18,13 @@ from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 
 from ...dialects.build.buffers import INDEX, memref_type, row_major
+from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
-from ..loop_nests import arithmetic
 from ..loop_nests.cost import region_cost, task_count, task_size
-from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
-from .scan import task_range
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 
 RUN = 8
 """Elements that are sorted by insertion, before runs are merged."""
@@ -52,11 +53,8 @@ class Line:
     def copy_to(self, target: Line, lower: int, upper: int) -> None:
         """The elements of a range to the same places of another line."""
 
-        def one(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with self.builder.loop(lower, upper, attributes=PARALLEL) as index:
             target.store(self.load(index), index)
-            return ()
-
-        self.builder.loop(lower, upper, one, attributes=PARALLEL)
 
 
 @dataclass(frozen=True)
@@ -82,48 +80,34 @@ class Merging:
     def sort_runs(self, source: Line, target: Line) -> None:
         """Insertion sort of each run, from one line into another, or in place."""
         builder = self.builder
-
-        def run(begin: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            end = builder.add(begin, RUN)
+        with builder.loop(0, self.length, step=RUN) as begin:
+            end = begin + RUN
             if self.length % RUN:
                 end = builder.min(end, self.length)
-            builder.loop(begin, end, lambda index, _: self._insert(source, target, begin, index))
-            return ()
+            with builder.loop(begin, end) as index:
+                self._insert(source, target, begin, index)
 
-        builder.loop(0, self.length, run, step=RUN)
-
-    def _insert(self, source: Line, target: Line, begin: Index, index: SSAValue) -> Sequence[SSAValue]:
+    def _insert(self, source: Line, target: Line, begin: IndexValue, index: IndexValue) -> None:
         builder = self.builder
         values = source.load(index)
-
-        def goes_on(state: list[SSAValue]) -> SSAValue:
-            before = arithmetic.binary(
-                builder, arith.MaxSIOp, builder.index(builder.sub(state[0], 1)), builder.index(begin)
-            )
-            inside = arithmetic.compare(builder, "sgt", state[0], builder.index(begin))
-            return arithmetic.both(builder, inside, self.precedes(values, target.load(before)))
-
-        def shift(state: list[SSAValue]) -> Sequence[SSAValue]:
-            before = builder.index(builder.sub(state[0], 1))
-            target.store(target.load(before), state[0])
-            return [before]
-
-        place = builder.loop_while([index], goes_on, shift)[0]
-        target.store(values, place)
-        return ()
+        with builder.loop_while([index]) as state:
+            place = builder.index(state[0])
+            before = builder.index(place - 1).max(begin)
+            builder.go_on_if((place > begin) & self.precedes(values, target.load(before)))
+            place = builder.index(state[0])
+            before = builder.index(place - 1)
+            target.store(target.load(before), place)
+            builder.yield_(before)
+        target.store(values, builder.index(state[0]))
 
     def merge_runs(self, source: Line, target: Line, width: int) -> None:
         """Merge the runs of `width` in pairs; the last ones may be shorter or alone."""
         builder = self.builder
         whole = self.length // (2 * width) * (2 * width)
         rest = self.length - whole
-
-        def pair(begin: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self._merge(source, target, (begin, builder.add(begin, width), builder.add(begin, 2 * width)))
-            return ()
-
         if whole:
-            builder.loop(0, whole, pair, step=2 * width)
+            with builder.loop(0, whole, step=2 * width) as begin:
+                self._merge(source, target, (begin, begin + width, begin + 2 * width))
         if rest > width:
             self._merge(source, target, (whole, whole + width, self.length))
         elif rest:
@@ -133,28 +117,18 @@ class Merging:
         """Merge [begin, middle) with [middle, end): every element goes to one place, whatever the comparator says."""
         builder = self.builder
         begin, middle, end = bounds
-        last_left, last_right = builder.sub(middle, 1), builder.index(builder.sub(end, 1))
-
-        def one(index: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
-            left, right = state
-            some_left = arithmetic.compare(builder, "slt", left, builder.index(middle))
-            some_right = arithmetic.compare(builder, "slt", right, builder.index(end))
+        last_left, last_right = middle - 1, builder.index(end - 1)
+        with builder.loop(begin, end, carry=[builder.index(begin), builder.index(middle)]) as (index, state):
+            left, right = map(builder.index, state)
+            some_left, some_right = left < middle, right < end
             first = source.load(builder.min(left, last_left))
             second = source.load(builder.min(right, last_right))
-            passes = arithmetic.both(builder, some_left, self.precedes(second, first))
-            none_left = arithmetic.compare(builder, "sge", left, builder.index(middle))
-            takes = arithmetic.both(builder, some_right, arithmetic.either(builder, none_left, passes))
-            chosen = [arithmetic.choose(builder, takes, b, a) for a, b in zip(first, second, strict=True)]
-            target.store(chosen, index)
-            step = arithmetic.emit(builder, arith.IndexCastOp, [self._as_number(takes)], INDEX)
-            right = builder.index(builder.add(right, step))
-            left = builder.index(builder.sub(builder.add(left, 1), step))
-            return [left, right]
-
-        builder.loop(begin, end, one, inits=[builder.index(begin), builder.index(middle)])
-
-    def _as_number(self, condition: SSAValue) -> SSAValue:
-        return arithmetic.emit(self.builder, arith.ExtUIOp, [condition], i64)
+            passes = some_left & self.precedes(second, first)
+            takes = some_right & ((left >= middle) | passes)
+            target.store([takes.select(b, a).value for a, b in zip(first, second, strict=True)], index)
+            step = builder.index(takes.cast(arith.ExtUIOp, i64).cast(arith.IndexCastOp, INDEX).value)
+            right = builder.index(right + step)
+            builder.yield_(builder.index(left + 1 - step), right)
 
 
 @dataclass(frozen=True)
@@ -179,61 +153,46 @@ class Radix:
         """Through the lines, from the first, which holds the row, to the last; `counts`: (tasks, digits << bits)."""
         builder, size = self.builder, 1 << self.bits
         zero, one = builder.scalar(IntegerAttr(0, i32)), builder.scalar(IntegerAttr(1, i32))
-
-        def clear(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, self.digits * size, attributes=PARALLEL) as index:
             builder.store(zero, counts, (task, index))
-            return ()
-
-        def count(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, self.length) as index:
             key = self.key(lines[0].load(index))
             for digit in range(self.digits):
                 self._next(counts, task, self._bucket(key, digit), one)
-            return ()
-
-        def prefix(index: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
-            following: list[SSAValue] = []
-            for digit, total in enumerate(state):
-                place = (task, builder.add(index, digit * size))
+        with builder.loop(0, size, carry=[zero] * self.digits) as (index, totals):
+            following: list[Scalar] = []
+            for digit, total in enumerate(totals):
+                place = (task, index + digit * size)
                 own = builder.load(counts, place)
                 builder.store(total, counts, place)
-                following.append(arithmetic.binary(builder, arith.AddiOp, total, own))
-            return following
-
-        builder.loop(0, self.digits * size, clear, attributes=PARALLEL)
-        builder.loop(0, self.length, count)
-        builder.loop(0, size, prefix, inits=[zero] * self.digits)
+                following.append(builder.on(total) + own)
+            builder.yield_(*following)
         for digit, (source, target) in enumerate(pairwise(lines)):
             self._distribute(digit, source, target, counts, task)
 
     def _distribute(self, digit: int, source: Line, target: Line, counts: SSAValue, task: Index) -> None:
         builder = self.builder
         one = builder.scalar(IntegerAttr(1, i32))
-
-        def move(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, self.length) as index:
             values = source.load(index)
             place = self._next(counts, task, self._bucket(self.key(values), digit), one)
-            target.store(values, arithmetic.to_index(builder, place, unsigned=True))
-            return ()
+            target.store(values, builder.to_index(place, unsigned=True))
 
-        builder.loop(0, self.length, move)
-
-    def _next(self, counts: SSAValue, task: Index, bucket: SSAValue, one: SSAValue) -> SSAValue:
+    def _next(self, counts: SSAValue, task: Index, bucket: IndexValue, one: SSAValue) -> SSAValue:
         """A count, which is one more afterwards."""
         found = self.builder.load(counts, (task, bucket))
-        self.builder.store(arithmetic.binary(self.builder, arith.AddiOp, found, one), counts, (task, bucket))
+        self.builder.store(self.builder.on(found) + one, counts, (task, bucket))
         return found
 
-    def _bucket(self, key: SSAValue, digit: int) -> SSAValue:
+    def _bucket(self, key: SSAValue, digit: int) -> IndexValue:
         """The place of a digit's count."""
-        builder, type_ = self.builder, key.type
+        builder, number = self.builder, self.builder.on(key)
         if digit:
-            shift = builder.scalar(IntegerAttr(digit * self.bits, cast(Any, type_)))
-            key = arithmetic.binary(builder, arith.ShRUIOp, key, shift)
+            number = number.shift_right_logical(digit * self.bits)
         if (digit + 1) * self.bits < self.width:
-            mask = builder.scalar(IntegerAttr((1 << self.bits) - 1, cast(Any, type_)))
-            key = arithmetic.binary(builder, arith.AndIOp, key, mask)
-        place = arithmetic.to_index(builder, key, unsigned=True)
-        return builder.index(builder.add(place, digit << self.bits))
+            number &= (1 << self.bits) - 1
+        place = builder.to_index(number.value, unsigned=True)
+        return builder.index(place + (digit << self.bits))
 
 
 @dataclass(frozen=True)
@@ -248,32 +207,27 @@ class Ranking:
         """`keys`: (tasks, length) integers."""
         builder = self.builder
         zero = builder.scalar(IntegerAttr(0, buffer_of(keys).element_type))
-
-        def prepare(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, self.length, attributes=PARALLEL) as index:
             values = home.load(index)
             scratch.store(values, index)
             builder.store(self.key(values), keys, (task, index))
-            return ()
-
-        def move(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, self.length) as index:
             own = builder.load(keys, (task, index))
+            rank = self._count(keys, task, (0, index), "ule", own, zero)
+            rank = self._count(keys, task, (index + 1, self.length), "ult", own, rank)
+            home.store(scratch.load(index), builder.to_index(rank, unsigned=True))
 
-            def count(predicate: str) -> Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]]:
-                def one(other: SSAValue, total: list[SSAValue]) -> Sequence[SSAValue]:
-                    before = arithmetic.compare(builder, predicate, builder.load(keys, (task, other)), own)
-                    # As wide as the keys, so that vectors of comparisons are added as they are.
-                    number = arithmetic.emit(builder, arith.ExtUIOp, [before], own.type)
-                    return [arithmetic.binary(builder, arith.AddiOp, total[0], number)]
-
-                return one
-
-            rank = builder.loop(0, index, count("ule"), inits=[zero])
-            rank = builder.loop(builder.add(index, 1), self.length, count("ult"), inits=rank)
-            home.store(scratch.load(index), arithmetic.to_index(builder, rank[0], unsigned=True))
-            return ()
-
-        builder.loop(0, self.length, prepare, attributes=PARALLEL)
-        builder.loop(0, self.length, move)
+    def _count(
+        self, keys: SSAValue, task: Index, places: tuple[Index, Index], predicate: str, own: SSAValue, start: SSAValue
+    ) -> SSAValue:
+        """`start`, and one more for each key of a range that compares so with `own`."""
+        builder = self.builder
+        with builder.loop(*places, carry=[start]) as (other, total):
+            before = builder.on(builder.load(keys, (task, other))).compare(predicate, own)
+            # As wide as the keys, so that vectors of comparisons are added as they are.
+            number = before.cast(arith.ExtUIOp, own.type)
+            builder.yield_(builder.on(total[0]) + number)
+        return total[0]
 
 
 @dataclass(frozen=True)
@@ -289,7 +243,7 @@ class _Rows:
     def home(self, row: Index) -> Line:
         """The row of the outputs with this number."""
         inner = self.shape[2]
-        outer, column = self.builder.div(row, inner), self.builder.rem(row, inner)
+        outer, column = row // inner, row % inner
         return Line(self.builder, self.homes, lambda k: (outer, k, column))
 
     def scratch(self) -> Callable[[Index], Line]:
@@ -374,15 +328,8 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     homes = [builder.strided_view(value, 0, flat, row_major(flat)) for value in op.outputs]
     rows = _Rows(builder, homes, flat, tasks)
     sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
-
-    def task(index: SSAValue) -> None:
-        def one(row: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            sorter(index, row)
-            return ()
-
-        builder.loop(*task_range(builder, index, size, count), one)
-
-    builder.parallel(tasks, task)
+    with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as row:
+        sorter(task, row)
 
 
 PATTERNS = ((SortOp, _sort), (SortByKeyOp, _sort))

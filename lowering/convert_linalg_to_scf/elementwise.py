@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 from xdsl.ir import SSAValue
@@ -10,6 +11,7 @@ from xdsl.ir import SSAValue
 from ...dialects.build.buffers import memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
+from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 
@@ -63,7 +65,7 @@ def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
 
 
 def emit_elementwise(
-    builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None, bound: Sequence[SSAValue] = ()
+    builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None, bound: Sequence[Index] = ()
 ) -> None:
     """
     Emit an all-parallel nest; `bound` are the indices of its bound loops.
@@ -84,13 +86,9 @@ def emit_elementwise(
     cut = loop_to_cut(nest, free, min(wanted, ENOUGH))
     total = nest.sizes[cut]
     size = task_size(total, task_count(work, work, total), _granularity(nest, free, cut))
-
-    def task(index: SSAValue) -> None:
-        with emitter.scope():
-            emitter.make_views()
-            _emit_loops(emitter, free, {cut: emitter.task_bounds(index, size, total)}, bound)
-
-    builder.parallel(-(-total // size), task)
+    with builder.parallel(-(-total // size)) as task, emitter.scope():
+        emitter.make_views()
+        _emit_loops(emitter, free, {cut: chunk(builder, task, size, total)}, bound)
 
 
 def _granularity(nest: Nest, free: list[int], cut: int) -> int:
@@ -118,22 +116,16 @@ def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
     return None
 
 
-def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bound: Sequence[SSAValue]) -> None:
+def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bound: Sequence[Index]) -> None:
     """Emit the free loops within `bounds`, serially."""
-
-    def inner() -> None:
-        for k, value in enumerate(emitter.body()):
-            emitter.store_output(k, value)
-
     with emitter.scope():
         for loop, index in enumerate(bound):
             emitter.indices[loop] = index
         emitter.load_ready()
         other = transposed_loop(emitter.nest, free) if free else None
-        if other is None:
-            emitter.loops(free, inner, bounds)
-        else:
-            _emit_tiled(emitter, free, other, bounds or {}, inner)
+        with emitter.loops(free, bounds) if other is None else _tiles(emitter, free, other, bounds or {}):
+            for k, value in enumerate(emitter.body()):
+                emitter.store_output(k, value)
 
 
 def _lines_collide(nest: Nest, k: int, other: int, inner: int) -> bool:
@@ -157,41 +149,35 @@ def _stage(
     builder, access = emitter.builder, cast(Access, emitter.nest.inputs[k])
     buffer = builder.alloca(memref_type((TILE, TILE), buffer_of(access.root).element_type))
     starts = [(inner, tile[inner][0]), (other, tile[other][0])]
-
-    def element() -> None:
-        at = [builder.sub(cast(Index, emitter.indices[loop]), start) for loop, start in starts]
-        builder.store(emitter.load_input(k), buffer, at)
-
     hoistable, emitter.hoistable = emitter.hoistable, [False] * len(emitter.hoistable)
-    emitter.loops([inner, other], element, tile)
+    with emitter.loops([inner, other], tile):
+        at = [cast(Index, emitter.indices[loop]) - start for loop, start in starts]
+        builder.store(emitter.load_input(k), buffer, at)
     emitter.hoistable = hoistable
     return buffer, starts
 
 
-def _emit_tiled(emitter: NestEmitter, free: list[int], other: int, bounds: Bounds, inner: Callable[[], None]) -> None:
+@contextmanager
+def _tiles(emitter: NestEmitter, free: list[int], other: int, bounds: Bounds) -> Generator[None]:
     """Square tiles of `other` and the innermost loop: all operands' lines of a tile stay in the cache."""
     builder, last = emitter.builder, free[-1]
     staged = [k for k in range(len(emitter.nest.inputs)) if _lines_collide(emitter.nest, k, other, last)]
     whole = {loop: bounds.get(loop, (0, emitter.nest.sizes[loop])) for loop in (other, last)}
 
-    def tile_of(loop: int, start: SSAValue) -> tuple[Index, Index]:
+    def tile_of(loop: int, start: Index) -> tuple[Index, Index]:
         lower, upper = whole[loop]
-        end = builder.add(start, TILE)
+        end = start + TILE
         even = isinstance(lower, int) and isinstance(upper, int) and (upper - lower) % TILE == 0
         return start, end if even else builder.min(end, upper)
 
-    def down(row: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-        def across(column: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            tile = {other: tile_of(other, row), last: tile_of(last, column)}
-            with emitter.scope():
-                emitter.staged = {k: _stage(emitter, k, other, last, tile) for k in staged}
-                emitter.loops([other, last], inner, tile)
-                emitter.staged = {}
-            return ()
-
-        return builder.loop(*whole[last], across, step=TILE)
-
-    def tiles() -> None:
-        builder.loop(*whole[other], down, step=TILE)
-
-    emitter.loops([loop for loop in free if loop not in (other, last)], tiles, bounds, innermost=False)
+    with (
+        emitter.loops([loop for loop in free if loop not in (other, last)], bounds, innermost=False),
+        builder.loop(*whole[other], step=TILE) as row,
+        builder.loop(*whole[last], step=TILE) as column,
+        emitter.scope(),
+    ):
+        tile = {other: tile_of(other, row), last: tile_of(last, column)}
+        emitter.staged = {k: _stage(emitter, k, other, last, tile) for k in staged}
+        with emitter.loops([other, last], tile):
+            yield
+        emitter.staged = {}

@@ -22,6 +22,7 @@ from ...dialects.build.buffers import memref_type, row_major
 from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
+from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import loop_to_cut
@@ -105,7 +106,7 @@ class ReductionEmitter:
         self.inits = inits
         self.roots = roots
 
-    def emit(self, bound: Sequence[SSAValue], may_split: bool = True) -> None:
+    def emit(self, bound: Sequence[Index], may_split: bool = True) -> None:
         """Emit the nest; `may_split`: a reduction with few outputs may be cut into chunks."""
         plan, nest = self.plan, self.plan.nest
         wanted = task_count(plan.work, plan.work, plan.work)
@@ -120,10 +121,8 @@ class ReductionEmitter:
             total = nest.sizes[cut]
             tasks = task_count(plan.work, plan.work, self._splittable(cut))
             size = task_size(total, tasks, COLUMNS if self._is_column(cut) and total > COLUMNS else 1)
-            self.builder.parallel(
-                -(-total // size),
-                lambda index: self._emit_part(nest, self.inits, {cut: self._task_bounds(index, size, total)}, ()),
-            )
+            with self.builder.parallel(-(-total // size)) as task:
+                self._emit_part(nest, self.inits, {cut: chunk(self.builder, task, size, total)}, ())
         else:
             self._emit_part(nest, self.inits, {}, bound)
 
@@ -143,12 +142,7 @@ class ReductionEmitter:
         row = nest.size_of(self.plan.kept)
         return min(wanted, longest if row == 1 else longest // CHUNK_ROWS)
 
-    def _task_bounds(self, task: SSAValue, size: int, total: int) -> tuple[Index, Index]:
-        lower = self.builder.mul(task, size)
-        upper = self.builder.add(lower, size)
-        return lower, upper if total % size == 0 else self.builder.min(upper, total)
-
-    def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[SSAValue]) -> None:
+    def _emit_part(self, nest: Nest, inits: Inits, bounds: Bounds, bound: Sequence[Index]) -> None:
         """Emit the iterations within `bounds`, serially."""
         emitter = NestEmitter(self.builder, nest, self.roots)
         emitter.make_views()
@@ -163,12 +157,10 @@ class ReductionEmitter:
     # In registers.
 
     def _emit_in_registers(self, emitter: NestEmitter, inits: Inits, bounds: Bounds) -> None:
-        def row() -> None:
+        with emitter.loops(self.plan.kept, bounds, innermost=not self.plan.reduced):
             start = [emitter.load_output(k) if init is None else init for k, init in enumerate(inits)]
             for k, value in enumerate(self._reduce(emitter, self.plan.reduced, start, bounds)):
                 emitter.store_output(k, value)
-
-        emitter.loops(self.plan.kept, row, bounds, innermost=not self.plan.reduced)
 
     def _reduce(
         self, emitter: NestEmitter, loops: Sequence[int], start: list[SSAValue], bounds: Bounds
@@ -181,33 +173,35 @@ class ReductionEmitter:
         if not rest:
             return self._reduce_innermost(emitter, first, start, lower, upper)
 
-        def body(index: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
-            with emitter.scope():
-                emitter.bind(first, index)
-                if self.plan.combiners is None:
-                    return self._reduce(emitter, rest, carried, bounds)
-                return self._merge(carried, self._reduce(emitter, rest, self._neutral(), bounds))
-
-        return self.builder.loop(lower, upper, body, inits=start)
+        with self.builder.loop(lower, upper, carry=start) as (index, totals), emitter.scope():
+            emitter.bind(first, index)
+            if self.plan.combiners is None:
+                self.builder.yield_(*self._reduce(emitter, rest, totals, bounds))
+            else:
+                self.builder.yield_(*self._merge(totals, self._reduce(emitter, rest, self._neutral(), bounds)))
+        return totals
 
     def _reduce_innermost(
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
-        def element(index: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
-            with emitter.scope():
-                emitter.bind(loop, index)
-                return emitter.body(carried)
-
-        def block(index: SSAValue, carried: list[SSAValue]) -> list[SSAValue]:
-            end = self.builder.min(self.builder.add(index, BLOCK), upper)
-            part = self.builder.loop(index, end, element, inits=self._neutral(), attributes=PARALLEL)
-            return self._merge(carried, part)
-
         combiners = self.plan.combiners
         long = emitter.nest.sizes[loop] > 2 * BLOCK
-        if long and combiners is not None and any(c.is_float_sum for c in combiners):
-            return self.builder.loop(lower, upper, block, step=BLOCK, inits=start)
-        return self.builder.loop(lower, upper, element, inits=start, attributes=PARALLEL)
+        if not (long and combiners is not None and any(c.is_float_sum for c in combiners)):
+            return self._accumulate(emitter, loop, start, lower, upper)
+        with self.builder.loop(lower, upper, step=BLOCK, carry=start) as (index, totals):
+            end = self.builder.min(index + BLOCK, upper)
+            part = self._accumulate(emitter, loop, self._neutral(), index, end)
+            self.builder.yield_(*self._merge(totals, part))
+        return totals
+
+    def _accumulate(
+        self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
+    ) -> list[SSAValue]:
+        """`start` combined with the elements of a range, one after the other."""
+        with self.builder.loop(lower, upper, carry=start, attributes=PARALLEL) as (index, totals), emitter.scope():
+            emitter.bind(loop, index)
+            self.builder.yield_(*emitter.body(totals))
+        return totals
 
     def _neutral(self) -> list[SSAValue]:
         return [c.neutral(self.builder) for c in self.plan.combiners or ()]
@@ -222,45 +216,34 @@ class ReductionEmitter:
         *outer, column = self.plan.kept
         lower, upper = bounds.get(column, (0, emitter.nest.sizes[column]))
 
-        def columns() -> None:
+        with emitter.loops(outer, bounds, innermost=False):
             if emitter.nest.sizes[column] <= 2 * TILE:
                 self._emit_tile(emitter, column, lower, upper, inits, bounds)
-                return
-
-            def tile(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                end = self.builder.min(self.builder.add(index, TILE), upper)
-                self._emit_tile(emitter, column, index, end, inits, bounds)
-                return ()
-
-            self.builder.loop(lower, upper, tile, step=TILE)
-
-        emitter.loops(outer, columns, bounds, innermost=False)
+            else:
+                with self.builder.loop(lower, upper, step=TILE) as index:
+                    end = self.builder.min(index + TILE, upper)
+                    self._emit_tile(emitter, column, index, end, inits, bounds)
 
     def _emit_tile(
         self, emitter: NestEmitter, column: int, lower: Index, upper: Index, inits: Inits, bounds: Bounds
     ) -> None:
         """Accumulate every reduced element into the columns [lower, upper)."""
         tile = {column: (lower, upper)}
-
-        def start() -> None:
-            for k, init in enumerate(inits):
-                if init is not None:
-                    emitter.store_output(k, init)
-
-        def step() -> None:
-            for k, value in enumerate(emitter.body()):
-                emitter.store_output(k, value)
-
         if any(init is not None for init in inits):
             with emitter.scope():
                 # No input is needed here: bind without loading.
                 emitter.hoistable, saved = [False] * len(emitter.hoistable), emitter.hoistable
-                emitter.loops([column], start, tile)
+                with emitter.loops([column], tile):
+                    for k, init in enumerate(inits):
+                        if init is not None:
+                            emitter.store_output(k, init)
                 emitter.hoistable = saved
         if self.plan.combiners is not None and self.plan.reduced and self._is_small():
             self._emit_unrolled(emitter, column, tile, bounds)
         else:
-            emitter.loops([*self.plan.reduced, column], step, {**bounds, **tile})
+            with emitter.loops([*self.plan.reduced, column], {**bounds, **tile}):
+                for k, value in enumerate(emitter.body()):
+                    emitter.store_output(k, value)
 
     def _is_small(self) -> bool:
         body = self.plan.nest.body
@@ -270,34 +253,28 @@ class ReductionEmitter:
         """Take several reduced elements in with each pass over the tile: its loads and stores are the bottleneck."""
         *outer, inner = self.plan.reduced
         lower, upper = bounds.get(inner, (0, emitter.nest.sizes[inner]))
-        count = self.builder.div(self.builder.sub(upper, lower), UNROLL)
-        middle = self.builder.add(lower, self.builder.mul(count, UNROLL))
+        count = (upper - lower) // UNROLL
+        middle = lower + count * UNROLL
 
-        def accumulate(first: SSAValue, factor: int) -> Sequence[SSAValue]:
-            rows = [self.builder.add(first, u) for u in range(factor)]
+        with emitter.loops(outer, bounds, innermost=False):
+            if middle != lower:
+                with self.builder.loop(lower, middle, step=UNROLL) as first:
+                    self._emit_pass(emitter, column, tile, inner, [first + u for u in range(UNROLL)])
+            if middle != upper:
+                with self.builder.loop(middle, upper) as first:
+                    self._emit_pass(emitter, column, tile, inner, [first])
 
-            def one(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+    def _emit_pass(self, emitter: NestEmitter, column: int, tile: Bounds, inner: int, rows: Sequence[Index]) -> None:
+        """Combine the elements of some rows into the tile."""
+        with self.builder.loop(*tile[column], attributes=PARALLEL) as index, emitter.scope():
+            emitter.indices[column] = index
+            values = [emitter.load_output(k) for k in range(len(emitter.nest.outputs))]
+            for row in rows:
                 with emitter.scope():
-                    emitter.indices[column] = index
-                    values = [emitter.load_output(k) for k in range(len(emitter.nest.outputs))]
-                    for row in rows:
-                        with emitter.scope():
-                            emitter.bind(inner, row)
-                            values = emitter.body(values)
-                    for k, value in enumerate(values):
-                        emitter.store_output(k, value)
-                return ()
-
-            self.builder.loop(*tile[column], one, attributes=PARALLEL)
-            return ()
-
-        def passes() -> None:
-            if not (isinstance(middle, int) and middle == lower):
-                self.builder.loop(lower, middle, lambda r, _: accumulate(r, UNROLL), step=UNROLL)
-            if not (isinstance(middle, int) and middle == upper):
-                self.builder.loop(middle, upper, lambda r, _: accumulate(r, 1))
-
-        emitter.loops(outer, passes, bounds, innermost=False)
+                    emitter.bind(inner, row)
+                    values = emitter.body(values)
+            for k, value in enumerate(values):
+                emitter.store_output(k, value)
 
     # In two stages.
 
@@ -316,12 +293,10 @@ class ReductionEmitter:
             builder.alloc(memref_type((chunks * row,), buffer_of(access.root).element_type)) for access in nest.outputs
         ]
 
-        def task(index: SSAValue) -> None:
-            outputs = tuple(Access(buffer, 0, ((index, row),), tuple(strides)) for buffer in scratch)
-            bounds = {cut: self._task_bounds(index, size, total)}
+        with builder.parallel(chunks) as task:
+            outputs = tuple(Access(buffer, 0, ((task.value, row),), tuple(strides)) for buffer in scratch)
+            bounds = {cut: chunk(builder, task, size, total)}
             self._emit_part(replace(nest, outputs=outputs), self._neutral(), bounds, ())
-
-        builder.parallel(chunks, task)
         second = self._second_stage(combiners, scratch, chunks, row, strides)
         ReductionEmitter(builder, plan_reduction(second), self.inits, self.roots).emit((), may_split=False)
 
@@ -346,7 +321,7 @@ def emit_reduction(
     nest: Nest,
     inits: Inits,
     roots: Mapping[SSAValue, SSAValue] | None = None,
-    bound: Sequence[SSAValue] = (),
+    bound: Sequence[Index] = (),
 ) -> None:
     """Emit a nest that reduces; `inits` as in `Inits`, `bound` the indices of its bound loops."""
     if 0 in nest.sizes:

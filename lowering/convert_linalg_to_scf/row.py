@@ -17,9 +17,10 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.build.buffers import Buffer, memref_type, row_major
+from ...dialects.build.buffers import Buffer, memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
-from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ..loop_nests.indices import chunk, delinearized
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
 from ..loop_nests.nest import Access, Nest
 from .elementwise import emit_elementwise
 from .reduction import emit_reduction
@@ -167,38 +168,18 @@ def _work(nest: Nest) -> int:
     return math.prod(nest.sizes) * body_cost(nest)
 
 
-def _row_indices(builder: LoopBuilder, number: SSAValue, shape: tuple[int, ...]) -> list[SSAValue]:
-    """The indices of the row loops for the row of this number."""
-    indices: list[SSAValue] = []
-    for dim, stride in enumerate(row_major(shape)):
-        index: Index = builder.div(number, stride)
-        indices.append(builder.index(index if dim == 0 else builder.rem(index, shape[dim])))
-    return indices
-
-
 def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
     """Emit the chain as one loop over rows, tasks of rows in parallel where the work is worth it."""
     total = math.prod(plan.shape)
     tasks = task_count(total, sum(_work(step.nest) for step in plan.steps), total)
     size = task_size(total, tasks)
-
-    def task(index: SSAValue) -> None:
+    with builder.parallel(-(-total // size)) as task:
         roots = {buffer: builder.alloca(type_) for buffer, type_ in plan.temporaries.items()}
-
-        def row(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            bound = _row_indices(builder, number, plan.shape)
+        with builder.loop(*chunk(builder, task, size, total)) as number:
+            bound = [builder.index(index) for index in delinearized(number, plan.shape)]
             for step in plan.steps:
                 builder.location = step.nest.op.location
                 if any(step.nest.reduction):
                     emit_reduction(builder, step.nest, step.inits, roots, bound)
                 else:
                     emit_elementwise(builder, step.nest, roots, bound)
-            return ()
-
-        lower = builder.mul(index, size)
-        upper = builder.add(lower, size)
-        if total % size:
-            upper = builder.min(upper, total)
-        builder.loop(lower, upper, row)
-
-    builder.parallel(-(-total // size), task)

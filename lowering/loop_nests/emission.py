@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -98,7 +98,7 @@ class NestEmitter:
         for loop in loops:
             index = cast(Index, self.indices[loop])
             backwards = access.strides[loop] < 0
-            found.append(self.builder.sub(self.nest.sizes[loop] - 1, index) if backwards else index)
+            found.append(self.nest.sizes[loop] - 1 - index if backwards else index)
         return found
 
     def load_input(self, k: int) -> SSAValue:
@@ -109,7 +109,7 @@ class NestEmitter:
                 return x
             if k in self.staged:
                 buffer, origin = self.staged[k]
-                at = [self.builder.sub(cast(Index, self.indices[loop]), start) for loop, start in origin]
+                at = [cast(Index, self.indices[loop]) - start for loop, start in origin]
                 value = self.builder.load(buffer, at)
             else:
                 view, loops = self.view(k, x)
@@ -181,39 +181,22 @@ class NestEmitter:
 
     def _index_of(self, op: IndexOp) -> SSAValue:
         loop = self.nest.dims[int(op.dim.value.data)]
-        return self.builder.index(0 if loop is None else cast(Index, self.indices[loop]))
+        return self.builder.index(0 if loop is None else cast(Index, self.indices[loop])).value
 
     # Loops.
 
-    def loops(
-        self,
-        order: Sequence[int],
-        inner: Callable[[], None],
-        bounds: Bounds | None = None,
-        innermost: bool = True,
-    ) -> None:
+    @contextmanager
+    def loops(self, order: Sequence[int], bounds: Bounds | None = None, innermost: bool = True) -> Generator[None]:
         """
-        Loops without carried values, `order[0]` outermost, around what `inner` emits.
+        Loops without carried values, `order[0]` outermost, around what is emitted in the `with` block.
 
         `innermost`: no loop is in it, so that the last of these is the one to vectorize.
         """
-        if not order:
-            inner()
-            return
-        first, rest = order[0], order[1:]
-        lower, upper = (bounds or {}).get(first, (0, self.nest.sizes[first]))
-
-        def body(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            with self.scope():
-                self.bind(first, index)
-                self.loops(rest, inner, bounds, innermost)
-            return ()
-
-        attributes = PARALLEL if innermost and not rest else None
-        self.builder.loop(lower, upper, body, attributes=attributes)
-
-    def task_bounds(self, task: SSAValue, size: int, total: int) -> tuple[Index, Index]:
-        """The iterations `[task * size, min(total, (task + 1) * size))`."""
-        lower = self.builder.mul(task, size)
-        upper = self.builder.add(lower, size)
-        return lower, upper if total % size == 0 else self.builder.min(upper, total)
+        with ExitStack() as nest:
+            for loop in order:
+                lower, upper = (bounds or {}).get(loop, (0, self.nest.sizes[loop]))
+                attributes = PARALLEL if innermost and loop == order[-1] else None
+                index = nest.enter_context(self.builder.loop(lower, upper, attributes=attributes))
+                nest.enter_context(self.scope())
+                self.bind(loop, index)
+            yield

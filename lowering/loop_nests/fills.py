@@ -9,7 +9,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from .nest import nest_of_generic, place_of
+from .nest import address_of, nest_of_generic
 
 
 def is_reduction(op: Operation) -> bool:
@@ -31,7 +31,7 @@ def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | N
             continue
         if isinstance(op, GenericOp) and is_reduction(op) and 0 not in nest_of_generic(op).sizes:
             absorbed[op] = tuple(None if out in op.inputs else pending.get(out) for out in op.outputs)
-        touched = {place_of(x).root for x in op.operands if isinstance(x.type, MemRefType)}
-        for buffer in [b for b in pending if place_of(b).root in touched]:
+        touched = {address_of(x).root for x in op.operands if isinstance(x.type, MemRefType)}
+        for buffer in [b for b in pending if address_of(b).root in touched]:
             del pending[buffer]
     return absorbed

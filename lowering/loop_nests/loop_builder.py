@@ -1,158 +1,68 @@
-"""Builds loops, loads, stores and index arithmetic inside one kernel function, folding what is known."""
+"""
+Builds loops, loads, stores and index arithmetic inside one kernel function, folding what is known.
+
+Regions are `with` blocks and indices have operators:
+
+    with builder.loop(0, n, carry=sums) as (i, sums):
+        with builder.when(i < m) as loaded:
+            builder.yield_(builder.load(source, [first + 4 * i]))
+        with builder.otherwise():
+            builder.yield_(zero)
+        builder.yield_(*add(sums, loaded))
+
+A region's values are yielded by `yield_`; the list that the `with` statement names holds the results after the block.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, cast, overload
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    UNKNOWN_LOC,
     FloatAttr,
     IntegerAttr,
-    LocationAttr,
     MemRefType,
     NoneAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.build import kernel
 from ...dialects.build.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 from ...dialects.gpu.functions import GpuFuncOp
-
-Index: TypeAlias = int | SSAValue
-"""A number that is known now, or a value of type index."""
+from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, value_of
 
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
 """The mark of an innermost loop whose iterations do not depend on each other through memory."""
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 def buffer_of(value: SSAValue) -> Buffer:
     return cast(Buffer, value.type)
 
 
-def known(value: Index) -> Index:
-    """A constant of the kernel as the number that it is."""
-    if not isinstance(value, int) and isinstance(value.owner, arith.ConstantOp):
-        found = value.owner.value
-        if isinstance(found, IntegerAttr):
-            return found.value.data
-    return value
-
-
-class LoopBuilder:
-    """
-    Inserts operations into a kernel: before an anchor at its top level, or at the end of the loop being built.
-
-    Constants stand once each at the kernel's top; new operations take the location of the operation being lowered.
-    """
+class LoopBuilder(KernelBuilder):
+    """A KernelBuilder of loops and branches, loads and stores."""
 
     def __init__(self, kernel: func.FuncOp | GpuFuncOp):
-        self.top: Block = kernel.body.block
-        self.block: Block = self.top
-        self.anchor = cast(Operation, self.top.last_op)
-        self.location: LocationAttr = self.anchor.location
+        super().__init__(kernel)
         self.parallel_body: Block | None = None
         """The body of the scf.parallel being built."""
-        self._constants: dict[Attribute, SSAValue] = {}
-
-    def insert_at(self, op: Operation) -> None:
-        """Insert before `op` from now on, with its location."""
-        self.anchor = op
-        self.location = op.location
-
-    def insert(self, op: OpT) -> OpT:
-        if op.location is UNKNOWN_LOC:
-            op.location = self.location
-        if self.block is self.top:
-            self.top.insert_op_before(op, self.anchor)
-        else:
-            self.block.add_op(op)
-        return op
-
-    # Constants.
-
-    def scalar(self, value: IntegerAttr[Any] | FloatAttr[Any]) -> SSAValue:
-        """A constant, once per kernel."""
-        found = self._constants.get(value)
-        if found is None:
-            op = arith.ConstantOp.create(result_types=[cast(Attribute, value.type)], properties={"value": value})
-            self.top.insert_op_before(op, cast(Operation, self.top.first_op))
-            found = self._constants[value] = op.result
-        return found
-
-    def index(self, value: Index) -> SSAValue:
-        return self.scalar(IntegerAttr(value, INDEX)) if isinstance(value, int) else value
-
-    # Index arithmetic: known operands fold.
-
-    def add(self, lhs: Index, rhs: Index) -> Index:
-        lhs, rhs = known(lhs), known(rhs)
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs + rhs
-        if lhs == 0:
-            return rhs
-        if rhs == 0:
-            return lhs
-        return self._binary(arith.AddiOp, lhs, rhs)
-
-    def mul(self, lhs: Index, rhs: Index) -> Index:
-        lhs, rhs = known(lhs), known(rhs)
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs * rhs
-        if lhs == 0 or rhs == 0:
-            return 0
-        if lhs == 1:
-            return rhs
-        if rhs == 1:
-            return lhs
-        return self._binary(arith.MuliOp, lhs, rhs)
-
-    def sub(self, lhs: Index, rhs: Index) -> Index:
-        lhs, rhs = known(lhs), known(rhs)
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs - rhs
-        return lhs if rhs == 0 else self._binary(arith.SubiOp, lhs, rhs)
-
-    def min(self, lhs: Index, rhs: Index) -> Index:
-        lhs, rhs = known(lhs), known(rhs)
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return min(lhs, rhs)
-        return self._binary(arith.MinSIOp, lhs, rhs)
-
-    def div(self, lhs: Index, rhs: int) -> Index:
-        """Quotient of a number that is not negative."""
-        lhs = known(lhs)
-        if isinstance(lhs, int):
-            return lhs // rhs
-        return lhs if rhs == 1 else self._binary(arith.DivUIOp, lhs, rhs)
-
-    def rem(self, lhs: Index, rhs: int) -> Index:
-        """Remainder of a number that is not negative."""
-        lhs = known(lhs)
-        if isinstance(lhs, int):
-            return lhs % rhs
-        return 0 if rhs == 1 else self._binary(arith.RemUIOp, lhs, rhs)
-
-    def _binary(self, op: type[Operation], lhs: Index, rhs: Index) -> SSAValue:
-        operands = [self.index(lhs), self.index(rhs)]
-        properties: dict[str, Attribute] = {}
-        if op in (arith.AddiOp, arith.MuliOp, arith.SubiOp):
-            properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
-        return self.insert(op.create(operands=operands, result_types=[INDEX], properties=properties)).results[0]
+        self._yielded: Sequence[SSAValue] = ()
+        """The values that the region being built has yielded."""
+        self._states: list[tuple[list[SSAValue], Block]] = []
+        """For each scf.while being built: the carried values, and the block of its second region."""
 
     # Memory.
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
-        operands = [source, *(self.index(i) for i in indices)]
+        operands = [source, *(self.index(i).value for i in indices)]
         return self.insert(memref.LoadOp.create(operands=operands, result_types=[buffer_of(source).element_type])).res
 
-    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index] = ()) -> None:
-        operands = [value, target, *(self.index(i) for i in indices)]
+    def store(self, value: Value, target: SSAValue, indices: Sequence[Index] = ()) -> None:
+        operands = [value_of(value), target, *(self.index(i).value for i in indices)]
         self.insert(memref.StoreOp.create(operands=operands))
 
     def alloc(self, type_: Buffer) -> SSAValue:
@@ -188,7 +98,7 @@ class LoopBuilder:
             return source
         return self.insert(
             memref.ReinterpretCastOp.create(
-                operands=[source] if isinstance(offset, int) else [source, offset],
+                operands=[source] if isinstance(offset, int) else [source, offset.value],
                 result_types=[type_],
                 properties={
                     "static_offsets": i64_array((offset if isinstance(offset, int) else DYNAMIC_INDEX,)),
@@ -199,85 +109,172 @@ class LoopBuilder:
             )
         ).result
 
-    # Loops.
+    # Regions.
+
+    def yield_(self, *values: Value) -> None:
+        """What the innermost region yields: the next values of a loop, or the results of a branch."""
+        self._yielded = [value_of(value) for value in values]
+
+    @contextmanager
+    def _inside(self, block: Block | None) -> Generator[list[SSAValue]]:
+        """Insert at the end of a block, or go on here; the list holds what was yielded after the `with` block."""
+        outer, pending, self._yielded = self.block, self._yielded, ()
+        self.block = block or outer
+        yielded: list[SSAValue] = []
+        yield yielded
+        yielded[:] = self._yielded
+        if block is not None:
+            self.insert(scf.YieldOp.create(operands=yielded))
+        self.block, self._yielded = outer, pending
+
+    @overload
+    def loop(
+        self, lower: Index, upper: Index, *, step: int = 1, attributes: Mapping[str, Attribute] | None = None
+    ) -> AbstractContextManager[IndexValue]: ...
+
+    @overload
+    def loop(
+        self,
+        lower: Index,
+        upper: Index,
+        *,
+        carry: Sequence[Value],
+        step: int = 1,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> AbstractContextManager[tuple[IndexValue, list[SSAValue]]]: ...
 
     def loop(
         self,
         lower: Index,
         upper: Index,
-        body: Callable[[SSAValue, list[SSAValue]], Sequence[SSAValue]],
         *,
+        carry: Sequence[Value] | None = None,
         step: int = 1,
-        inits: Sequence[SSAValue] = (),
         attributes: Mapping[str, Attribute] | None = None,
-    ) -> list[SSAValue]:
+    ) -> AbstractContextManager[Any]:
         """
-        `scf.for` from `lower` to `upper`; `body` gets the induction variable and the carried values, returns the next.
+        `scf.for` from `lower` to `upper`, a `with` block that gets the induction variable.
 
-        A loop of one known iteration is no loop.
+        With `carry` it gets also a list: the carried values, for which it yields the next. After the block the list
+        holds the loop's results. A loop of one known iteration is no loop.
         """
-        lower, upper = known(lower), known(upper)
+        return self._loop(known(lower), known(upper), carry, step, attributes)
+
+    @contextmanager
+    def _loop(
+        self,
+        lower: Index,
+        upper: Index,
+        carry: Sequence[Value] | None,
+        step: int,
+        attributes: Mapping[str, Attribute] | None,
+    ) -> Generator[Any]:
+        carried = [value_of(value) for value in carry or ()]
         if isinstance(lower, int) and isinstance(upper, int) and lower < upper <= lower + step:
-            return list(body(self.index(lower), list(inits)))
-        bounds = [self.index(lower), self.index(upper), self.index(step)]
-        types = [value.type for value in inits]
+            with self._inside(None) as results:
+                index = self.index(lower)
+                yield index if carry is None else (index, carried)
+            assert len(results) == len(carried), "the loop yields other values than it carries"
+            carried[:] = results
+            return
+        bounds = [self.index(bound).value for bound in (lower, upper, step)]
+        types = [value.type for value in carried]
         block = Block(arg_types=[INDEX, *types])
-        outer, self.block = self.block, block
-        results = body(block.args[0], list(block.args[1:]))
-        self.insert(scf.YieldOp.create(operands=list(results)))
-        self.block = outer
+        inits, carried[:] = list(carried), block.args[1:]
+        with self._inside(block) as results:
+            index = IndexValue(self, block.args[0])
+            yield index if carry is None else (index, carried)
+        assert len(results) == len(carried), "the loop yields other values than it carries"
         op = scf.ForOp.create(
             operands=[*bounds, *inits],
             result_types=types,
             regions=[Region(block)],
             attributes=attributes or {},
         )
-        return list(self.insert(op).results)
+        carried[:] = self.insert(op).results
 
-    def when(self, condition: SSAValue, then: Callable[[], None]) -> None:
-        """`scf.if` without results."""
-        self.choose(condition, lambda: (then(), ())[1], None)
+    @contextmanager
+    def parallel(self, count: int) -> Generator[IndexValue]:
+        """`scf.parallel` over 0..count-1; inside another one, or for one iteration, a serial loop."""
+        if self.parallel_body is not None or count <= 1:
+            with self.loop(0, count) as index:
+                yield index
+            return
+        bounds = [self.index(bound).value for bound in (0, count, 1)]
+        block = Block(arg_types=[INDEX])
+        outer, self.block, self.parallel_body = self.block, block, block
+        yield IndexValue(self, block.args[0])
+        self.insert(scf.ReduceOp.create())
+        self.block, self.parallel_body = outer, None
+        self.insert(
+            scf.ParallelOp.create(
+                operands=bounds,
+                regions=[Region(block)],
+                properties={"operandSegmentSizes": i32_array((1, 1, 1, 0))},
+            )
+        )
 
-    def choose(
-        self,
-        condition: SSAValue,
-        then: Callable[[], Sequence[SSAValue]],
-        otherwise: Callable[[], Sequence[SSAValue]] | None,
-    ) -> list[SSAValue]:
-        """`scf.if`: the values that the branch taken returns."""
-        first, results = self._region((), lambda _: then())
-        second = Region() if otherwise is None else self._region((), lambda _: otherwise())[0]
-        types = [value.type for value in results]
-        op = scf.IfOp.create(operands=[condition], result_types=types, regions=[first, second])
-        return list(self.insert(op).results)
+    @contextmanager
+    def when(self, condition: Value) -> Generator[list[SSAValue]]:
+        """`scf.if`; after the block the list holds the results, which are what the block yields."""
+        block = Block()
+        results: list[SSAValue] = []
+        with self._inside(block) as yielded:
+            yield results
+        op = scf.IfOp.create(
+            operands=[value_of(condition)],
+            result_types=[value.type for value in yielded],
+            regions=[Region(block), Region()],
+        )
+        results[:] = self.insert(op).results
 
-    def loop_while(
-        self,
-        inits: Sequence[SSAValue],
-        condition: Callable[[list[SSAValue]], SSAValue],
-        body: Callable[[list[SSAValue]], Sequence[SSAValue]],
-    ) -> list[SSAValue]:
-        """`scf.while`: the carried values when the condition does not hold any more."""
+    def guarded(self, condition: Value | None) -> AbstractContextManager[Any]:
+        """`when` without results; always where there is no condition."""
+        return nullcontext() if condition is None else self.when(condition)
+
+    def when_below(self, number: Index, bound: Index, checked: bool = True) -> AbstractContextManager[Any]:
+        """`when` a number is from 0 to `bound - 1`; always unless `checked`."""
+        return self.guarded(self.index(number).below(bound) if checked else None)
+
+    @contextmanager
+    def otherwise(self) -> Generator[None]:
+        """The other branch of the `when` that ended right before."""
+        op = self.anchor.prev_op if self.block is self.top else self.block.last_op
+        assert isinstance(op, scf.IfOp) and not op.false_region.blocks, "otherwise follows when"
+        # What the kernel allocates meanwhile goes before it.
+        op.detach()
+        block = Block()
+        with self._inside(block):
+            yield
+        op.false_region.add_block(block)
+        self.insert(op)
+
+    @contextmanager
+    def loop_while(self, carry: Sequence[Value]) -> Generator[list[SSAValue]]:
+        """
+        `scf.while`: the `with` block computes a condition, says `go_on_if`, and yields the next values.
+
+        The list holds the carried values, and the loop's results after the block.
+        """
+        inits = [value_of(value) for value in carry]
         types = [value.type for value in inits]
-        outer, self.block = self.block, Block(arg_types=types)
-        before = self.block
-        carried: list[SSAValue] = list(before.args)
-        self.insert(scf.ConditionOp.create(operands=[condition(carried), *carried]))
-        self.block = outer
-        after, _ = self._region(types, body)
-        op = scf.WhileOp.create(operands=list(inits), result_types=types, regions=[Region(before), after])
-        return list(self.insert(op).results)
+        before, after = Block(arg_types=types), Block(arg_types=types)
+        state: list[SSAValue] = list(before.args)
+        self._states.append((state, after))
+        outer, pending, self.block = self.block, self._yielded, before
+        yield state
+        assert self.block is after, "go_on_if ends the condition"
+        self.insert(scf.YieldOp.create(operands=list(self._yielded)))
+        self.block, self._yielded = outer, pending
+        self._states.pop()
+        op = scf.WhileOp.create(operands=inits, result_types=types, regions=[Region(before), Region(after)])
+        state[:] = self.insert(op).results
 
-    def _region(
-        self, types: Sequence[Attribute], body: Callable[[list[SSAValue]], Sequence[SSAValue]]
-    ) -> tuple[Region, Sequence[SSAValue]]:
-        """A region whose block ends with scf.yield of what `body` returns."""
-        outer, self.block = self.block, Block(arg_types=types)
-        block = self.block
-        results = body(list(block.args))
-        self.insert(scf.YieldOp.create(operands=list(results)))
-        self.block = outer
-        return Region(block), results
+    def go_on_if(self, condition: Value) -> None:
+        """The innermost scf.while goes on with what follows if the condition holds, and ends otherwise."""
+        state, after = self._states[-1]
+        self.insert(scf.ConditionOp.create(operands=[value_of(condition), *self.block.args]))
+        self.block, state[:] = after, after.args
 
     def inline(self, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         """A copy of a block of scalar operations here, `arguments` for its arguments; what its terminator yields."""
@@ -291,22 +288,3 @@ class LoopBuilder:
                 new = self.insert(op.clone(mapping))
                 mapping.update(zip(op.results, new.results, strict=True))
         return []
-
-    def parallel(self, count: int, body: Callable[[SSAValue], None]) -> None:
-        """`scf.parallel` over 0..count-1; inside another one, or for one iteration, a serial loop."""
-        if self.parallel_body is not None or count <= 1:
-            self.loop(0, count, lambda i, _: (body(i), ())[1])
-            return
-        bounds = [self.index(0), self.index(count), self.index(1)]
-        block = Block(arg_types=[INDEX])
-        outer, self.block, self.parallel_body = self.block, block, block
-        body(block.args[0])
-        self.insert(scf.ReduceOp.create())
-        self.block, self.parallel_body = outer, None
-        self.insert(
-            scf.ParallelOp.create(
-                operands=bounds,
-                regions=[Region(block)],
-                properties={"operandSegmentSizes": i32_array((1, 1, 1, 0))},
-            )
-        )

@@ -35,7 +35,7 @@ from .loop_builder import Index, LoopBuilder, buffer_of
 
 
 @dataclass(frozen=True)
-class Place:
+class ElementAddress:
     """Where a memref's element 0 lies in a buffer of identity layout, and the strides of its dimensions."""
 
     root: SSAValue
@@ -59,7 +59,7 @@ class Access:
         """The offset in the root buffer, computed at the builder's insertion point."""
         offset: Index = self.offset
         for value, factor in self.dynamic:
-            offset = builder.add(offset, builder.mul(value, factor))
+            offset += builder.index(value) * factor
         return offset
 
 
@@ -143,7 +143,7 @@ class Nest:
         return all(x.strides[outer] == x.strides[inner] * self.sizes[inner] for x in self.accesses)
 
 
-def place_of(value: SSAValue) -> Place:
+def address_of(value: SSAValue) -> ElementAddress:
     """
     Follow views to the buffer of identity layout that `value` lies in.
 
@@ -153,32 +153,32 @@ def place_of(value: SSAValue) -> Place:
     owner = value.owner
     shape = type_.get_shape()
     if isinstance(owner, memref.ReinterpretCastOp):
-        source = place_of(owner.source)
+        source = address_of(owner.source)
         offset = owner.static_offsets.get_values()[0]
         dynamic = ((owner.offsets[0], 1),) if offset == DYNAMIC_INDEX else ()
         strides = tuple(int(s) for s in owner.static_strides.get_values())
-        return Place(source.root, 0 if dynamic else int(offset), dynamic, strides)
+        return ElementAddress(source.root, 0 if dynamic else int(offset), dynamic, strides)
     if isinstance(owner, memref.SubviewOp):
-        return _subview_place(owner)
+        return _subview_address(owner)
     if isinstance(owner, (memref.CollapseShapeOp, memref.ExpandShapeOp)):
-        source = place_of(owner.src)
+        source = address_of(owner.src)
         if source.strides != row_major(cast("MemRefType[Any]", owner.src.type).get_shape()):
             fail(owner, "reshapes a view that is not contiguous: convert-linalg-to-scf cannot follow it")
         return replace(source, strides=row_major(shape))
     if isinstance(owner, (memref.AssumeAlignmentOp, memref.CastOp, memref.MemorySpaceCastOp)):
-        return place_of(owner.operands[0])
+        return address_of(owner.operands[0])
     if is_view(owner) and not isinstance(owner, memref.ViewOp):
         fail(owner, "is a view that convert-linalg-to-scf cannot follow")
     if isinstance(type_.layout, StridedLayoutAttr):
         strides = type_.layout.get_strides()
         if type_.layout.get_offset() != 0 or any(s is None for s in strides):
             fail(cast(Operation, owner), "has a layout that convert-linalg-to-scf cannot follow")
-        return Place(value, 0, (), tuple(cast(int, s) for s in strides))
-    return Place(value, 0, (), row_major(shape))
+        return ElementAddress(value, 0, (), tuple(cast(int, s) for s in strides))
+    return ElementAddress(value, 0, (), row_major(shape))
 
 
-def _subview_place(op: memref.SubviewOp) -> Place:
-    source = place_of(op.source)
+def _subview_address(op: memref.SubviewOp) -> ElementAddress:
+    source = address_of(op.source)
     offset, dynamic, values = source.offset, list(source.dynamic), iter(op.offsets)
     for start, stride in zip(op.static_offsets.get_values(), source.strides, strict=True):
         if start == DYNAMIC_INDEX:
@@ -188,7 +188,7 @@ def _subview_place(op: memref.SubviewOp) -> Place:
     steps = [int(s) * t for s, t in zip(op.static_strides.get_values(), source.strides, strict=True)]
     sizes = [int(s) for s in op.static_sizes.get_values()]
     kept = _kept_dims(op, sizes)
-    return Place(source.root, offset, tuple(dynamic), tuple(steps[d] for d in kept))
+    return ElementAddress(source.root, offset, tuple(dynamic), tuple(steps[d] for d in kept))
 
 
 def _kept_dims(op: memref.SubviewOp, sizes: list[int]) -> list[int]:
@@ -229,15 +229,15 @@ def linear_form(expr: AffineExpr, dims: int, op: Operation) -> tuple[list[int], 
 
 
 def access_of(value: SSAValue, map_: AffineMap, op: Operation) -> Access:
-    place = place_of(value)
+    address = address_of(value)
     strides = [0] * map_.num_dims
-    offset = place.offset
-    for expr, stride in zip(map_.results, place.strides, strict=True):
+    offset = address.offset
+    for expr, stride in zip(map_.results, address.strides, strict=True):
         coefficients, constant = linear_form(expr, map_.num_dims, op)
         offset += stride * constant
         for dim, factor in enumerate(coefficients):
             strides[dim] += stride * factor
-    return Access(place.root, offset, place.dynamic, tuple(strides))
+    return Access(address.root, offset, address.dynamic, tuple(strides))
 
 
 def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:

@@ -7,10 +7,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ..convert_linalg_to_scf.conversion import convert_nests
-from ..loop_nests.loop_builder import Index, known
+from ..loop_nests.kernel_builder import known_number
 from .threads.launch import KernelMapper, Launch
 from .threads.phases import Phase
-from .threads.ranges import over_threads
+from .threads.ranges import blocks_over, over_threads
 
 
 def map_serially(mapper: KernelMapper, phase: Phase) -> None:
@@ -30,10 +30,8 @@ def parallel_range(op: Operation) -> range | None:
     """The iterations of a parallel loop; None where they are not known, or in several dimensions."""
     if not isinstance(op, scf.ParallelOp) or len(op.lowerBound) != 1:
         return None
-    lower, upper, step = (known(bounds[0]) for bounds in (op.lowerBound, op.upperBound, op.step))
-    if not (isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int)):
-        return None
-    return range(lower, upper, step)
+    lower, upper, step = (known_number(bounds[0]) for bounds in (op.lowerBound, op.upperBound, op.step))
+    return None if lower is None or upper is None or step is None else range(lower, upper, step)
 
 
 def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
@@ -42,11 +40,10 @@ def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
     op, builder = launch.copies[0], launch.builder
     iterations = parallel_range(op)
     assert isinstance(op, scf.ParallelOp) and iterations is not None
-
-    def iteration(indices: list[Index]) -> None:
-        index = builder.add(iterations.start, builder.mul(indices[0], iterations.step))
-        body = op.body.block
-        mapping: dict[SSAValue, SSAValue] = {body.args[0]: builder.index(index)}
+    box = (len(iterations),)
+    with over_threads(builder, box, threads) as (number,):
+        body, index = op.body.block, iterations.start + number * iterations.step
+        mapping: dict[SSAValue, SSAValue] = {body.args[0]: builder.index(index).value}
         for inner in body.ops:
             if inner is not body.last_op:
                 copy = inner.clone(mapping)
@@ -54,11 +51,9 @@ def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
                 mapping.update(zip(inner.results, copy.results, strict=True))
                 builder.insert(copy)
                 _loops_for_parallel(launch, copy)
-
-    grid = over_threads(builder, (len(iterations),), iteration, threads)
     op.detach()
     op.erase()
-    launch.finish(grid, threads)
+    launch.finish(blocks_over(box, threads), threads)
 
 
 def _loops_for_parallel(launch: Launch, op: Operation) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...dialects.gpu.plans import Plan, RegisterTile, TensorTile, Tile
 from ..device.chips import WARP, Chip
 from ..map_kernels_to_gpu.contraction.block import bytes_of
-from ..map_kernels_to_gpu.contraction.epilogue import Chain, chain_of
+from ..map_kernels_to_gpu.contraction.epilogue import FusedProduct, fused_product_of
 from ..map_kernels_to_gpu.contraction.form import Product, split_depth
 from ..map_kernels_to_gpu.contraction.loader import copies_asynchronously, lanes_of, tile_shapes
 from ..map_kernels_to_gpu.contraction.tensor_cores import takes_tensor_cores
@@ -33,10 +33,10 @@ MOST_COPIES = 24
 
 def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     """The plan of a contraction, alone or with elementwise operations after it; none where a phase is no such."""
-    chain = chain_of(phase)
-    if chain is None or not _is_worth_tiles(chain):
+    fused = fused_product_of(phase)
+    if fused is None or not _is_worth_tiles(fused):
         return ()
-    product = chain.product
+    product = fused.product
     shape = (product.batches, product.rows, product.columns, product.depth)
     if takes_tensor_cores(product, chip):
         table: Sequence[Candidate] = tensor_candidates(product, chip)
@@ -57,14 +57,14 @@ def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     return (replace(tile, copies=copies, stages=stages, blocks=2 if _sums(tile) <= 32 and copies else 1),)
 
 
-def _is_worth_tiles(chain: Chain) -> bool:
+def _is_worth_tiles(fused: FusedProduct) -> bool:
     """
     Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory.
 
     Nor have depthwise convolutions, batches of products with a vector: where neighbours in memory are of different
     batches, threads side by side are to compute those.
     """
-    product = chain.product
+    product = fused.product
     if product.rows == product.columns == 1 or product.depth == 1:
         return False
     thin = min(product.rows, product.columns) < THIN

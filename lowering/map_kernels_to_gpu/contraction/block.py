@@ -7,7 +7,7 @@ tile at a time, so that neighbouring threads write neighbouring elements, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, memref
@@ -15,16 +15,18 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.build.buffers import memref_type
+from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.functions import WORKGROUP
 from ....dialects.gpu.nvgpu import bits_of
 from ....dialects.gpu.plans import RegisterTile, TensorTile
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
 from ...loop_nests.unrolling import UNROLL, WHOLLY
 from ..threads.builder import GpuBuilder
 from ..threads.launch import Launch
 from ..threads.ranges import ceil_div
-from .epilogue import Chain, ResultWriter, vector_of_results
-from .form import Product, split, split_depth
+from .epilogue import FusedProduct, ResultWriter, vector_of_results
+from .form import Product, split_depth
 from .loader import TileLoader, TileShape, both
 
 UNROLL_WHOLLY: Mapping[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerType(64))}
@@ -48,12 +50,12 @@ class SharedArena:
     def view(self, offset: int, shape: tuple[int, ...], element: Attribute) -> SSAValue:
         """A buffer at `offset` bytes."""
         type_ = MemRefType(element, shape, NoneAttr(), WORKGROUP)
-        operands = [self.buffer, self.builder.index(offset)]
+        operands = [self.buffer, self.builder.index(offset).value]
         return self.builder.insert(memref.ViewOp.create(operands=operands, result_types=[type_])).result
 
 
 @dataclass(frozen=True)
-class Place:
+class BlockTile:
     """The tile of a block."""
 
     batch: tuple[Index, ...]
@@ -67,11 +69,11 @@ class Place:
 class ProductBlock:
     """A block of threads and its tile."""
 
-    def __init__(self, launch: Launch, chain: Chain, tiling: RegisterTile | TensorTile):
+    def __init__(self, launch: Launch, fused: FusedProduct, tiling: RegisterTile | TensorTile):
         self.launch = launch
         self.builder: GpuBuilder = launch.builder
-        self.chain = chain
-        self.product: Product = chain.product
+        self.fused = fused
+        self.product: Product = fused.product
         self.tiling = tiling
         self.threads = tiling.block
         self.depth = split_depth(tiling, self.product.depth)
@@ -80,21 +82,21 @@ class ProductBlock:
         self.whole_depth = tiling.splits * self.depth == self.product.depth
         self.tiles_m = ceil_div(self.product.rows, tiling.m)
         self.tiles_n = ceil_div(self.product.columns, tiling.n)
-        self.place = self._place()
+        self.tile = self._tile()
 
-    def _place(self) -> Place:
-        builder, number = self.builder, self.builder.block_id()
+    def _tile(self) -> BlockTile:
+        number = self.builder.block_id()
         tiles = self.tiles_m * self.tiles_n
-        tile, rest = builder.rem(number, tiles), builder.div(number, tiles)
-        part, batch = builder.rem(rest, self.tiling.splits), builder.div(rest, self.tiling.splits)
+        tile, rest = number % tiles, number // tiles
+        part, batch = rest % self.tiling.splits, rest // self.tiling.splits
         row, column = self._raster(tile)
         sizes = [digit.size for digit in self.product.batch]
-        return Place(
-            tuple(split(builder, batch if sizes else 0, sizes)),
+        return BlockTile(
+            tuple(delinearized(batch, sizes)),
             part,
-            builder.mul(row, self.tiling.m),
-            builder.mul(column, self.tiling.n),
-            builder.mul(part, self.depth),
+            row * self.tiling.m,
+            column * self.tiling.n,
+            part * self.depth,
         )
 
     def _raster(self, tile: Index) -> tuple[Index, Index]:
@@ -102,16 +104,15 @@ class ProductBlock:
         Row and column of a tile: neighbouring blocks go down `raster` rows before they go on to the next column.
         """
         builder, group = self.builder, self.tiling.raster
-        first = builder.mul(builder.div(tile, group * self.tiles_n), group)
-        within = builder.rem(tile, group * self.tiles_n)
+        first = tile // (group * self.tiles_n) * group
+        within = tile % (group * self.tiles_n)
         if self.tiles_m % group == 0:
-            return builder.add(first, builder.rem(within, group)), builder.div(within, group)
+            return first + within % group, within // group
         # The last rows are fewer.
-        height = builder.index(builder.min(builder.sub(self.tiles_m, first), group))
-        place = builder.index(within)
-        row = builder.insert(arith.RemUIOp(place, height)).result
-        column = builder.insert(arith.DivUIOp(place, height)).result
-        return builder.add(first, row), column
+        height = builder.index(builder.min(self.tiles_m - first, group))
+        row = builder.binary(arith.RemUIOp, within, height)
+        column = builder.binary(arith.DivUIOp, within, height)
+        return first + row, column
 
     def finish(self) -> None:
         tiling = self.tiling
@@ -123,16 +124,16 @@ class ProductBlock:
         factors = self.product.factors()
         if not converted:
             factors = tuple(replace(factor, conversions=()) for factor in factors)
-        firsts = (self.place.first_m, self.place.first_n)
+        firsts = (self.tile.first_m, self.tile.first_n)
         lhs, rhs = (
-            TileLoader(self.builder, factor, shape, self.place.batch, first, self.whole_depth)
+            TileLoader(self.builder, factor, shape, self.tile.batch, first, self.whole_depth)
             for factor, shape, first in zip(factors, shapes, firsts, strict=True)
         )
         return lhs, rhs
 
     def start_of(self, round_: Index) -> Index:
         """The first k of a tile."""
-        return self.builder.add(self.place.first_k, self.builder.mul(round_, self.tiling.k))
+        return self.tile.first_k + round_ * self.tiling.k
 
 
 @dataclass(frozen=True)
@@ -160,15 +161,16 @@ class SumWriter:
         self.pitch = block.tiling.n + pad
         self.element = block.product.total
         self.scratch = scratch
-        self.results = None if scratch is not None else ResultWriter(block.launch, block.chain)
+        self.results = None if scratch is not None else ResultWriter(block.launch, block.fused)
 
     @staticmethod
     def bytes_for(tiling: RegisterTile | TensorTile, pad: int, rows: int, element: Attribute) -> int:
         return rows * (tiling.n + pad) * bytes_of(element)
 
-    def write(self, strips: Sequence[Strip], put: Callable[[int, SSAValue], None]) -> None:
+    def strips(self, strips: Sequence[Strip]) -> Iterator[tuple[int, SSAValue]]:
         """
-        Write the tile strip by strip; `put(number, buffer)` stores the thread's sums of a strip to rows of a buffer.
+        Write the tile strip by strip. The body of the `for` statement over this is to emit, for the number of a strip,
+        how the thread stores its sums to rows of a buffer.
 
         All threads come here; shared memory may still be read by some.
         """
@@ -176,86 +178,62 @@ class SumWriter:
         for number, strip in enumerate(strips):
             buffer = self.arena.view(0, (strip.rows, self.pitch), self.element)
             builder.barrier()
-            put(number, buffer)
+            yield number, buffer
             builder.barrier()
             self._write_strip(strip, buffer)
 
     def _write_strip(self, strip: Strip, buffer: SSAValue) -> None:
         builder, block = self.builder, self.block
         tiling = block.tiling
-        lanes = vector_of_results(block.chain) if self.scratch is None else 4
+        lanes = vector_of_results(block.fused) if self.scratch is None else 4
         while lanes > 1 and (tiling.n % lanes or strip.rows * tiling.n // lanes < block.threads):
             lanes //= 2
         vectors = strip.rows * tiling.n // lanes
         rounds = -(-vectors // block.threads)
         aligned = block.product.columns % lanes == 0
-
-        def vector(round_: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            number = builder.add(builder.mul(round_, block.threads), builder.thread_id())
-            row = builder.div(number, tiling.n // lanes)
-            column = builder.mul(builder.rem(number, tiling.n // lanes), lanes)
-            in_tile = builder.add(
-                builder.add(builder.mul(builder.div(row, strip.run), strip.distance), strip.first),
-                builder.rem(row, strip.run),
-            )
-            m, n = builder.add(block.place.first_m, in_tile), builder.add(block.place.first_n, column)
+        with builder.loop(0, rounds) as round_:
+            number = round_ * block.threads + builder.thread_id()
+            row = number // (tiling.n // lanes)
+            column = number % (tiling.n // lanes) * lanes
+            in_tile = row // strip.run * strip.distance + strip.first + row % strip.run
+            m, n = block.tile.first_m + in_tile, block.tile.first_n + column
             inside = self._inside(m, n if aligned else None)
             if vectors % block.threads:
-                inside = both(builder, inside, builder.compare("ult", number, vectors))
+                inside = both(inside, builder.index(number).below(vectors))
+            with builder.guarded(inside), builder.loop(0, lanes, attributes=UNROLL_WHOLLY) as lane:
+                self._element(buffer, row, column, m, n, lane, aligned)
 
-            def elements() -> None:
-                builder.loop(
-                    0,
-                    lanes,
-                    lambda lane, _: self._element(buffer, row, column, m, n, lane, aligned),
-                    attributes=UNROLL_WHOLLY,
-                )
-
-            if inside is None:
-                elements()
-            else:
-                builder.when(inside, elements)
-            return ()
-
-        builder.loop(0, rounds, vector)
-
-    def _inside(self, m: Index, n: Index | None) -> SSAValue | None:
+    def _inside(self, m: Index, n: Index | None) -> Scalar | None:
         """Whether an element of the tile is one of C."""
         builder, block = self.builder, self.block
         inside = None
         if block.product.rows % block.tiling.m:
-            inside = builder.compare("ult", m, block.product.rows)
+            inside = builder.index(m).below(block.product.rows)
         if n is not None and block.product.columns % block.tiling.n:
-            inside = both(builder, inside, builder.compare("ult", n, block.product.columns))
+            inside = both(inside, builder.index(n).below(block.product.columns))
         return inside
 
     def _element(
         self, buffer: SSAValue, row: Index, column: Index, m: Index, n: Index, lane: Index, aligned: bool
-    ) -> Sequence[SSAValue]:
+    ) -> None:
         builder, block = self.builder, self.block
-        at = builder.add(n, lane)
-
-        def write() -> None:
-            total = builder.load(buffer, [row, builder.add(column, lane)])
+        at = n + lane
+        checked = not aligned and block.product.columns % block.tiling.n != 0
+        with builder.when_below(at, block.product.columns, checked):
+            total = builder.load(buffer, [row, column + lane])
             if self.results is not None:
-                self.results.write(block.place.batch, m, at, total)
+                self.results.write(block.tile.batch, m, at, total)
             else:
                 self._leave(m, at, total)
-
-        if aligned or block.product.columns % block.tiling.n == 0:
-            write()
-        else:
-            builder.when(builder.compare("ult", at, block.product.columns), write)
-        return ()
 
     def _leave(self, m: Index, n: Index, total: SSAValue) -> None:
         """Store a split's sum to the scratch buffer: (split, batch, m, n)."""
         builder, block = self.builder, self.block
         assert self.scratch is not None
         batch: Index = 0
-        for digit, index in zip(block.product.batch, block.place.batch, strict=True):
-            batch = builder.add(builder.mul(batch, digit.size), index)
-        builder.store(total, self.scratch, [block.place.split, batch, m, n])
+        for digit, index in zip(block.product.batch, block.tile.batch, strict=True):
+            batch = batch * digit.size + index
+        builder.store(total, self.scratch, [block.tile.split, batch, m, n])
 
 
 def scratch_of(launch: Launch, product: Product, tiling: RegisterTile | TensorTile) -> SSAValue | None:

@@ -19,12 +19,14 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.build.buffers import row_major
 from ....dialects.gpu.nvgpu import bits_of
 from ...loop_nests.emission import NestEmitter
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic
 from ..threads.builder import GpuBuilder
 from ..threads.launch import Launch
 from ..threads.phases import Phase
-from .form import Digit, Product, dot, product_of, split
+from .form import Digit, Product, dot, product_of
 from .loader import flat
 
 
@@ -39,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Step:
+class EpilogueStep:
     """One elementwise operation over the product."""
 
     nest: Nest
@@ -50,20 +52,20 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Chain:
+class FusedProduct:
     """A contraction and what is computed from its sums."""
 
     product: Product
-    steps: tuple[Step, ...]
+    steps: tuple[EpilogueStep, ...]
     private: frozenset[SSAValue] = field(default_factory=frozenset[SSAValue])
-    """Buffers that nothing but the chain reads: they need not be written."""
+    """Buffers that only the fused operations read: they need not be written."""
 
 
 Place = tuple[int, tuple[tuple[Part, int], ...]]
 """An access in terms of the product's digits: offset, and the stride of each part."""
 
 
-def chain_of(phase: Phase) -> Chain | None:
+def fused_product_of(phase: Phase) -> FusedProduct | None:
     """The phase as a contraction with elementwise operations after it; None where it is something else."""
     if not phase.is_structured:
         return None
@@ -74,15 +76,15 @@ def chain_of(phase: Phase) -> Chain | None:
     digits = (*product.batch, *product.m, *product.n)
     read = {product.a.root, product.b.root}
     if product.c.dynamic or product.c.root in read:
-        return None if others or product.c.root in read else Chain(product, ())
+        return None if others or product.c.root in read else FusedProduct(product, ())
     here: dict[SSAValue, Place] = {product.c.root: _own_place(product, digits)}
-    steps: list[Step] = []
+    steps: list[EpilogueStep] = []
     for op in others:
         step = _step_of(op, digits, product, here, read)
         if step is None:
             return None
         steps.append(step)
-    return Chain(product, tuple(steps))
+    return FusedProduct(product, tuple(steps))
 
 
 def _own_place(product: Product, digits: Sequence[Digit]) -> Place:
@@ -93,7 +95,7 @@ def _own_place(product: Product, digits: Sequence[Digit]) -> Place:
 
 def _step_of(
     op: Operation, digits: Sequence[Digit], product: Product, here: dict[SSAValue, Place], read: set[SSAValue]
-) -> Step | None:
+) -> EpilogueStep | None:
     """An elementwise operation as a step; adds its outputs to `here`."""
     if not isinstance(op, GenericOp):
         return None
@@ -123,7 +125,7 @@ def _step_of(
     assert body is not None
     if any(argument.uses.get_length() for argument in body.args[len(nest.inputs) :]):
         return None
-    return Step(nest, parts, linked)
+    return EpilogueStep(nest, parts, linked)
 
 
 def _place(access: Access, parts: Sequence[Part]) -> Place:
@@ -188,34 +190,34 @@ def _flat_parts(nest: Nest, own: Access, digits: Sequence[Digit], product: Produ
     return tuple(Part(-1, own.strides[l], nest.sizes[l]) for l in range(len(nest.sizes)))
 
 
-def private_buffers(phase: Phase, chain: Chain) -> list[bool]:
+def private_buffers(phase: Phase, fused: FusedProduct) -> list[bool]:
     """
     For the product and each step's outputs: whether only the phase uses the buffer, and links all that it reads of it.
     """
     ops = set(phase.ops)
-    roots = [chain.product.c.root, *(access.root for step in chain.steps for access in step.nest.outputs)]
+    roots = [fused.product.c.root, *(access.root for step in fused.steps for access in step.nest.outputs)]
     return [
-        isinstance(root.owner, memref.AllocOp) and all(use.operation in ops for use in root.uses) and bool(chain.steps)
+        isinstance(root.owner, memref.AllocOp) and all(use.operation in ops for use in root.uses) and bool(fused.steps)
         for root in roots
     ]
 
 
-def local_chain(launch: Launch, private: Sequence[bool]) -> Chain:
-    """The chain in the launch's own values."""
-    chain = chain_of(launch.phase)
-    assert chain is not None
-    roots = [chain.product.c.root, *(access.root for step in chain.steps for access in step.nest.outputs)]
+def local_product(launch: Launch, private: Sequence[bool]) -> FusedProduct:
+    """The product in the launch's own values."""
+    fused = fused_product_of(launch.phase)
+    assert fused is not None
+    roots = [fused.product.c.root, *(access.root for step in fused.steps for access in step.nest.outputs)]
     hidden = frozenset(root for root, is_private in zip(roots, private, strict=True) if is_private)
-    return replace(chain, private=hidden)
+    return replace(fused, private=hidden)
 
 
 class ResultWriter:
     """Writes sums: adds what they start from, applies the steps, stores."""
 
-    def __init__(self, launch: Launch, chain: Chain):
+    def __init__(self, launch: Launch, fused: FusedProduct):
         self.builder: GpuBuilder = launch.builder
-        self.chain = chain
-        self.product = chain.product
+        self.fused = fused
+        self.product = fused.product
         (self.init,) = launch.inits(launch.phase.structured[0])
         self.target = flat(self.builder, self.product.c.root)
 
@@ -224,16 +226,16 @@ class ResultWriter:
         builder, product = self.builder, self.product
         digits = [
             *batch,
-            *split(builder, m, [digit.size for digit in product.m]),
-            *split(builder, n, [digit.size for digit in product.n]),
+            *delinearized(m, [digit.size for digit in product.m]),
+            *delinearized(n, [digit.size for digit in product.n]),
         ]
         strides = [digit.c for digit in (*product.batch, *product.m, *product.n)]
-        position = builder.add(product.c.offset_at(builder), dot(builder, digits, strides))
+        position = product.c.offset_at(builder) + dot(digits, strides)
         value = self._with_start(total, position)
-        if product.c.root not in self.chain.private:
+        if product.c.root not in self.fused.private:
             builder.store(value, self.target, [position])
         values: dict[SSAValue, SSAValue] = {product.c.root: value}
-        for step in self.chain.steps:
+        for step in self.fused.steps:
             self._apply(step, [*digits, position], values)
 
     def _with_start(self, total: SSAValue, position: Index) -> SSAValue:
@@ -244,21 +246,21 @@ class ResultWriter:
         made = type(add).create(operands=[start, total], result_types=[total.type], properties=add.properties)
         return self.builder.insert(made).results[0]
 
-    def _apply(self, step: Step, digits: Sequence[Index], values: dict[SSAValue, SSAValue]) -> None:
+    def _apply(self, step: EpilogueStep, digits: Sequence[Index], values: dict[SSAValue, SSAValue]) -> None:
         builder = self.builder
         emitter = NestEmitter(builder, step.nest)
         with emitter.scope():
             for number, root in step.linked.items():
                 emitter.loaded[number] = values[root]
             for loop, part in enumerate(step.parts):
-                index = builder.div(digits[part.digit], part.divisor)
+                index = digits[part.digit] // part.divisor
                 whole = part.digit >= 0 and self._digit_size(part.digit) == part.divisor * part.size
-                emitter.indices[loop] = index if whole else builder.rem(index, part.size)
+                emitter.indices[loop] = index if whole else index % part.size
             emitter.load_ready()
             for number, value in enumerate(emitter.body()):
                 root = step.nest.outputs[number].root
                 values[root] = value
-                if root not in self.chain.private:
+                if root not in self.fused.private:
                     emitter.store_output(number, value)
 
     def _digit_size(self, number: int) -> int:
@@ -276,20 +278,20 @@ def is_zero(value: SSAValue) -> bool:
     return isinstance(attr, IntegerAttr) and attr.value.data == 0
 
 
-def _written(chain: Chain) -> list[SSAValue]:
-    """The buffers that the chain writes."""
-    written = [chain.product.c.root, *(access.root for step in chain.steps for access in step.nest.outputs)]
-    return [root for root in written if root not in chain.private]
+def _written(fused: FusedProduct) -> list[SSAValue]:
+    """The buffers that the fused product writes."""
+    written = [fused.product.c.root, *(access.root for step in fused.steps for access in step.nest.outputs)]
+    return [root for root in written if root not in fused.private]
 
 
-def vector_of_results(chain: Chain) -> int:
+def vector_of_results(fused: FusedProduct) -> int:
     """Neighbouring elements of a row of C that one thread writes: as many as 16 bytes of the widest buffer take."""
-    last = chain.product.n[-1] if chain.product.n else None
+    last = fused.product.n[-1] if fused.product.n else None
     if last is None or last.c != 1:
         return 1
-    widest = max(_bytes(root) for root in _written(chain))
-    others = [digit.c for digit in (*chain.product.batch, *chain.product.m, *chain.product.n[:-1])]
-    return math.gcd(max(1, 16 // widest), last.size, chain.product.c.offset, *others)
+    widest = max(_bytes(root) for root in _written(fused))
+    others = [digit.c for digit in (*fused.product.batch, *fused.product.m, *fused.product.n[:-1])]
+    return math.gcd(max(1, 16 // widest), last.size, fused.product.c.offset, *others)
 
 
 def _bytes(root: SSAValue) -> int:

@@ -20,7 +20,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.build.kernel import CONTRACTION
 from ....dialects.gpu.plans import RegisterTile, TensorTile
-from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic
 from ..threads.ranges import ceil_div
 
@@ -56,25 +57,11 @@ def size_of(digits: Digits) -> int:
     return math.prod(digit.size for digit in digits)
 
 
-def split(builder: LoopBuilder, index: Index, sizes: Sequence[int]) -> list[Index]:
-    """
-    The digits of an index that is not negative, the last running fastest.
-
-    The first digit of an index beyond the end is too large; the others are in their ranges.
-    """
-    found: list[Index] = []
-    for place in range(len(sizes)):
-        inner = math.prod(sizes[place + 1 :])
-        digit = builder.div(index, inner)
-        found.append(digit if place == 0 else builder.rem(digit, sizes[place]))
-    return found
-
-
-def dot(builder: LoopBuilder, digits: Sequence[Index], strides: Sequence[int]) -> Index:
+def dot(digits: Sequence[Index], strides: Sequence[int]) -> Index:
     """`sum(digit * stride)`"""
     total: Index = 0
     for digit, stride in zip(digits, strides, strict=True):
-        total = builder.add(total, builder.mul(digit, stride))
+        total += digit * stride
     return total
 
 

@@ -16,11 +16,14 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.nvgpu import DeviceAsyncCopyOp, bits_of
 from ....dialects.gpu.plans import RegisterTile, TensorTile
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import buffer_of
 from ..threads.builder import GpuBuilder
-from .form import Factor, Product, dot, split
+from .form import Factor, Product, dot
 
 PAD_BYTES = 16
 """Bytes after each row of a tile, which bring neighbouring rows to different banks."""
@@ -53,19 +56,11 @@ def extract(builder: GpuBuilder, value: SSAValue, lane: int) -> SSAValue:
     return builder.insert(vector.ExtractOp(value, [lane], result)).result
 
 
-def select(builder: GpuBuilder, condition: SSAValue | None, value: Index, otherwise: Index) -> Index:
-    """`value` where the condition, if there is one, holds."""
-    if condition is None:
-        return value
-    operands = [condition, builder.index(value), builder.index(otherwise)]
-    return builder.insert(arith.SelectOp.create(operands=operands, result_types=[operands[1].type])).result
-
-
-def both(builder: GpuBuilder, first: SSAValue | None, second: SSAValue | None) -> SSAValue | None:
+def both(first: Scalar | None, second: Scalar | None) -> Scalar | None:
     """The conjunction of conditions, of which None always holds."""
     if first is None or second is None:
         return first if second is None else second
-    return builder.insert(arith.AndIOp(first, second)).result
+    return first & second
 
 
 @dataclass(frozen=True)
@@ -134,12 +129,12 @@ class Piece:
 
     outer_offset: Index
     """Elements from the factor's beginning, by the outer index."""
-    inside: SSAValue | None
+    inside: Scalar | None
     """Whether the outer index is one of the factor's; None where it always is."""
     outer: Index
     """In the tile; so the next."""
     depth: Index
-    mine: SSAValue | None
+    mine: Scalar | None
     """Whether the tile has this vector at all: small ones have fewer vectors than the block threads."""
 
 
@@ -166,7 +161,7 @@ class TileLoader:
         along, across = (shape.depth, shape.outer) if self.along_depth else (shape.outer, shape.depth)
         self.lanes = lanes_of(factor, shape, vector_bytes)
         base = factor.access.offset_at(builder)
-        base = builder.add(base, dot(builder, batch, [stride for _, stride in factor.batch]))
+        base += dot(batch, [stride for _, stride in factor.batch])
         self.pieces = [self._piece(number, along, across, base, first) for number in range(self._count(along * across))]
 
     def _count(self, elements: int) -> int:
@@ -174,33 +169,33 @@ class TileLoader:
 
     def _piece(self, number: int, along: int, across: int, base: Index, first: Index) -> Piece:
         builder, vectors = self.builder, along // self.lanes
-        index = builder.add(builder.thread_id(), number * self.shape.threads)
+        index = builder.thread_id() + number * self.shape.threads
         mine = None
         if (number + 1) * self.shape.threads > vectors * across:
-            mine = builder.compare("ult", index, vectors * across)
-        fast = builder.mul(builder.rem(builder.thread_id(), vectors), self.lanes)
-        slow = builder.div(index, vectors)
+            mine = builder.index(index).below(vectors * across)
+        fast = builder.thread_id() % vectors * self.lanes
+        slow = index // vectors
         if self.shape.threads % vectors:
-            fast = builder.mul(builder.rem(index, vectors), self.lanes)
+            fast = index % vectors * self.lanes
         outer, depth = (slow, fast) if self.along_depth else (fast, slow)
-        at = builder.add(first, outer)
+        at = first + outer
         sizes = [size for size, _ in self.factor.outer]
-        digits = split(builder, at, sizes)
-        offset = builder.add(base, dot(builder, digits, [stride for _, stride in self.factor.outer]))
+        digits = delinearized(at, sizes)
+        offset = base + dot(digits, [stride for _, stride in self.factor.outer])
         total = math.prod(sizes)
-        inside = None if total % self.shape.outer == 0 else builder.compare("ult", at, total)
+        inside = None if total % self.shape.outer == 0 else builder.index(at).below(total)
         return Piece(offset, inside, outer, depth, mine)
 
-    def _place(self, piece: Piece, start: Index) -> tuple[Index, SSAValue | None]:
+    def _place(self, piece: Piece, start: Index) -> tuple[Index, Scalar | None]:
         """Where the vector of the tile that begins at k = `start` lies, and whether it is inside; 0 where it is not."""
         builder = self.builder
-        depth = builder.add(start, piece.depth)
+        depth = start + piece.depth
         sizes = [size for size, _ in self.factor.depth]
-        within = None if self.whole_depth else builder.compare("ult", depth, math.prod(sizes))
-        digits = split(builder, depth, sizes)
-        offset = builder.add(piece.outer_offset, dot(builder, digits, [stride for _, stride in self.factor.depth]))
-        inside = both(builder, both(builder, piece.inside, within), piece.mine)
-        return select(builder, inside, offset, 0), inside
+        within = None if self.whole_depth else builder.index(depth).below(math.prod(sizes))
+        digits = delinearized(depth, sizes)
+        offset = piece.outer_offset + dot(digits, [stride for _, stride in self.factor.depth])
+        inside = both(both(piece.inside, within), piece.mine)
+        return offset if inside is None else builder.select(inside, offset, 0), inside
 
     def _position(self, piece: Piece) -> tuple[Index, Index]:
         """Row and column in the tile."""
@@ -213,21 +208,13 @@ class TileLoader:
         builder = self.builder
         for piece in self.pieces:
             offset, inside = self._place(piece, start)
-            read = None if inside is None else builder.index(select(builder, inside, self.lanes, 0))
+            read = None if inside is None else builder.select(inside, self.lanes, 0).value
             row, column = self._position(piece)
-
-            def begin(
-                offset: Index = offset, read: SSAValue | None = read, row: Index = row, column: Index = column
-            ) -> None:
-                at = [builder.index(index) for index in (stage, row, column)]
+            with builder.guarded(piece.mine):
+                at = [builder.index(index).value for index in (stage, row, column)]
                 wide = self.lanes * bits_of(self.factor.element) == 128
-                source = [builder.index(offset)]
+                source = [builder.index(offset).value]
                 builder.insert(DeviceAsyncCopyOp(self.source, source, tile, at, self.lanes, read, wide))
-
-            if piece.mine is None:
-                begin()
-            else:
-                builder.when(piece.mine, begin)
 
     # By way of registers.
 
@@ -242,15 +229,14 @@ class TileLoader:
             value = builder.load(self.source, [offset])
         else:
             type_ = VectorType(self.factor.element, (self.lanes,))
-            operands = [self.source, builder.index(offset)]
+            operands = [self.source, builder.index(offset).value]
             value = builder.insert(vector.LoadOp.create(operands=operands, result_types=[type_])).result
         for op in self.factor.conversions:
             value = self._convert(op, value)
         if inside is None:
             return value
         nothing = broadcast(builder, zero(builder, self.shape.element), self.lanes)
-        operands = [inside, value, nothing]
-        return builder.insert(arith.SelectOp.create(operands=operands, result_types=[value.type])).result
+        return inside.select(value, nothing).value
 
     def _convert(self, op: Operation, value: SSAValue) -> SSAValue:
         """A conversion of what one access reads: as a vector where the operation takes vectors, else one by one."""
@@ -275,10 +261,8 @@ class TileLoader:
         """Store what `fetch` gave to `tile[stage]`."""
         builder = self.builder
         for piece, value in zip(self.pieces, values, strict=True):
-            if piece.mine is None:
+            with builder.guarded(piece.mine):
                 self._write(piece, value, tile, stage)
-            else:
-                builder.when(piece.mine, lambda p=piece, v=value: self._write(p, v, tile, stage))
 
     def _write(self, piece: Piece, value: SSAValue, tile: SSAValue, stage: Index) -> None:
         builder = self.builder
@@ -286,11 +270,11 @@ class TileLoader:
         if self.lanes == 1:
             builder.store(value, tile, [stage, row, column])
         elif self.along_depth != self.shape.by_depth:
-            at = [builder.index(index) for index in (stage, row, column)]
+            at = [builder.index(index).value for index in (stage, row, column)]
             builder.insert(vector.StoreOp.create(operands=[value, tile, *at]))
         else:
             for lane in range(self.lanes):
                 one = extract(builder, value, lane)
                 # The vector runs along k, and rows of the tile are k; or neither.
-                at = [stage, builder.add(row, lane), column]
+                at = [stage, row + lane, column]
                 builder.store(one, tile, at)

@@ -6,13 +6,13 @@ from xdsl.ir import SSAValue
 
 from ....dialects.gpu.plans import RegisterTile, TensorTile
 from ...device.chips import MAX_REGISTERS, Chip
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.indices import delinearized
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
-from ..threads.ranges import THREADS, over_threads
+from ..threads.ranges import THREADS, blocks_over, over_threads
 from .block import bytes_of, scratch_of
-from .epilogue import Chain, ResultWriter, chain_of, local_chain, private_buffers
-from .form import split, split_depth
+from .epilogue import FusedProduct, ResultWriter, fused_product_of, local_product, private_buffers
+from .form import split_depth
 from .loader import copies_asynchronously, lanes_of, tile_shapes
 from .registers import register_kernel, vector_of
 from .tensor_cores import HALF_BYTES, takes_tensor_cores, tensor_kernel
@@ -20,26 +20,26 @@ from .tensor_cores import HALF_BYTES, takes_tensor_cores, tensor_kernel
 
 def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
     """Map a contraction, alone or with elementwise operations after it."""
-    chain, plan = chain_of(phase), phase.plans[0]
+    fused, plan = fused_product_of(phase), phase.plans[0]
     assert isinstance(plan, (RegisterTile, TensorTile))
-    if chain is None:
+    if fused is None:
         return phase.require(False, "the operations are no contraction with elementwise ones over its result")
-    _check(phase, chain, plan, mapper.chip)
-    private = private_buffers(phase, chain)
+    _check(phase, fused, plan, mapper.chip)
+    private = private_buffers(phase, fused)
     launch = Launch(mapper, phase)
-    scratch = scratch_of(launch, chain.product, plan)
+    scratch = scratch_of(launch, fused.product, plan)
     inside = None if scratch is None else launch.parameter(scratch)
     if isinstance(plan, TensorTile):
-        tensor_kernel(launch, local_chain(launch, private), plan, inside)
+        tensor_kernel(launch, local_product(launch, private), plan, inside)
     else:
-        register_kernel(launch, local_chain(launch, private), plan, inside)
+        register_kernel(launch, local_product(launch, private), plan, inside)
     if scratch is not None:
         _add_splits(mapper, phase, private, plan.splits, scratch)
 
 
-def _check(phase: Phase, chain: Chain, plan: RegisterTile | TensorTile, chip: Chip) -> None:
+def _check(phase: Phase, fused: FusedProduct, plan: RegisterTile | TensorTile, chip: Chip) -> None:
     """Raises DiagnosticError where a tile has not the shape for its accesses, or the chip not the instructions."""
-    product, shapes = chain.product, tile_shapes(chain.product, plan)
+    product, shapes = fused.product, tile_shapes(fused.product, plan)
     depth = split_depth(plan, product.depth)
     empty = (plan.splits - 1) * depth >= product.depth
     phase.require(not empty, f"{plan.splits} splits of {depth} products are more than the {product.depth} there are")
@@ -67,24 +67,18 @@ def _add_splits(mapper: KernelMapper, phase: Phase, private: list[bool], splits:
     """A second launch: a thread for each element of C adds the sums of the splits in order, and writes the result."""
     launch = Launch(mapper, phase)
     parts = launch.parameter(scratch)
-    chain = local_chain(launch, private)
-    product, builder = chain.product, launch.builder
-    writer = ResultWriter(launch, chain)
+    fused = local_product(launch, private)
+    product, builder = fused.product, launch.builder
+    writer = ResultWriter(launch, fused)
     batches = [digit.size for digit in product.batch]
     sizes = (product.batches, product.rows, product.columns)
-
-    def element(indices: list[Index]) -> None:
-        batch, m, n = indices
-        total = builder.load(parts, [0, batch, m, n])
-
-        def add(number: SSAValue, sums: list[SSAValue]) -> list[SSAValue]:
+    with over_threads(builder, sizes) as (batch, m, n):
+        first = builder.load(parts, [0, batch, m, n])
+        with builder.loop(1, splits, carry=[first]) as (number, totals):
             part = builder.load(parts, [number, batch, m, n])
             made = type(product.add).create(
-                operands=[sums[0], part], result_types=[part.type], properties=product.add.properties
+                operands=[totals[0], part], result_types=[part.type], properties=product.add.properties
             )
-            return [builder.insert(made).results[0]]
-
-        (total,) = builder.loop(1, splits, add, inits=[total])
-        writer.write(split(builder, batch if batches else 0, batches), m, n, total)
-
-    launch.finish(over_threads(builder, sizes, element), THREADS)
+            builder.yield_(builder.insert(made).results[0])
+        writer.write(delinearized(batch, batches), m, n, totals[0])
+    launch.finish(blocks_over(sizes), THREADS)

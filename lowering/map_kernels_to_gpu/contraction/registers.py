@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.gpu.plans import RegisterTile
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
 from .block import UNROLL_WHOLLY, ProductBlock, SharedArena, Strip, SumWriter, bytes_of
-from .epilogue import Chain
+from .epilogue import FusedProduct
 from .form import is_fused
 from .loader import broadcast, extract, tile_shapes, zero
 
@@ -37,16 +37,16 @@ def vector_of(element: Attribute) -> int:
 class RegisterKernel:
     """The kernel of one launch."""
 
-    def __init__(self, launch: Launch, chain: Chain, tiling: RegisterTile, scratch: SSAValue | None):
+    def __init__(self, launch: Launch, fused: FusedProduct, tiling: RegisterTile, scratch: SSAValue | None):
         self.launch = launch
         self.builder = launch.builder
-        self.product = chain.product
+        self.product = fused.product
         self.tiling = tiling
         self.threads = tiling.block
         element = self.product.total
         self.width = vector_of(element)
         """Neighbouring rows, and columns, of a thread."""
-        self.block = ProductBlock(launch, chain, tiling)
+        self.block = ProductBlock(launch, fused, tiling)
         self.shapes = tile_shapes(self.product, tiling)
         self.columns = tiling.n // tiling.share_n
         """Threads beside each other."""
@@ -72,25 +72,23 @@ class RegisterKernel:
         for loader, tile in zip(loaders, self.tiles, strict=True):
             loader.put(loader.fetch(block.start_of(0)), tile, 0)
         builder.barrier()
-
-        def step(round_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            half = builder.rem(round_, 2)
-            # After the last tile comes the last tile again: no branch, no access beyond the end.
-            following = builder.min(builder.add(round_, 1), rounds - 1)
-            start = block.start_of(following)
-            fetched = [loader.fetch(start) for loader in loaders]
-            sums = self._products(half, sums)
-            for loader, tile, values in zip(loaders, self.tiles, fetched, strict=True):
-                loader.put(values, tile, builder.sub(1, half))
-            builder.barrier()
-            return sums
-
         sums = self._zeros()
         if rounds == 1:
             sums = self._products(0, sums)
         else:
-            sums = builder.loop(0, rounds, step, inits=sums)
-        self.writer.write(self.strips, lambda number, buffer: self._put(number, buffer, sums))
+            with builder.loop(0, rounds, carry=sums) as (round_, sums):
+                half = round_ % 2
+                # After the last tile comes the last tile again: no branch, no access beyond the end.
+                following = builder.min(round_ + 1, rounds - 1)
+                start = block.start_of(following)
+                fetched = [loader.fetch(start) for loader in loaders]
+                products = self._products(half, sums)
+                for loader, tile, values in zip(loaders, self.tiles, fetched, strict=True):
+                    loader.put(values, tile, 1 - half)
+                builder.barrier()
+                builder.yield_(*products)
+        for number, buffer in self.writer.strips(self.strips):
+            self._put(number, buffer, sums)
 
     # Sums: by row of the thread, and by vector of columns.
 
@@ -105,17 +103,16 @@ class RegisterKernel:
 
     def _row(self) -> Index:
         """The first row of the thread in a chunk; so the column."""
-        return self.builder.mul(self.builder.div(self.builder.thread_id(), self.columns), self.width)
+        return self.builder.thread_id() // self.columns * self.width
 
     def _column(self) -> Index:
-        return self.builder.mul(self.builder.rem(self.builder.thread_id(), self.columns), self.width)
+        return self.builder.thread_id() % self.columns * self.width
 
     def _products(self, half: Index, sums: list[SSAValue]) -> list[SSAValue]:
         """Add the products of one tile."""
         builder, tiling = self.builder, self.tiling
         row, column = self._row(), self._column()
-
-        def one(k: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, tiling.k, carry=sums, attributes=UNROLL_WHOLLY) as (k, sums):
             rows = self._load(self.tiles[0], half, k, row, tiling.m, tiling.share_m)
             columns = self._load(self.tiles[1], half, k, column, tiling.n, tiling.share_n)
             found: list[SSAValue] = []
@@ -126,20 +123,19 @@ class RegisterKernel:
                 factor = broadcast(builder, scalar, self.width)
                 for place, other in enumerate(columns):
                     found.append(self._add_product(factor, other, sums[number * self.vectors + place]))
-            return found
-
-        return builder.loop(0, tiling.k, one, inits=sums, attributes=UNROLL_WHOLLY)
+            builder.yield_(*found)
+        return sums
 
     def _load(self, tile: SSAValue, half: Index, k: Index, first: Index, size: int, mine: int) -> list[SSAValue]:
         """A thread's vectors of row k of a tile: one in each chunk."""
         builder, chunks = self.builder, mine // self.width
         found: list[SSAValue] = []
         for chunk in range(chunks):
-            at = [half, k, builder.add(first, chunk * (size // chunks))]
+            at = [half, k, first + chunk * (size // chunks)]
             if self.width == 1:
                 found.append(builder.load(tile, at))
                 continue
-            operands = [tile, *(builder.index(index) for index in at)]
+            operands = [tile, *(builder.index(index).value for index in at)]
             type_ = VectorType(self.product.total, (self.width,))
             found.append(builder.insert(vector.LoadOp.create(operands=operands, result_types=[type_])).result)
         return found
@@ -161,16 +157,16 @@ class RegisterKernel:
         for number in range(self.width):
             for place in range(self.vectors):
                 value = sums[(strip * self.width + number) * self.vectors + place]
-                at = [builder.add(row, number), builder.add(column, place * (tiling.n // self.vectors))]
+                at = [row + number, column + place * (tiling.n // self.vectors)]
                 if self.width == 1:
                     builder.store(value, buffer, at)
                 else:
-                    operands = [value, buffer, *(builder.index(index) for index in at)]
+                    operands = [value, buffer, *(builder.index(index).value for index in at)]
                     builder.insert(vector.StoreOp.create(operands=operands))
 
 
-def register_kernel(launch: Launch, chain: Chain, tiling: RegisterTile, scratch: SSAValue | None) -> None:
+def register_kernel(launch: Launch, fused: FusedProduct, tiling: RegisterTile, scratch: SSAValue | None) -> None:
     """Emit and finish a launch."""
-    kernel = RegisterKernel(launch, chain, tiling, scratch)
+    kernel = RegisterKernel(launch, fused, tiling, scratch)
     kernel.emit()
     kernel.block.finish()

@@ -34,10 +34,10 @@ from ....dialects.build.buffers import i64_array
 from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
 from ....dialects.gpu.plans import TensorTile
 from ...device.chips import WARP, Chip
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch
 from .block import ProductBlock, SharedArena, Strip, SumWriter, bytes_of
-from .epilogue import Chain
+from .epilogue import FusedProduct
 from .form import Product
 from .loader import extract, tile_shapes, zero
 
@@ -93,14 +93,14 @@ class WarpPlace:
 class TensorKernel:
     """The kernel of one launch."""
 
-    def __init__(self, launch: Launch, chain: Chain, tiling: TensorTile, scratch: SSAValue | None):
+    def __init__(self, launch: Launch, fused: FusedProduct, tiling: TensorTile, scratch: SSAValue | None):
         self.launch = launch
         self.builder = launch.builder
-        self.product = chain.product
+        self.product = fused.product
         self.tiling = tiling
         self.chip = launch.mapper.chip
         self.threads = tiling.block
-        self.block = ProductBlock(launch, chain, tiling)
+        self.block = ProductBlock(launch, fused, tiling)
         self.element = self.product.factors()[0].element
         self.half = HALF_BYTES // bytes_of(self.element)
         """Columns of A in half a multiplication."""
@@ -125,11 +125,11 @@ class TensorKernel:
 
     def _place(self) -> WarpPlace:
         builder = self.builder
-        warp = builder.div(builder.thread_id(), WARP)
+        warp = builder.thread_id() // WARP
         return WarpPlace(
-            builder.div(warp, self.warp_columns),
-            builder.rem(warp, self.warp_columns),
-            builder.rem(builder.thread_id(), WARP),
+            warp // self.warp_columns,
+            warp % self.warp_columns,
+            builder.thread_id() % WARP,
         )
 
     def _strips(self, room: int) -> list[Strip]:
@@ -150,7 +150,8 @@ class TensorKernel:
         """The whole function; then `block.finish`."""
         sums = self._zeros()
         sums = self._by_copies(sums) if self.copies else self._by_registers(sums)
-        self.writer.write(self.strips, lambda number, buffer: self._put(number, buffer, sums))
+        for number, buffer in self.writer.strips(self.strips):
+            self._put(number, buffer, sums)
 
     def _begin(self, round_: Index, stage: Index) -> None:
         start = self.block.start_of(round_)
@@ -158,76 +159,70 @@ class TensorKernel:
             loader.copy(start, tile, stage)
 
     def _by_copies(self, sums: list[SSAValue]) -> list[SSAValue]:
-        builder, stages, rounds = self.builder, self.stages, self.block.rounds
-        ahead = stages - 1
-
-        def group() -> SSAValue:
-            return builder.insert(DeviceAsyncCreateGroupOp()).asyncToken
-
-        def wait(token: SSAValue, pending: int) -> None:
-            builder.insert(DeviceAsyncWaitOp(token, pending))
-            builder.barrier()
-
-        token: SSAValue | None = None
+        builder, rounds, ahead = self.builder, self.block.rounds, self.stages - 1
+        tokens: list[SSAValue] = []
         for round_ in range(ahead):
             if round_ < rounds:
                 self._begin(round_, round_)
-            token = group()
-        assert token is not None
-        wait(token, ahead - 1)
-        clamps = rounds >= LEAST_CLAMPED
-        steps = range(0, self.tiling.k, 2 * self.half)
+            tokens.append(self._group())
+        self._wait(tokens[-1], ahead - 1)
+        first, *_, last = steps = range(0, self.tiling.k, 2 * self.half)
         count = len(sums)
-
-        def begin(round_: SSAValue) -> SSAValue:
-            later = builder.add(round_, ahead)
-            stage = builder.rem(later, stages)
-            if clamps:
-                self._begin(builder.min(later, rounds - 1), stage)
-            elif rounds > ahead:
-                builder.when(builder.compare("ult", later, rounds), lambda: self._begin(later, stage))
-            return group()
-
-        def step(round_: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, rounds, carry=[*sums, *self._fragments(0, 0)]) as (round_, carried):
             sums, fragments = carried[:count], carried[count:]
-            stage = builder.rem(round_, stages)
-            token: SSAValue | None = None
+            stage = round_ % self.stages
             for depth in steps:
-                following: list[SSAValue] = []
-                if depth != steps[-1]:
-                    following = self._fragments(stage, depth + steps.step)
-                if token is None:
-                    token = begin(round_)
-                if depth == steps[-1]:
-                    wait(token, ahead - 1)
-                    last = builder.min(builder.add(round_, 1), rounds - 1)
-                    following = self._fragments(builder.rem(last, stages), 0)
+                following = self._fragments(stage, depth + steps.step) if depth != last else []
+                if depth == first:
+                    tokens.append(self._begin_ahead(round_, ahead))
+                if depth == last:
+                    self._wait(tokens[-1], ahead - 1)
+                    following = self._fragments(builder.min(round_ + 1, rounds - 1) % self.stages, 0)
                 sums, fragments = self._multiply_all(fragments, sums), following
-            return [*sums, *fragments]
+            builder.yield_(*sums, *fragments)
+        if rounds >= LEAST_CLAMPED:
+            self._wait(self._group(), 0)
+        return carried[:count]
 
-        sums = builder.loop(0, rounds, step, inits=[*sums, *self._fragments(0, 0)])[:count]
-        if clamps:
-            wait(group(), 0)
-        return sums
+    def _begin_ahead(self, round_: Index, ahead: int) -> SSAValue:
+        """Begin to copy the tile that comes `ahead` later; the copies' token."""
+        builder, rounds = self.builder, self.block.rounds
+        later = round_ + ahead
+        stage = later % self.stages
+        if rounds >= LEAST_CLAMPED:
+            self._begin(builder.min(later, rounds - 1), stage)
+        elif rounds > ahead:
+            with builder.when_below(later, rounds):
+                self._begin(later, stage)
+        return self._group()
+
+    def _group(self) -> SSAValue:
+        """The token of the copies that were begun since the last one."""
+        return self.builder.insert(DeviceAsyncCreateGroupOp()).asyncToken
+
+    def _wait(self, token: SSAValue, pending: int) -> None:
+        """All threads wait for each other's copies, but for those of the `pending` groups after a token's."""
+        self.builder.insert(DeviceAsyncWaitOp(token, pending))
+        self.builder.barrier()
 
     def _by_registers(self, sums: list[SSAValue]) -> list[SSAValue]:
         builder, rounds = self.builder, self.block.rounds
         for loader, tile in zip(self.loaders, self.tiles, strict=True):
             loader.put(loader.fetch(self.block.start_of(0)), tile, 0)
         builder.barrier()
-
-        def step(round_: SSAValue, sums: list[SSAValue]) -> Sequence[SSAValue]:
-            half = builder.rem(round_, 2)
+        if rounds == 1:
+            return self._products(0, sums)
+        with builder.loop(0, rounds, carry=sums) as (round_, sums):
+            half = round_ % 2
             # After the last tile comes the last tile again: no branch, no access beyond the end.
-            start = self.block.start_of(builder.min(builder.add(round_, 1), rounds - 1))
+            start = self.block.start_of(builder.min(round_ + 1, rounds - 1))
             fetched = [loader.fetch(start) for loader in self.loaders]
-            sums = self._products(half, sums)
+            products = self._products(half, sums)
             for loader, tile, values in zip(self.loaders, self.tiles, fetched, strict=True):
-                loader.put(values, tile, builder.sub(1, half))
+                loader.put(values, tile, 1 - half)
             builder.barrier()
-            return sums
-
-        return builder.loop(0, rounds, step, inits=sums) if rounds > 1 else self._products(0, sums)
+            builder.yield_(*products)
+        return sums
 
     # Products of one tile. Sums are in the order of 16 rows, then of 8 columns.
 
@@ -265,30 +260,30 @@ class TensorKernel:
 
     def _rows(self, stage: Index, first: int, depth: int) -> SSAValue:
         """A's fragment of 16 rows: the upper and lower 8 rows of the first half of the columns, then of the second."""
-        builder, lane = self.builder, self.place.lane
-        m = builder.add(builder.mul(self.place.row, self.tiling.share_m), first)
+        lane = self.place.lane
+        m = self.place.row * self.tiling.share_m + first
         if self.shapes[0].by_depth:
-            row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
-            column = builder.mul(builder.rem(builder.div(lane, 8), 2), 8)
-            return self._load(0, stage, builder.add(row, depth), builder.add(column, m))
-        row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), self.half)
-        return self._load(0, stage, builder.add(row, m), builder.add(column, depth))
+            row = lane // 16 * 8 + lane % 8
+            column = lane // 8 % 2 * 8
+            return self._load(0, stage, row + depth, column + m)
+        row, column = lane % 16, lane // 16 * self.half
+        return self._load(0, stage, row + m, column + depth)
 
     def _columns(self, stage: Index, first: int, depth: int) -> list[SSAValue]:
         """B's fragments of twice 8 columns: the first and the second half of the rows of each."""
-        builder, lane = self.builder, self.place.lane
-        n = builder.add(builder.mul(self.place.column, self.tiling.share_n), first)
+        lane = self.place.lane
+        n = self.place.column * self.tiling.share_n + first
         if self.shapes[1].by_depth:
-            row, column = builder.rem(lane, 16), builder.mul(builder.div(lane, 16), 8)
-            both = self._load(1, stage, builder.add(row, depth), builder.add(column, n))
+            row, column = lane % 16, lane // 16 * 8
+            both = self._load(1, stage, row + depth, column + n)
         else:
-            row = builder.add(builder.mul(builder.div(lane, 16), 8), builder.rem(lane, 8))
-            column = builder.mul(builder.rem(builder.div(lane, 8), 2), self.half)
-            both = self._load(1, stage, builder.add(row, n), builder.add(column, depth))
+            row = lane // 16 * 8 + lane % 8
+            column = lane // 8 % 2 * self.half
+            both = self._load(1, stage, row + n, column + depth)
         return [self._pick(both, (0, 1)), self._pick(both, (2, 3))]
 
     def _load(self, which: int, stage: Index, row: Index, column: Index) -> SSAValue:
-        at = [self.builder.index(index) for index in (stage, row, column)]
+        at = [self.builder.index(index).value for index in (stage, row, column)]
         return self.builder.insert(LdMatrixOp(self.tiles[which], at, 4, self._transposes(which))).res
 
     def _transposes(self, which: int) -> bool:
@@ -317,19 +312,19 @@ class TensorKernel:
         """Store the fragments of a strip's rows: two neighbouring sums of two rows each."""
         builder, tiling, place = self.builder, self.tiling, self.place
         run = self.strips[strip].run
-        row = builder.add(builder.mul(place.row, run), builder.div(place.lane, 4))
-        column = builder.add(builder.mul(place.column, tiling.share_n), builder.mul(builder.rem(place.lane, 4), 2))
+        row = place.row * run + place.lane // 4
+        column = place.column * tiling.share_n + place.lane % 4 * 2
         for i in range(run // ROWS):
             for j in range(self.columns):
                 fragment = sums[(strip * (run // ROWS) + i) * self.columns + j]
                 for half in range(2):
-                    at = [builder.add(row, ROWS * i + 8 * half), builder.add(column, COLUMNS * j)]
-                    operands = [extract(builder, fragment, half), buffer, *(builder.index(index) for index in at)]
+                    at = [row + (ROWS * i + 8 * half), column + COLUMNS * j]
+                    operands = [extract(builder, fragment, half), buffer, *(builder.index(index).value for index in at)]
                     builder.insert(vector.StoreOp.create(operands=operands))
 
 
-def tensor_kernel(launch: Launch, chain: Chain, tiling: TensorTile, scratch: SSAValue | None) -> None:
+def tensor_kernel(launch: Launch, fused: FusedProduct, tiling: TensorTile, scratch: SSAValue | None) -> None:
     """Emit and finish a launch."""
-    kernel = TensorKernel(launch, chain, tiling, scratch)
+    kernel = TensorKernel(launch, fused, tiling, scratch)
     kernel.emit()
     kernel.block.finish()

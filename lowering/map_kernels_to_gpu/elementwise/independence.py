@@ -11,21 +11,21 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
 from ...convert_linalg_to_scf.conversion import Structured
-from ...loop_nests.nest import place_of
+from ...loop_nests.nest import address_of
 
 
 def are_independent(ops: Sequence[Structured]) -> bool:
     """Whether the operations may run in any order, and at the same time."""
     written = [_written(op) for op in ops]
-    touched = [{place_of(x).root for inner in op.walk() for x in inner.operands if _is_buffer(x)} for op in ops]
+    touched = [{address_of(x).root for inner in op.walk() for x in inner.operands if _is_buffer(x)} for op in ops]
     for i, j in combinations(range(len(ops)), 2):
         for one, other in ((i, j), (j, i)):
             for target in written[one]:
-                if place_of(target).root not in touched[other]:
+                if address_of(target).root not in touched[other]:
                     continue
                 inputs = [x for x in ops[other].operands if _is_buffer(x) and x not in written[other]]
-                roots = {place_of(x).root for x in inputs} | _roots_of_loads(ops[other])
-                if place_of(target).root in roots or not all(_are_disjoint(target, x) for x in written[other]):
+                roots = {address_of(x).root for x in inputs} | _roots_of_loads(ops[other])
+                if address_of(target).root in roots or not all(_are_disjoint(target, x) for x in written[other]):
                     return False
     return True
 
@@ -41,12 +41,12 @@ def _written(op: Structured) -> list[SSAValue]:
 
 
 def _roots_of_loads(op: Structured) -> set[SSAValue]:
-    return {place_of(inner.memref).root for inner in op.walk() if isinstance(inner, memref.LoadOp)}
+    return {address_of(inner.memref).root for inner in op.walk() if isinstance(inner, memref.LoadOp)}
 
 
 def _are_disjoint(first: SSAValue, second: SSAValue) -> bool:
     """Whether two buffers are different ones, or static parts of one that do not overlap in some dimension."""
-    if place_of(first).root is not place_of(second).root:
+    if address_of(first).root is not address_of(second).root:
         return True
     one, other = first.owner, second.owner
     if not isinstance(one, memref.SubviewOp) or not isinstance(other, memref.SubviewOp):

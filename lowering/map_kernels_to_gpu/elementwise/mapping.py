@@ -11,14 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.ir import SSAValue
-
 from ....dialects.gpu.plans import Elementwise
 from ...loop_nests.emission import NestEmitter
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
 from ...loop_nests.nest import Access, Nest
 from ..threads.builder import GpuBuilder
-from ..threads.items import ItemEmitter, delinearized, run_items
+from ..threads.items import ItemEmitter, run_items
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
 from ..threads.ranges import ceil_div
@@ -114,37 +113,33 @@ def _check(phase: Phase, share: Share) -> None:
         phase.require(divides, f"loop {plan.along} of {nest.sizes} does not divide into items of a thread")
 
 
-def _emit_shares(builder: GpuBuilder, shares: Sequence[Share], block: Index) -> Sequence[SSAValue]:
+def _emit_shares(builder: GpuBuilder, shares: Sequence[Share], block: Index) -> None:
     """The first blocks take the first nest, and so on."""
     first, *others = shares
     if not others:
-        return _emit_share(builder, first, block)
+        _emit_share(builder, first, block)
+        return
     count = first.blocks + first.rest
-    builder.choose(
-        builder.compare("ult", block, count),
-        lambda: _emit_share(builder, first, block),
-        lambda: _emit_shares(builder, others, builder.sub(block, count)),
-    )
-    return ()
+    with builder.when(builder.index(block).below(count)):
+        _emit_share(builder, first, block)
+    with builder.otherwise():
+        _emit_shares(builder, others, block - count)
 
 
-def _emit_share(builder: GpuBuilder, share: Share, block: Index) -> Sequence[SSAValue]:
+def _emit_share(builder: GpuBuilder, share: Share, block: Index) -> None:
     """The work of a thread of the block with this number, up to `share.blocks + share.rest`."""
     if not share.rest:
         _emit_vectors(builder, share, block)
     elif not share.blocks:
         _emit_rest(builder, share, block)
     else:
-        whole = builder.compare("ult", block, share.blocks)
-        builder.choose(
-            whole,
-            lambda: _emit_vectors(builder, share, block),
-            lambda: _emit_rest(builder, share, builder.sub(block, share.blocks)),
-        )
-    return ()
+        with builder.when(builder.index(block).below(share.blocks)):
+            _emit_vectors(builder, share, block)
+        with builder.otherwise():
+            _emit_rest(builder, share, block - share.blocks)
 
 
-def _emit_vectors(builder: GpuBuilder, share: Share, block: Index) -> Sequence[SSAValue]:
+def _emit_vectors(builder: GpuBuilder, share: Share, block: Index) -> None:
     vectors, plan = share.vectors, share.plan
     emitter = NestEmitter(builder, vectors.nest)
     if not plan.crosses:
@@ -152,51 +147,44 @@ def _emit_vectors(builder: GpuBuilder, share: Share, block: Index) -> Sequence[S
     parts = split_body(vectors)
     items = [ItemEmitter(emitter, vectors, parts) for _ in range(plan.items)]
     if plan.along is None:
-        first = builder.add(builder.mul(block, plan.threads * plan.items), builder.thread_id())
-        numbers = [builder.add(first, n * plan.threads) for n in range(plan.items)]
-        run_items(items, [_indices(builder, vectors, number) for number in numbers])
+        first = block * (plan.threads * plan.items) + builder.thread_id()
+        numbers = [first + n * plan.threads for n in range(plan.items)]
+        run_items(items, [_indices(vectors, number) for number in numbers])
     else:
-        first = builder.add(builder.mul(block, plan.threads), builder.thread_id())
-        run_items(items, _indices_along(builder, share, plan.along, first), share.still(plan.along))
-    return ()
+        first = block * plan.threads + builder.thread_id()
+        run_items(items, _indices_along(share, plan.along, first), share.still(plan.along))
 
 
-def _indices(builder: GpuBuilder, plan: VectorPlan, item: Index) -> list[Index]:
+def _indices(plan: VectorPlan, item: Index) -> list[Index]:
     """The indices of the first element of the item with this number."""
     if plan.crosses:
-        return [builder.mul(item, plan.width)]
+        return [item * plan.width]
     *outer, inner = plan.nest.sizes
-    *indices, last = delinearized(builder, item, (*outer, inner // plan.width))
-    return [*indices, builder.mul(last, plan.width)]
+    *indices, last = delinearized(item, (*outer, inner // plan.width))
+    return [*indices, last * plan.width]
 
 
-def _indices_along(builder: GpuBuilder, share: Share, loop: int, number: Index) -> list[list[Index]]:
+def _indices_along(share: Share, loop: int, number: Index) -> list[list[Index]]:
     """The same for the items of the thread with this number, which follow each other along a loop."""
     plan, box = share.plan, list(share.vectors.nest.sizes)
     box[loop] //= plan.items
     box[-1] //= plan.width
-    *indices, last = delinearized(builder, number, box)
-    indices.append(builder.mul(last, plan.width))
-    begin = builder.mul(indices[loop], plan.items)
-    return [[*indices[:loop], builder.add(begin, n), *indices[loop + 1 :]] for n in range(plan.items)]
+    *indices, last = delinearized(number, box)
+    indices.append(last * plan.width)
+    begin = indices[loop] * plan.items
+    return [[*indices[:loop], begin + n, *indices[loop + 1 :]] for n in range(plan.items)]
 
 
-def _emit_rest(builder: GpuBuilder, share: Share, block: Index) -> Sequence[SSAValue]:
+def _emit_rest(builder: GpuBuilder, share: Share, block: Index) -> None:
     """A thread for each element that is left over."""
     nest, threads = share.vectors.nest, share.plan.threads
-    number = builder.add(builder.mul(block, threads), builder.thread_id())
-    number = builder.add(number, share.blocks * share.block)
+    number = block * threads + builder.thread_id()
+    number += share.blocks * share.block
 
-    def element() -> None:
-        emitter = NestEmitter(builder, nest)
-        with emitter.scope():
-            emitter.indices = list(delinearized(builder, number, nest.sizes))
-            emitter.load_ready()
-            for k, value in enumerate(emitter.body()):
-                emitter.store_output(k, value)
-
-    if (share.total - share.blocks * share.block) % threads:
-        builder.when(builder.compare("ult", number, share.total), element)
-    else:
-        element()
-    return ()
+    emitter = NestEmitter(builder, nest)
+    ragged = (share.total - share.blocks * share.block) % threads != 0
+    with builder.when_below(number, share.total, ragged):
+        emitter.indices = list(delinearized(number, nest.sizes))
+        emitter.load_ready()
+        for k, value in enumerate(emitter.body()):
+            emitter.store_output(k, value)

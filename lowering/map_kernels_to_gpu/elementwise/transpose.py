@@ -8,21 +8,25 @@ neighbouring threads meet different banks in both directions. Inputs that lie as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
+from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.plans import Transpose
 from ...loop_nests.emission import NestEmitter
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest
 from ...loop_nests.unrolling import UNROLL, WHOLLY
 from ..threads.builder import GpuBuilder
-from ..threads.items import I64, ItemEmitter, delinearized, indices_in_view, run_items, vector_load, vector_store
+from ..threads.items import I64, ItemEmitter, indices_in_view, run_items, vector_load, vector_store
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
 from ..threads.vectors import Kind, VectorPlan, element_bytes, kind_of, split_body
@@ -161,15 +165,15 @@ class TileEmitter:
         tiles = plan.tiles(plan.other)
         group = next(g for g in (GROUP, GROUP // 2, GROUP // 4, 1) if tiles % g == 0)
         box = (*(self.nest.sizes[l] for l in plan.outer), tiles // group, plan.tiles(plan.inner), group)
-        *self.outer, groups, column, row = delinearized(builder, builder.block_id(), box)
-        row = builder.add(builder.mul(groups, group), row)
-        self.starts = {plan.other: builder.mul(row, plan.sides[0]), plan.inner: builder.mul(column, plan.sides[1])}
+        *self.outer, groups, column, row = delinearized(builder.block_id(), box)
+        row = groups * group + row
+        self.starts = {plan.other: row * plan.sides[0], plan.inner: column * plan.sides[1]}
         for k in plan.staged:
             access = cast(Access, self.nest.inputs[k])
             shape = (plan.sides[1], plan.sides[0] + bank_width(access))
             self.buffers[k] = builder.shared(shape, buffer_of(access.root).element_type)
         whole = [
-            builder.compare("ult", at, self.nest.sizes[loop] // plan.side(loop))
+            builder.index(at).below(self.nest.sizes[loop] // plan.side(loop))
             for loop, at in ((plan.other, row), (plan.inner, column))
             if plan.is_ragged(loop)
         ]
@@ -178,16 +182,20 @@ class TileEmitter:
         elif not whole:
             self._emit_whole()
         else:
-            builder.choose(_all(builder, whole), self._emit_whole, self._emit_anywhere)
+            with builder.when(_all(whole)):
+                self._emit_whole()
+            with builder.otherwise():
+                self._emit_anywhere()
 
     def _has_known_distances(self) -> bool:
         other = self.plan.other
         forwards = all(x.strides[other] >= 0 and x.strides[self.plan.inner] >= 0 for x in self.nest.accesses)
         return forwards and not self.nest.dims
 
-    def _spread(self, sides: tuple[int, int], width: int, cost: int, body: Callable[[SSAValue], None]) -> None:
+    @contextmanager
+    def _spread(self, sides: tuple[int, int], width: int, cost: int) -> Generator[IndexValue]:
         """
-        The lines of a tile that a thread works on: `body(line)`, from its first one on; `width` elements of each.
+        A loop over the lines of a tile that a thread works on, from its first one on; `width` elements of each.
 
         `sides`: the length of a line, the number of lines. `cost`: operations of one element's work.
         """
@@ -197,24 +205,18 @@ class TileEmitter:
         times = count
         while times > 1 and times * width * cost > MOST_WRITTEN_OUT:
             times //= 2
-
-        def line(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            if number < lines:
-                # A tile of fewer elements than threads.
-                first = self._own(length, width)[0]
-                self.builder.when(self.builder.compare("ult", first, number), lambda: body(index))
-            else:
-                body(index)
-            return ()
-
         attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None
-        self.builder.loop(0, number, line, step=lines, attributes=attributes)
+        with self.builder.loop(0, number, step=lines, attributes=attributes) as line:
+            # A tile of fewer elements than threads has no line for some of them.
+            first = self._own(length, width)[0] if number < lines else 0
+            with self.builder.when(self.builder.index(first).below(number)) if number < lines else nullcontext():
+                yield line
 
     def _own(self, length: int, width: int) -> tuple[Index, Index]:
         """The first line of the tile that the thread works on, and its place in all of them."""
         lanes = length // width
         thread = self.builder.thread_id()
-        return self.builder.div(thread, lanes), self.builder.mul(self.builder.rem(thread, lanes), width)
+        return thread // lanes, thread % lanes * width
 
     @property
     def _cost(self) -> int:
@@ -222,33 +224,29 @@ class TileEmitter:
 
     # A whole tile.
 
-    def _emit_whole(self) -> Sequence[SSAValue]:
+    def _emit_whole(self) -> None:
         for k in self.plan.staged:
             self._load_whole(k)
         self.builder.barrier()
         self._run_whole()
-        return ()
 
     def _moved(self, access: Access, row: Index, column: Index, strides: tuple[int, int]) -> Access:
         """The access from an element of the tile on, with two loops only."""
         places = [*zip(self.outer, self.plan.outer, strict=True)]
-        places += [
-            (self.builder.add(self.starts[loop], at), loop)
-            for loop, at in ((self.plan.other, row), (self.plan.inner, column))
-        ]
+        places += [(self.starts[loop] + at, loop) for loop, at in ((self.plan.other, row), (self.plan.inner, column))]
         offset: Index = access.offset_at(self.builder)
         for index, loop in places:
-            offset = self.builder.add(offset, self.builder.mul(index, access.strides[loop]))
+            offset += index * access.strides[loop]
         if isinstance(offset, int):
             return Access(access.root, offset, (), strides)
-        return Access(access.root, 0, ((offset, 1),), strides)
+        return Access(access.root, 0, ((offset.value, 1),), strides)
 
     def _tile_access(self, k: int, line: Index, place: Index, strides: tuple[int, int]) -> Access:
         """The tile of a staged input from an element on."""
         buffer = self.buffers[k]
         pitch = buffer_of(buffer).get_shape()[1]
-        offset = self.builder.add(self.builder.mul(line, pitch), place)
-        return Access(buffer, 0, ((self.builder.index(offset), 1),), strides)
+        offset = line * pitch + place
+        return Access(buffer, 0, ((self.builder.index(offset).value, 1),), strides)
 
     def _load_whole(self, k: int) -> None:
         """A tile of an input, line by line."""
@@ -262,9 +260,8 @@ class TileEmitter:
             builder.strided_view(x.root, x.offset_at(builder), (plan.sides[1], width), x.strides)
             for x in (source, target)
         ]
-        self._spread(
-            plan.sides, width, 1, lambda index: self._copy(views[0], views[1], ([index, 0], [index, 0]), width)
-        )
+        with self._spread(plan.sides, width, 1) as index:
+            self._copy(views[0], views[1], ([index, 0], [index, 0]), width)
 
     def _copy(
         self, source: SSAValue, target: SSAValue, at: tuple[Sequence[Index], Sequence[Index]], width: int
@@ -298,21 +295,16 @@ class TileEmitter:
         emitter = NestEmitter(self.builder, nest)
         emitter.make_views()
         parts = split_body(rows)
-        self._spread(
-            plan.across,
-            width,
-            self._cost,
-            lambda index: run_items([ItemEmitter(emitter, rows, parts)], [[index, 0]]),
-        )
+        with self._spread(plan.across, width, self._cost) as index:
+            run_items([ItemEmitter(emitter, rows, parts)], [[index, 0]])
 
     # Any tile.
 
-    def _emit_anywhere(self) -> Sequence[SSAValue]:
+    def _emit_anywhere(self) -> None:
         for k in self.plan.staged:
             self._load_anywhere(k)
         self.builder.barrier()
         self._run_anywhere()
-        return ()
 
     def _indices(self, row: Index, column: Index) -> list[Index]:
         """The indices of all loops. `row`, `column`: of `other` and `inner`."""
@@ -322,7 +314,7 @@ class TileEmitter:
 
     def _inside(self, loop: int, place: Index, width: int) -> Index:
         """The index of a place of the tile; beyond the edge, that of the last elements."""
-        index = self.builder.add(self.starts[loop], place)
+        index = self.starts[loop] + place
         if not self.plan.is_ragged(loop):
             return index
         return self.builder.min(index, self.nest.sizes[loop] - width)
@@ -334,14 +326,11 @@ class TileEmitter:
         nest = self.nest.permuted(order)
         access = cast(Access, nest.inputs[k])
         view, loops = NestEmitter(builder, nest).view(k, access)
-
-        def line(index: SSAValue) -> None:
-            column = builder.add(first, index)
+        with self._spread(plan.sides, width, 1) as index:
+            column = first + index
             indices = self._indices(self._inside(plan.other, row, width), self._inside(plan.inner, column, 1))
-            at = indices_in_view(builder, nest, access, loops, [indices[l] for l in order])
+            at = indices_in_view(nest, access, loops, [indices[l] for l in order])
             self._copy(view, self.buffers[k], (at, [column, row]), width)
-
-        self._spread(plan.sides, width, 1, line)
 
     def _run_anywhere(self) -> None:
         builder, plan = self.builder, self.plan
@@ -352,27 +341,27 @@ class TileEmitter:
         emitter.staged = {k: (buffer, at_tile) for k, buffer in self.buffers.items()}
         parts = split_body(plan.rows)
         ragged = [loop for loop in (plan.other, plan.inner) if plan.is_ragged(loop)]
-
-        def line(index: SSAValue) -> None:
-            row = builder.add(first, index)
-            at = self._indices(builder.add(self.starts[plan.other], row), builder.add(self.starts[plan.inner], column))
+        with self._spread(plan.across, plan.rows.width, self._cost) as index:
+            row = first + index
+            at = self._indices(self.starts[plan.other] + row, self.starts[plan.inner] + column)
             item = ItemEmitter(emitter, plan.rows, parts)
             if not ragged:
                 run_items([item], [at])
-                return
-            condition = _all(builder, [builder.compare("ult", at[loop], self.nest.sizes[loop]) for loop in ragged])
-            if not self._reads_only_inputs():
-                builder.when(condition, lambda: run_items([item], [at]))
-                return
-            # Beyond the edge the body runs on elements at the edge, so that no load waits for a condition.
-            item.load(
-                self._indices(self._inside(plan.other, row, 1), self._inside(plan.inner, column, plan.rows.width))
-            )
-            item.compute()
-            item.indices = at
-            builder.when(condition, item.store)
+            elif not self._reads_only_inputs():
+                with builder.when(self._are_inside(at, ragged)):
+                    run_items([item], [at])
+            else:
+                # Beyond the edge the body runs on elements at the edge, so that no load waits for a condition.
+                inside = self._are_inside(at, ragged)
+                last = plan.rows.width
+                item.load(self._indices(self._inside(plan.other, row, 1), self._inside(plan.inner, column, last)))
+                item.compute()
+                item.indices = at
+                with builder.when(inside):
+                    item.store()
 
-        self._spread(plan.across, plan.rows.width, self._cost, line)
+    def _are_inside(self, at: Sequence[Index], loops: Sequence[int]) -> Scalar:
+        return _all([self.builder.index(at[loop]).below(self.nest.sizes[loop]) for loop in loops])
 
     def _reads_only_inputs(self) -> bool:
         """Whether nothing that the nest reads is written by it."""
@@ -382,9 +371,8 @@ class TileEmitter:
         return not accumulates and not any(isinstance(x, Access) and x.root in written for x in self.nest.inputs)
 
 
-def _all(builder: GpuBuilder, conditions: Sequence[SSAValue]) -> SSAValue:
-    """The conjunction of one condition or two."""
-    return conditions[0] if len(conditions) == 1 else builder.insert(arith.AndIOp(conditions[0], conditions[1])).result
+def _all(conditions: Sequence[Scalar]) -> Scalar:
+    return reduce(lambda first, second: first & second, conditions)
 
 
 def map_transpose(mapper: KernelMapper, phase: Phase) -> None:

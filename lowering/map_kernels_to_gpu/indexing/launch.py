@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
-from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.build.buffers import INDEX, row_major
+from ....dialects.build.buffers import row_major
 from ....dialects.linalg_ext.base import DestinationOp
-from ...loop_nests import arithmetic
-from ...loop_nests.loop_builder import Index, LoopBuilder
+from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
-from ..threads.ranges import THREADS, over_threads
+from ..threads.ranges import THREADS, blocks_over, over_threads
 
 OpT = TypeVar("OpT", bound=DestinationOp)
 
@@ -41,27 +40,14 @@ class ExtLaunch(Generic[OpT]):
         self.op.erase()
         self.launch.finish(blocks, threads)
 
-    def finish_over(self, sizes: Sequence[int], body: Callable[[list[Index]], None], threads: int = THREADS) -> None:
-        """A thread for each point of a box."""
-        self.finish(over_threads(self.builder, sizes, body, threads), threads)
+    @contextmanager
+    def over(self, sizes: Sequence[int], threads: int = THREADS) -> Generator[list[Index]]:
+        """A thread for each point of a box does what is emitted in the `with` block; after that `finish`."""
+        with over_threads(self.builder, sizes, threads) as indices:
+            yield indices
+        self.finish(blocks_over(sizes, threads), threads)
 
 
 def erase_now(op: Operation) -> None:
     op.detach()
     op.erase()
-
-
-def shift_left(builder: LoopBuilder, value: Index, count: Index) -> SSAValue:
-    return arithmetic.emit(builder, arith.ShLIOp, [builder.index(value), builder.index(count)], INDEX)
-
-
-def shift_right(builder: LoopBuilder, value: Index, count: Index) -> SSAValue:
-    return arithmetic.emit(builder, arith.ShRUIOp, [builder.index(value), builder.index(count)], INDEX)
-
-
-def at_least_zero(builder: LoopBuilder, value: Index) -> SSAValue:
-    return arithmetic.binary(builder, arith.MaxSIOp, builder.index(value), builder.index(0))
-
-
-def select(builder: LoopBuilder, condition: SSAValue, first: Index, second: Index) -> SSAValue:
-    return arithmetic.choose(builder, condition, builder.index(first), builder.index(second))

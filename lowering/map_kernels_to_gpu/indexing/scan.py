@@ -11,7 +11,8 @@ Cuts follow from shapes and chip, so that results do not depend on anything else
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -19,18 +20,20 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.build.buffers import memref_type
+from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.plans import ScanBlocks, ScanRows, ScanThreads
 from ....dialects.linalg_ext.window import ScanOp, shape_of
-from ...loop_nests import arithmetic
 from ...loop_nests.cost import region_cost
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.indices import chunk
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.unrolling import UNROLL
 from ..threads.builder import GpuBuilder
 from ..threads.items import I64, WRITTEN_OUT
 from ..threads.launch import KernelMapper
 from ..threads.phases import Phase
 from ..threads.ranges import ceil_div
-from .launch import ExtLaunch, at_least_zero, shift_left
+from .launch import ExtLaunch
 from .scan_rows import map_short_rows
 
 CHEAP = 8
@@ -82,8 +85,8 @@ class Scanner:
         pair = (*element, *before) if self.reverse else (*before, *element)
         return self.builder.inline(self.launch.op.regions[0].block, pair)
 
-    def choose(self, condition: SSAValue, first: Values, second: Values) -> list[SSAValue]:
-        return [arithmetic.choose(self.builder, condition, a, b) for a, b in zip(first, second, strict=True)]
+    def choose(self, condition: Scalar, first: Values, second: Values) -> list[SSAValue]:
+        return [condition.select(a, b).value for a, b in zip(first, second, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class Lines:
 
     def place(self, line: Line, step: Index) -> list[Index]:
         outer, inner = line
-        return [outer, self.builder.sub(self.length - 1, step) if self.backwards else step, inner]
+        return [outer, self.length - 1 - step if self.backwards else step, inner]
 
     def load(self, line: Line, step: Index) -> list[SSAValue]:
         place = self.place(line, step)
@@ -112,27 +115,22 @@ class Lines:
 class ThreadScanner(Scanner):
     """A thread for each chunk of a line."""
 
-    def scan(self, source: Lines, target: Lines, size: int, line: Line, chunk: Index, carry: Values) -> None:
+    def scan(self, source: Lines, target: Lines, size: int, line: Line, number: Index, carry: Values) -> None:
         builder = self.builder
+        lower, upper = chunk(builder, number, size, source.length)
+        with builder.loop(lower, upper, carry=carry, attributes=FEW_AT_ONCE) as (step, state):
+            following = self.combine(state, source.load(line, step))
+            target.store(following, line, step)
+            builder.yield_(*following)
 
-        def one(step: SSAValue, state: list[SSAValue]) -> Values:
-            state = self.combine(state, source.load(line, step))
-            target.store(state, line, step)
-            return state
-
-        lower, upper = _range(builder, chunk, size, source.length)
-        builder.loop(lower, upper, one, inits=list(carry), attributes=FEW_AT_ONCE)
-
-    def total(self, source: Lines, size: int, line: Line, chunk: Index) -> list[SSAValue]:
+    def total(self, source: Lines, size: int, line: Line, number: Index) -> list[SSAValue]:
         """The fold of a chunk, which is not empty."""
         builder = self.builder
-        lower, upper = _range(builder, chunk, size, source.length)
-
-        def one(step: SSAValue, state: list[SSAValue]) -> Values:
-            return self.combine(state, source.load(line, step))
-
+        lower, upper = chunk(builder, number, size, source.length)
         first = source.load(line, lower)
-        return builder.loop(builder.add(lower, 1), upper, one, inits=first, attributes=FEW_AT_ONCE)
+        with builder.loop(lower + 1, upper, carry=first, attributes=FEW_AT_ONCE) as (step, state):
+            builder.yield_(*self.combine(state, source.load(line, step)))
+        return state
 
 
 class BlockScanner(Scanner):
@@ -158,113 +156,83 @@ class BlockScanner(Scanner):
         for value, buffer in zip(values, buffers, strict=True):
             self.builder.store(value, buffer, [place])
 
-    def scan(self, source: Lines, target: Lines, size: int, line: Line, chunk: Index, carry: Values) -> None:
+    def scan(self, source: Lines, target: Lines, size: int, line: Line, number: Index, carry: Values) -> None:
         builder, thread = self.builder, self.builder.thread_id()
-        lower, upper = _range(builder, chunk, size, source.length)
-
-        def tile(start: SSAValue, before: list[SSAValue]) -> Values:
+        lower, upper = chunk(builder, number, size, source.length)
+        with builder.loop(lower, upper, step=self.plan.tile, carry=carry) as (start, before):
             self._load_tile(source, line, start, upper)
             total = self._scan_totals()
-            previous = self._load(self.totals, at_least_zero(builder, builder.sub(thread, 1)))
-            first = builder.compare("eq", thread, 0)
+            previous = self._load(self.totals, builder.index(thread - 1).max(0))
+            first = thread.compare("eq", 0)
             self._scan_own(self.choose(first, before, self.combine(before, previous)))
             builder.barrier()
             self._store_tile(target, line, start, upper)
-            return self.combine(before, total)
+            builder.yield_(*self.combine(before, total))
 
-        builder.loop(lower, upper, tile, step=self.plan.tile, inits=list(carry))
-
-    def total(self, source: Lines, size: int, line: Line, chunk: Index) -> list[SSAValue]:
+    def total(self, source: Lines, size: int, line: Line, number: Index) -> list[SSAValue]:
         """The fold of a chunk; of one that ends within a tile, nothing that means anything."""
         builder = self.builder
-        lower, upper = _range(builder, chunk, size, source.length)
-
-        def tile(start: SSAValue, before: list[SSAValue]) -> Values:
+        lower, upper = chunk(builder, number, size, source.length)
+        state = source.load(line, lower)
+        with builder.loop(lower, upper, step=self.plan.tile, carry=state) as (start, before):
             self._load_tile(source, line, start, upper)
             total = self._scan_totals()
-            first = builder.compare("eq", start, lower)
+            first = start.compare("eq", lower)
             builder.barrier()
-            return self.choose(first, total, self.combine(before, total))
-
-        return builder.loop(lower, upper, tile, step=self.plan.tile, inits=source.load(line, lower))
+            builder.yield_(*self.choose(first, total, self.combine(before, total)))
+        return before
 
     def _load_tile(self, source: Lines, line: Line, start: Index, upper: Index) -> None:
         """Neighbouring threads load neighbouring elements; beyond the end, the last one, which no result depends on."""
         builder, plan = self.builder, self.plan
-        last = builder.sub(upper, 1)
-
-        def one(offset: SSAValue, _: list[SSAValue]) -> Values:
-            place = builder.add(offset, builder.thread_id())
-            step = builder.min(builder.add(start, place), last)
+        last = upper - 1
+        with builder.loop(0, plan.tile, step=plan.threads, attributes=PART_AT_ONCE) as offset:
+            place = offset + builder.thread_id()
+            step = builder.min(start + place, last)
             self._store(source.load(line, step), self.elements, place)
-            return ()
-
-        builder.loop(0, plan.tile, one, step=plan.threads, attributes=PART_AT_ONCE)
         builder.barrier()
 
     def _store_tile(self, target: Lines, line: Line, start: Index, upper: Index) -> None:
         builder, plan = self.builder, self.plan
-
-        def one(offset: SSAValue, _: list[SSAValue]) -> Values:
-            place = builder.add(offset, builder.thread_id())
-            step = builder.add(start, place)
-            builder.when(
-                builder.compare("ult", step, upper),
-                lambda: target.store(self._load(self.elements, place), line, step),
-            )
-            return ()
-
-        builder.loop(0, plan.tile, one, step=plan.threads, attributes=PART_AT_ONCE)
+        with builder.loop(0, plan.tile, step=plan.threads, attributes=PART_AT_ONCE) as offset:
+            place = offset + builder.thread_id()
+            step = start + place
+            with builder.when(builder.index(step).below(upper)):
+                target.store(self._load(self.elements, place), line, step)
 
     def _own(self) -> Index:
         """Where the thread's own elements begin in the tile."""
-        return self.builder.mul(self.builder.thread_id(), self.plan.elements)
+        return self.builder.thread_id() * self.plan.elements
 
     def _scan_totals(self) -> list[SSAValue]:
         """Fold each thread's elements and scan the totals in shared memory; that of the tile."""
         builder, plan = self.builder, self.plan
         thread, own = builder.thread_id(), self._own()
-
-        def fold(number: SSAValue, state: list[SSAValue]) -> Values:
-            return self.combine(state, self._load(self.elements, builder.add(own, number)))
-
         state = self._load(self.elements, own)
         if plan.elements > 1:
-            state = builder.loop(1, plan.elements, fold, inits=state, attributes=self._unrolling)
+            with builder.loop(1, plan.elements, carry=state, attributes=self._unrolling) as (number, state):
+                builder.yield_(*self.combine(state, self._load(self.elements, own + number)))
         self._store(state, self.totals, thread)
-
-        def double(level: SSAValue, state: list[SSAValue]) -> Values:
-            distance = shift_left(builder, 1, level)
+        with builder.loop(0, plan.threads.bit_length() - 1, carry=state) as (level, state):
+            distance = builder.index(1) << level
             builder.barrier()
-            other = self._load(self.totals, at_least_zero(builder, builder.sub(thread, distance)))
+            other = self._load(self.totals, builder.index(thread - distance).max(0))
             builder.barrier()
-            has = builder.compare("uge", thread, distance)
-            state = self.choose(has, self.combine(other, state), state)
-            self._store(state, self.totals, thread)
-            return state
-
-        builder.loop(0, plan.threads.bit_length() - 1, double, inits=state)
+            has = thread.compare("uge", distance)
+            following = self.choose(has, self.combine(other, state), state)
+            self._store(following, self.totals, thread)
+            builder.yield_(*following)
         builder.barrier()
         return self._load(self.totals, plan.threads - 1)
 
     def _scan_own(self, before: Values) -> None:
         """The thread's elements become their prefixes, from what is before them on."""
         builder, own = self.builder, self._own()
-
-        def one(number: SSAValue, state: list[SSAValue]) -> Values:
-            place = builder.add(own, number)
-            state = self.combine(state, self._load(self.elements, place))
-            self._store(state, self.elements, place)
-            return state
-
-        builder.loop(0, self.plan.elements, one, inits=list(before), attributes=self._unrolling)
-
-
-def _range(builder: GpuBuilder, chunk: Index, size: int, length: int) -> tuple[Index, Index]:
-    """The steps of a chunk."""
-    lower = builder.mul(chunk, size)
-    upper = builder.add(lower, size)
-    return lower, upper if length % size == 0 else builder.min(upper, length)
+        with builder.loop(0, self.plan.elements, carry=before, attributes=self._unrolling) as (number, state):
+            place = own + number
+            following = self.combine(state, self._load(self.elements, place))
+            self._store(following, self.elements, place)
+            builder.yield_(*following)
 
 
 class ScanMapper:
@@ -298,16 +266,17 @@ class ScanMapper:
         buffers = [scanner.launch.flat(x, self.lines.shape) for x in values]
         return Lines(scanner.builder, buffers, self.lines.length, scanner.reverse)
 
-    def _launch(self, scanner: Scanner, chunks: int, body: Callable[[Line, Index], None]) -> None:
-        """A thread or block for each chunk of each line."""
+    @contextmanager
+    def _launch(self, scanner: Scanner, chunks: int) -> Generator[tuple[Line, Index]]:
+        """A thread or block for each chunk of each line does what is emitted in the `with` block."""
         lines, builder = self.lines, scanner.builder
         if isinstance(self.plan, ScanThreads):
             sizes = (lines.outer, chunks, lines.inner)
-            scanner.launch.finish_over(sizes, lambda at: body((at[0], at[2]), at[1]), self.plan.threads)
-            return
-        outer, chunk = builder.div(builder.block_id(), chunks), builder.rem(builder.block_id(), chunks)
-        body((outer, 0), chunk)
-        scanner.launch.finish(lines.outer * chunks, self.plan.threads)
+            with scanner.launch.over(sizes, self.plan.threads) as (outer, number, inner):
+                yield (outer, inner), number
+        else:
+            yield (builder.block_id() // chunks, 0), builder.block_id() % chunks
+            scanner.launch.finish(lines.outer * chunks, self.plan.threads)
 
     def _scan(self, totals: Sequence[SSAValue] | None) -> None:
         """Each chunk from what is before it: the inits, or the scanned total of the chunk before."""
@@ -315,43 +284,32 @@ class ScanMapper:
         builder, op = scanner.builder, scanner.launch.op
         source, target = self._lines(scanner, op.inputs[: self.count]), self._lines(scanner, op.outputs)
         scanned = [scanner.launch.buffer(x) for x in totals or ()]
-
-        def chunk(line: Line, number: Index) -> None:
+        with self._launch(scanner, self.lines.chunks) as (line, number):
             carry: Values = scanner.inits
             if scanned:
-                previous = at_least_zero(builder, builder.sub(number, 1))
+                previous = builder.index(number - 1).max(0)
                 before = [builder.load(x, [line[0], previous, line[1]]) for x in scanned]
-                carry = scanner.choose(builder.compare("eq", number, 0), carry, before)
+                carry = scanner.choose(builder.index(number).compare("eq", 0), carry, before)
             scanner.scan(source, target, self.plan.chunk, line, number, carry)
-
-        self._launch(scanner, self.lines.chunks, chunk)
 
     def _totals(self, totals: Sequence[SSAValue]) -> None:
         scanner = self._scanner()
         builder = scanner.builder
         source = self._lines(scanner, scanner.launch.op.inputs[: self.count])
         target = Lines(builder, [scanner.launch.buffer(x) for x in totals], self.lines.chunks, False)
-
-        def chunk(line: Line, number: Index) -> None:
+        leads = isinstance(self.plan, ScanBlocks)
+        with self._launch(scanner, self.lines.chunks) as (line, number):
             values = scanner.total(source, self.plan.chunk, line, number)
-            if isinstance(self.plan, ScanBlocks):
-                first = builder.compare("eq", builder.thread_id(), 0)
-                builder.when(first, lambda: target.store(values, line, number))
-            else:
+            with builder.guarded(builder.thread_id().compare("eq", 0) if leads else None):
                 target.store(values, line, number)
-
-        self._launch(scanner, self.lines.chunks, chunk)
 
     def _scan_totals(self, totals: Sequence[SSAValue]) -> None:
         """Each line of totals as one chunk, in place."""
         scanner = self._scanner()
         buffers = [scanner.launch.buffer(x) for x in totals]
         lines = Lines(scanner.builder, buffers, self.lines.chunks, False)
-
-        def chunk(line: Line, number: Index) -> None:
+        with self._launch(scanner, 1) as (line, _):
             scanner.scan(lines, lines, self.lines.chunks, line, 0, scanner.inits)
-
-        self._launch(scanner, 1, chunk)
 
 
 def map_scan(mapper: KernelMapper, phase: Phase) -> None:

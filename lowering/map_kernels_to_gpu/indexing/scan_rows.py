@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from ....dialects.linalg_ext.window import ScanOp, shape_of
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.kernel_builder import Index
+from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.unrolling import UNROLL
 from ..threads.builder import GpuBuilder
 from ..threads.items import I64
@@ -39,53 +41,40 @@ class ShortRows:
         sources = [self.launch.flat(x, (self.total, 1)) for x in op.inputs[:count]]
         targets = [self.launch.flat(x, (self.total, 1)) for x in op.outputs]
         builder = self.builder
-
-        def load(number: Index, place: Index) -> None:
+        with self._elements() as (number, place):
             at = builder.min(number, self.total - 1)
             for source, tile in zip(sources, self.tiles, strict=True):
                 builder.store(builder.load(source, [at, 0]), tile, [place])
-
-        def store(number: Index, place: Index) -> None:
-            def write() -> None:
-                for target, tile in zip(targets, self.tiles, strict=True):
-                    builder.store(builder.load(tile, [place]), target, [number, 0])
-
-            builder.when(builder.compare("ult", number, self.total), write)
-
-        self._elements(load)
         builder.barrier()
         self._scan(list(op.inputs[count:]))
         builder.barrier()
-        self._elements(store)
+        with self._elements() as (number, place), builder.when(builder.index(number).below(self.total)):
+            for target, tile in zip(targets, self.tiles, strict=True):
+                builder.store(builder.load(tile, [place]), target, [number, 0])
 
-    def _elements(self, body: Callable[[Index, Index], None]) -> None:
-        """`body(number, place in shared memory)`: neighbouring threads take neighbouring elements of the stretch."""
+    @contextmanager
+    def _elements(self) -> Generator[tuple[Index, Index]]:
+        """Numbers and places in shared memory: neighbouring threads take neighbouring elements of the stretch."""
         builder = self.builder
-        first = builder.mul(builder.block_id(), self.rows * self.length)
-
-        def one(offset: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            own = builder.add(offset, builder.thread_id())
-            row, column = builder.div(own, self.length), builder.rem(own, self.length)
-            body(builder.add(first, own), builder.add(builder.mul(row, self.pitch), column))
-            return ()
-
-        builder.loop(0, self.rows * self.length, one, step=self.rows, attributes=SEVERAL_AT_ONCE)
+        first = builder.block_id() * (self.rows * self.length)
+        with builder.loop(0, self.rows * self.length, step=self.rows, attributes=SEVERAL_AT_ONCE) as offset:
+            own = offset + builder.thread_id()
+            row, column = own // self.length, own % self.length
+            yield first + own, row * self.pitch + column
 
     def _scan(self, inits: list[SSAValue]) -> None:
         """The thread's row, in place."""
         builder, op = self.builder, self.launch.op
         reverse = bool(cast(Any, op.reverse).value.data)
-        begin = builder.mul(builder.thread_id(), self.pitch)
-
-        def one(step: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
-            place = [builder.add(begin, builder.sub(self.length - 1, step) if reverse else step)]
+        begin = builder.thread_id() * self.pitch
+        with builder.loop(0, self.length, carry=inits, attributes=SEVERAL_AT_ONCE) as (step, state):
+            place = [begin + (self.length - 1 - step if reverse else step)]
             element = [builder.load(tile, place) for tile in self.tiles]
-            state = builder.inline(op.regions[0].block, (*element, *state) if reverse else (*state, *element))
-            for value, tile in zip(state, self.tiles, strict=True):
+            pair = (*element, *state) if reverse else (*state, *element)
+            following = builder.inline(op.regions[0].block, pair)
+            for value, tile in zip(following, self.tiles, strict=True):
                 builder.store(value, tile, place)
-            return state
-
-        builder.loop(0, self.length, one, inits=inits, attributes=SEVERAL_AT_ONCE)
+            builder.yield_(*following)
 
 
 def map_short_rows(mapper: KernelMapper, op: ScanOp, rows: int) -> None:

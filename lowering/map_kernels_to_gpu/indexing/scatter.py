@@ -9,28 +9,28 @@ place agree in them, so that each index there has a thread of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32, i64
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
-from ....dialects.build.buffers import memref_type, row_major
+from ....dialects.build.buffers import memref_type
 from ....dialects.gpu.plans import Sort, SortedScatter
 from ....dialects.linalg_ext.indexing import ScatterOp
 from ....dialects.linalg_ext.sort import SortByKeyOp
 from ...convert_linalg_ext_to_scf.scatter import ScatterLoops, scatter_loops
-from ...loop_nests import arithmetic
-from ...loop_nests.loop_builder import Index, LoopBuilder
+from ...loop_nests.indices import delinearized, linearized
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.unrolling import UNROLL
 from ..threads.builder import GpuBuilder
-from ..threads.items import I64, delinearized
+from ..threads.items import I64
 from ..threads.launch import KernelMapper
 from ..threads.phases import Phase
-from .launch import ExtLaunch, erase_now, select
+from .launch import ExtLaunch, erase_now
 from .sort import map_sort
 
 SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
@@ -107,18 +107,12 @@ class ScatterMapper:
     def map_separate(self, threads: int) -> None:
         """A thread for each update."""
         launch = ExtLaunch(self.mapper, self.op)
-        loops, builder = scatter_loops(launch.op, launch.builder), launch.builder
-
-        def update(indices: list[Index]) -> None:
+        loops = scatter_loops(launch.op, launch.builder)
+        with launch.over(loops.updates, threads) as indices:
             at = dict(enumerate(indices))
             starts = loops.starts(at)
-            inside = loops.is_inside(starts)
-            if inside is None:
+            with loops.when_inside(starts):
                 loops.update(at, starts)
-            else:
-                builder.when(inside, lambda: loops.update(at, starts))
-
-        launch.finish_over(loops.updates, update, threads)
 
     def map_sorted(self, plan: Sort) -> None:
         """The place of each entry; entries in the order of places; the updates in the order of entries."""
@@ -132,25 +126,18 @@ class ScatterMapper:
         launch = ExtLaunch(self.mapper, self.op)
         loops, builder = scatter_loops(launch.op, launch.builder), launch.builder
         found, order = launch.buffer(keys), launch.buffer(numbers)
-
-        def entry(indices: list[Index]) -> None:
+        with launch.over(self.entries) as indices:
             at: dict[int, Index] = {**dict.fromkeys(loops.free, 0), **dict(zip(self.sorted_dims, indices, strict=True))}
             starts = loops.starts(at)
             where = loops.where(at, starts)
-            key: Index = 0
-            for dim, stride in zip(self.keyed_dims, row_major(self.keyed_shape), strict=True):
-                key = builder.add(key, builder.mul(where[dim], stride))
+            key = linearized([where[dim] for dim in self.keyed_dims], self.keyed_shape)
             value = _as_integer(builder, key, found)
             inside = loops.is_inside(starts)
             if inside is not None:
-                value = arithmetic.choose(builder, inside, value, _nowhere(builder, found))
-            number: Index = 0
-            for index, stride in zip(indices, row_major(self.entries), strict=True):
-                number = builder.add(number, builder.mul(index, stride))
+                value = inside.select(value, _nowhere(builder, found)).value
+            number = linearized(indices, self.entries)
             builder.store(value, found, [number])
             builder.store(_as_integer(builder, number, order), order, [number])
-
-        launch.finish_over(self.entries, entry)
 
     def _sort(self, keys: SSAValue, numbers: SSAValue, plan: Sort) -> None:
         types = [cast(Any, x.type).element_type for x in (keys, numbers)]
@@ -169,22 +156,13 @@ class ScatterMapper:
         loops, builder = scatter_loops(launch.op, launch.builder), launch.builder
         found, order = launch.buffer(keys), launch.buffer(numbers)
         count = math.prod(self.entries)
-
-        def place(indices: list[Index]) -> None:
-            first, *free = indices
+        with launch.over((count, *self.free)) as (first, *free):
             key = builder.load(found, [first])
-            previous = builder.load(found, [builder.sub(builder.index(_max(builder, first, 1)), 1)])
-            begins = arithmetic.either(
-                builder, builder.compare("eq", first, 0), arithmetic.compare(builder, "ne", previous, key)
-            )
-            there = arithmetic.compare(builder, "ne", key, _nowhere(builder, found))
-
-            def combine() -> None:
+            previous = builder.load(found, [builder.index(first).max(1) - 1])
+            begins = builder.index(first).compare("eq", 0) | builder.on(previous).compare("ne", key)
+            there = builder.on(key).compare("ne", _nowhere(builder, found))
+            with builder.when(begins & there):
                 self._combine(loops, (found, order), (key, first, count), dict(zip(loops.free, free, strict=True)))
-
-            builder.when(arithmetic.both(builder, begins, there), combine)
-
-        launch.finish_over((count, *self.free), place)
 
     def _combine(
         self,
@@ -196,7 +174,7 @@ class ScatterMapper:
         """All entries from `first` on with one key, in order, into their place."""
         builder = loops.builder
         (found, order), (key, first, count) = buffers, run
-        keyed = delinearized(builder, arithmetic.to_index(builder, key, unsigned=True), self.keyed_shape)
+        keyed = delinearized(builder.to_index(key, unsigned=True), self.keyed_shape)
         where: list[Index] = [0] * len(loops.shape)
         for dim, index in zip(self.keyed_dims, keyed, strict=True):
             where[dim] = index
@@ -204,44 +182,35 @@ class ScatterMapper:
             if dim not in self.keyed_dims:
                 where[dim] = free[cast(int, place.offset)]
         present = [builder.load(output, where) for output in loops.op.outputs]
-
-        def step(at_key: SSAValue, state: list[SSAValue]) -> Sequence[SSAValue]:
-            number = arithmetic.to_index(builder, builder.load(order, [at_key]), unsigned=True)
-            at = {**dict(zip(self.sorted_dims, delinearized(builder, number, self.entries), strict=True)), **free}
-            return loops.combine(state, at)
-
         end = _end_of_run(builder, found, (key, first, count))
-        values = builder.loop(first, end, step, inits=present, attributes=SEVERAL_AT_ONCE)
+        with builder.loop(first, end, carry=present, attributes=SEVERAL_AT_ONCE) as (at_key, values):
+            number = builder.to_index(builder.load(order, [at_key]), unsigned=True)
+            at = {**dict(zip(self.sorted_dims, delinearized(number, self.entries), strict=True)), **free}
+            builder.yield_(*loops.combine(values, at))
         for value, output in zip(values, loops.op.outputs, strict=True):
             builder.store(value, output, where)
 
 
-def _end_of_run(builder: LoopBuilder, keys: SSAValue, run: tuple[SSAValue, Index, int]) -> SSAValue:
-    """Behind the last of the sorted keys that is `key`, as the one at `first` is. Most are the only one."""
+def _end_of_run(builder: LoopBuilder, keys: SSAValue, run: tuple[SSAValue, Index, int]) -> IndexValue:
+    """The place after the last of the sorted keys that is `key`, as the one at `first` is. Most are the only one."""
     key, first, count = run
-    following = builder.index(builder.add(first, 1))
-    goes_on = arithmetic.compare(builder, "eq", builder.load(keys, [builder.min(following, count - 1)]), key)
-
-    def is_open(state: list[SSAValue]) -> SSAValue:
-        return arithmetic.compare(builder, "ult", state[0], state[1])
-
-    def halve(state: list[SSAValue]) -> Sequence[SSAValue]:
-        middle = builder.div(builder.add(state[0], state[1]), 2)
-        same = arithmetic.compare(builder, "eq", builder.load(keys, [middle]), key)
-        return [select(builder, same, builder.add(middle, 1), state[0]), select(builder, same, state[1], middle)]
-
-    return builder.loop_while([following, select(builder, goes_on, count, following)], is_open, halve)[0]
+    following = builder.index(first + 1)
+    goes_on = builder.on(builder.load(keys, [builder.min(following, count - 1)])).compare("eq", key)
+    with builder.loop_while([following, builder.select(goes_on, count, following)]) as state:
+        lower, upper = map(builder.index, state)
+        builder.go_on_if(lower.below(upper))
+        lower, upper = map(builder.index, state)
+        middle = (lower + upper) // 2
+        same = builder.on(builder.load(keys, [middle])).compare("eq", key)
+        builder.yield_(builder.select(same, middle + 1, lower), builder.select(same, upper, middle))
+    return builder.index(state[0])
 
 
 def _as_integer(builder: GpuBuilder, value: Index, buffer: SSAValue) -> SSAValue:
     """An index as an element of a buffer of integers."""
-    return arithmetic.emit(builder, arith.IndexCastOp, [builder.index(value)], cast(Any, buffer.type).element_type)
+    return builder.index(value).cast_to(buffer_of(buffer).element_type)
 
 
 def _nowhere(builder: GpuBuilder, buffer: SSAValue) -> SSAValue:
     """The key of entries whose window is not inside: beyond all others."""
     return builder.scalar(IntegerAttr(-1, cast(IntegerType, cast(Any, buffer.type).element_type)))
-
-
-def _max(builder: GpuBuilder, value: Index, least: int) -> SSAValue:
-    return arithmetic.binary(builder, arith.MaxSIOp, builder.index(value), builder.index(least))

@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
+from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 from ....dialects.build.buffers import memref_type
 from ....dialects.gpu.plans import Sort
 from ....dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ....dialects.linalg_ext.window import shape_of
-from ...loop_nests import arithmetic
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.kernel_builder import Index, Value
+from ...loop_nests.loop_builder import buffer_of
 from ..threads.builder import GpuBuilder
 from ..threads.launch import KernelMapper
-from .launch import ExtLaunch, select, shift_left, shift_right
+from .launch import ExtLaunch
 
 BEYOND = (1 << 31) - 1
 """The number of what is beyond the end of a row."""
@@ -96,7 +96,7 @@ class Comparison:
         block = self.op.regions[0].block
         if isinstance(self.op, SortByKeyOp):
             keys = [self.builder.inline(block, values)[0] for values in (first, second)]
-            return arithmetic.compare(self.builder, "ult", keys[0], keys[1])
+            return self.builder.on(keys[0]).compare("ult", keys[1]).value
         pairs = [value for pair in zip(first, second, strict=True) for value in pair]
         return self.builder.inline(block, pairs)[0]
 
@@ -114,54 +114,45 @@ class Network:
         """The last one has the numbers."""
         thread = builder.thread_id()
         half = plan.tile // 2
-        self.row = builder.div(thread, half)
+        self.row = thread // half
         """Which of the block's rows the thread works on."""
-        self.lane = builder.rem(thread, half) if plan.rows_per_block > 1 else thread
+        self.lane = thread % half if plan.rows_per_block > 1 else thread
         """The thread's number among those of its row."""
-        self.base = builder.mul(self.row, plan.tile)
+        self.base = self.row * plan.tile
 
-    def put(self, place: Index, values: Values, number: SSAValue) -> None:
+    def put(self, place: Index, values: Values, number: Value) -> None:
         """Set the element at a place of the thread's row."""
-        where = [self.builder.add(self.base, place)]
+        where = [self.base + place]
         for buffer, value in zip(self.buffers, (*values, number), strict=True):
             self.builder.store(value, buffer, where)
 
     def get(self, place: Index) -> list[SSAValue]:
         """The values at a place, and their number."""
-        where = [self.builder.add(self.base, place)]
+        where = [self.base + place]
         return [self.builder.load(buffer, where) for buffer in self.buffers]
 
     def sort(self) -> None:
         """Sort each row: runs of 2, 4, .. up to the tile."""
         builder = self.builder
-        levels = self.plan.tile.bit_length() - 1
-
-        def level(size: SSAValue, _: list[SSAValue]) -> Values:
+        with builder.loop(1, self.plan.tile.bit_length()) as size:
             # Compare from both ends of two sorted runs, so that no run has to be turned around.
-            half = builder.sub(size, 1)
-            pair = shift_right(builder, self.lane, half)
-            offset = builder.sub(self.lane, shift_left(builder, pair, half))
-            start = shift_left(builder, pair, size)
-            last = builder.sub(builder.add(start, shift_left(builder, 1, size)), 1)
-            self._exchange(builder.add(start, offset), builder.sub(last, offset))
+            half = size - 1
+            pair = builder.index(self.lane) >> half
+            offset = self.lane - (pair << half)
+            start = pair << size
+            last = start + (builder.index(1) << size) - 1
+            self._exchange(start + offset, last - offset)
             self.halves(half)
-            return ()
-
-        builder.loop(1, levels + 1, level)
 
     def halves(self, steps: Index) -> None:
         """Compare elements `2^(steps-1)`, .., 2, 1 apart: what is bitonic in parts of `2^steps` becomes sorted."""
         builder = self.builder
-
-        def step(number: SSAValue, _: list[SSAValue]) -> Values:
-            exponent = builder.sub(builder.sub(steps, 1), number)
-            pair = shift_right(builder, self.lane, exponent)
-            offset = builder.sub(self.lane, shift_left(builder, pair, exponent))
-            start = builder.add(shift_left(builder, builder.mul(pair, 2), exponent), offset)
-            self._exchange(start, builder.add(start, shift_left(builder, 1, exponent)))
-            return ()
-
-        builder.loop(0, steps, step)
+        with builder.loop(0, steps) as number:
+            exponent = steps - 1 - number
+            pair = builder.index(self.lane) >> exponent
+            offset = self.lane - (pair << exponent)
+            start = (builder.index(pair * 2) << exponent) + offset
+            self._exchange(start, start + (builder.index(1) << exponent))
 
     def _exchange(self, low: Index, high: Index) -> None:
         """Put the elements of two places in order, and wait for all threads."""
@@ -170,29 +161,16 @@ class Network:
         *first, first_number = self.get(low)
         *second, second_number = self.get(high)
         end = builder.scalar(IntegerAttr(BEYOND, i32))
-        inside = arithmetic.compare(builder, "ne", second_number, end)
-        ahead = arithmetic.compare(builder, "slt", second_number, first_number)
-        passes = self.comparison.precedes(second, first)
-        stays = self.comparison.precedes(first, second)
+        inside = builder.on(second_number).compare("ne", end)
+        ahead = builder.on(second_number).compare("lt", first_number)
+        passes = builder.on(self.comparison.precedes(second, first))
+        stays = builder.on(self.comparison.precedes(first, second))
         # Nothing precedes what is inside from beyond the end, where values mean nothing.
-        beyond = arithmetic.compare(builder, "eq", first_number, end)
-        order = arithmetic.either(builder, passes, _and_not(builder, ahead, stays))
-        swaps = arithmetic.both(builder, inside, arithmetic.either(builder, beyond, order))
-
-        def swap() -> None:
+        beyond = builder.on(first_number).compare("eq", end)
+        order = passes | (ahead & (stays ^ -1))
+        with builder.when(inside & (beyond | order)):
             self.put(low, second, second_number)
             self.put(high, first, first_number)
-
-        builder.when(swaps, swap)
-
-
-def _and_not(builder: GpuBuilder, first: SSAValue, second: SSAValue) -> SSAValue:
-    true = builder.scalar(IntegerAttr(-1, IntegerType(1)))
-    return arithmetic.both(builder, first, arithmetic.binary(builder, arith.XOrIOp, second, true))
-
-
-def _number(builder: GpuBuilder, value: Index) -> SSAValue:
-    return arithmetic.emit(builder, arith.IndexCastOp, [builder.index(value)], i32)
 
 
 class SortMapper:
@@ -224,10 +202,10 @@ class SortMapper:
     def _buffers(self, launch: ExtLaunch[Any], values: Sequence[SSAValue]) -> list[SSAValue]:
         return [launch.flat(launch.launch.local(x), self.plan.shape) for x in values]
 
-    def _at(self, builder: GpuBuilder, row: Index, place: Index) -> list[Index]:
+    def _at(self, row: Index, place: Index) -> list[Index]:
         """The indices of a place of a row."""
         inner = self.plan.inner
-        return [builder.div(row, inner), place, builder.rem(row, inner)]
+        return [row // inner, place, row % inner]
 
     # Tiles.
 
@@ -238,53 +216,43 @@ class SortMapper:
         source, target = self._buffers(launch, sources), self._buffers(launch, targets)
         network = Network(builder, launch.op, plan)
         block = builder.block_id()
-        row = builder.add(builder.mul(builder.div(block, plan.tiles), plan.rows_per_block), network.row)
-        start = builder.mul(builder.rem(block, plan.tiles), plan.tile)
-        places = [network.lane, builder.add(network.lane, plan.tile // 2)]
+        row = block // plan.tiles * plan.rows_per_block + network.row
+        start = block % plan.tiles * plan.tile
+        places = [network.lane, network.lane + plan.tile // 2]
         ragged = plan.rows % plan.rows_per_block != 0
         known_row = builder.min(row, plan.rows - 1) if ragged else row
         for place in places:
-            index = builder.add(start, place)
+            index = start + place
             here = builder.min(index, plan.length - 1)
-            values = [builder.load(x, self._at(builder, known_row, here)) for x in source]
-            inside = builder.compare("ult", index, plan.length)
+            values = [builder.load(x, self._at(known_row, here)) for x in source]
+            inside = builder.index(index).below(plan.length)
             end = builder.scalar(IntegerAttr(BEYOND, i32))
-            network.put(place, values, arithmetic.choose(builder, inside, _number(builder, place), end))
+            network.put(place, values, inside.select(builder.index(place).cast_to(i32), end))
         network.sort()
         builder.barrier()
         for place in places:
-            index = builder.add(start, place)
-            inside = builder.compare("ult", index, plan.length)
+            index = start + place
+            inside = builder.index(index).below(plan.length)
             if ragged:
-                there = builder.compare("ult", row, plan.rows)
-                inside = arithmetic.both(builder, inside, there)
-            self._write(builder, network, place, target, self._at(builder, row, index), inside)
+                inside &= builder.index(row).below(plan.rows)
+            at = self._at(row, index)
+            with builder.when(inside):
+                self._write(network, place, target, at)
         launch.finish(plan.blocks, plan.threads)
 
-    def _write(
-        self,
-        builder: GpuBuilder,
-        network: Network,
-        place: Index,
-        target: Sequence[SSAValue],
-        at: Sequence[Index],
-        inside: SSAValue,
-    ) -> None:
-        def write() -> None:
-            for value, buffer in zip(network.get(place)[:-1], target, strict=True):
-                builder.store(value, buffer, at)
-
-        builder.when(inside, write)
+    def _write(self, network: Network, place: Index, target: Sequence[SSAValue], at: Sequence[Index]) -> None:
+        for value, buffer in zip(network.get(place)[:-1], target, strict=True):
+            network.builder.store(value, buffer, at)
 
     # Merges.
 
     def _runs(self, builder: GpuBuilder, start: Index, width: int) -> tuple[Index, Index, Index]:
         """The pair of runs that a place of the result belongs to: where it begins, both lengths."""
         length = self.plan.length
-        first = builder.mul(builder.div(start, 2 * width), 2 * width)
-        rest = builder.sub(length, first)
+        first = start // (2 * width) * (2 * width)
+        rest = length - first
         left = builder.min(rest, width)
-        return first, left, builder.min(builder.sub(rest, left), width)
+        return first, left, builder.min(rest - left, width)
 
     def _search(self, sources: Sequence[SSAValue], counts: SSAValue, width: int) -> None:
         """A thread for each tile: how many elements of the first run are among those before it in the result."""
@@ -292,35 +260,25 @@ class SortMapper:
         builder = launch.builder
         source, found = self._buffers(launch, sources), launch.buffer(counts)
         comparison = Comparison(builder, launch.op)
-
-        def tile(indices: list[Index]) -> None:
-            row, number = indices
-            start = builder.mul(number, plan.tile)
+        with launch.over((plan.rows, plan.tiles)) as (row, number):
+            start = number * plan.tile
             first, left, right = self._runs(builder, start, width)
-            middle = builder.add(first, left)
-            before = builder.sub(start, first)
+            middle = first + left
+            before = start - first
             zero = builder.index(0)
-            low = arithmetic.binary(builder, arith.MaxSIOp, builder.index(builder.sub(before, right)), zero)
+            low = builder.index(before - right).max(zero)
             high = builder.index(builder.min(before, left))
-
-            def goes_on(state: list[SSAValue]) -> SSAValue:
-                return arithmetic.compare(builder, "slt", state[0], state[1])
-
-            def halve(state: list[SSAValue]) -> Values:
-                at = builder.div(builder.add(state[0], state[1]), 2)
-                mine = [builder.load(x, self._at(builder, row, builder.add(first, at))) for x in source]
-                other = builder.sub(builder.sub(builder.add(middle, before), 1), at)
-                theirs = [builder.load(x, self._at(builder, row, other)) for x in source]
-                passes = comparison.precedes(theirs, mine)
-                return [
-                    select(builder, passes, state[0], builder.add(at, 1)),
-                    select(builder, passes, at, state[1]),
-                ]
-
-            result = builder.loop_while([low, high], goes_on, halve)[0]
-            builder.store(_number(builder, result), found, [row, number])
-
-        launch.finish_over((plan.rows, plan.tiles), tile)
+            with builder.loop_while([low, high]) as state:
+                lower, upper = map(builder.index, state)
+                builder.go_on_if(lower < upper)
+                lower, upper = map(builder.index, state)
+                at = (lower + upper) // 2
+                mine = [builder.load(x, self._at(row, first + at)) for x in source]
+                other = middle + before - 1 - at
+                theirs = [builder.load(x, self._at(row, other)) for x in source]
+                passes = builder.on(comparison.precedes(theirs, mine))
+                builder.yield_(builder.select(passes, lower, at + 1), builder.select(passes, at, upper))
+            builder.store(builder.index(state[0]).cast_to(i32), found, [row, number])
 
     def _ascend(self, counts: SSAValue, width: int) -> None:
         """A thread for each pair of runs: no tile takes fewer than none or more than a tile of the first run."""
@@ -328,23 +286,15 @@ class SortMapper:
         builder = launch.builder
         found = launch.buffer(counts)
         per_pair = 2 * width // plan.tile
-
-        def pair(indices: list[Index]) -> None:
-            row, number = indices
-            first = builder.mul(number, per_pair)
-            last = builder.min(builder.add(first, per_pair), plan.tiles)
-
-            def tile(index: SSAValue, state: list[SSAValue]) -> Values:
+        with launch.over((plan.rows, -(-plan.tiles // per_pair))) as (row, number):
+            first = number * per_pair
+            last = builder.min(first + per_pair, plan.tiles)
+            with builder.loop(first + 1, last, carry=[builder.int32(0)]) as (index, state):
                 own = builder.load(found, [row, index])
-                most = arithmetic.binary(builder, arith.AddiOp, state[0], builder.int32(plan.tile))
-                own = arithmetic.binary(builder, arith.MaxSIOp, own, state[0])
-                own = arithmetic.binary(builder, arith.MinSIOp, own, most)
-                builder.store(own, found, [row, index])
-                return [own]
-
-            builder.loop(builder.add(first, 1), last, tile, inits=[builder.int32(0)])
-
-        launch.finish_over((plan.rows, -(-plan.tiles // per_pair)), pair)
+                most = builder.on(state[0]) + builder.int32(plan.tile)
+                held = builder.on(own).apply(arith.MaxSIOp, state[0]).apply(arith.MinSIOp, most)
+                builder.store(held, found, [row, index])
+                builder.yield_(held)
 
     def _merge(self, sources: Sequence[SSAValue], targets: Sequence[SSAValue], counts: SSAValue, width: int) -> None:
         """A block for each tile of the result."""
@@ -353,37 +303,37 @@ class SortMapper:
         source, target = self._buffers(launch, sources), self._buffers(launch, targets)
         found = launch.buffer(counts)
         network = Network(builder, launch.op, plan)
-        row = builder.div(builder.block_id(), plan.tiles)
-        tile = builder.rem(builder.block_id(), plan.tiles)
-        start = builder.mul(tile, plan.tile)
+        row = builder.block_id() // plan.tiles
+        tile = builder.block_id() % plan.tiles
+        start = tile * plan.tile
         first, left, _ = self._runs(builder, start, width)
-        middle, before = builder.add(first, left), builder.sub(start, first)
-        size = builder.min(builder.sub(plan.length, start), plan.tile)
+        middle, before = first + left, start - first
+        size = builder.min(plan.length - start, plan.tile)
         from_left, to_left = self._bounds(builder, found, row, tile, (first, left), width)
-        count = builder.sub(to_left, from_left)
-        from_right = builder.add(middle, builder.sub(before, from_left))
-        taken = builder.sub(size, count)
-        places = [network.lane, builder.add(network.lane, plan.tile // 2)]
+        count = to_left - from_left
+        from_right = middle + (before - from_left)
+        taken = size - count
+        places = [network.lane, network.lane + plan.tile // 2]
         for place in places:
-            is_left = builder.compare("ult", place, count)
+            is_left = builder.index(place).below(count)
             # The second run's part stands at the end, backwards; what is beyond the row lies between.
-            back = builder.sub(plan.tile - 1, place)
-            is_right = builder.compare("ult", back, taken)
-            index = select(
-                builder, is_left, builder.add(builder.add(first, from_left), place), builder.add(from_right, back)
-            )
-            inside = arithmetic.either(builder, is_left, is_right)
-            index = select(builder, inside, index, start)
-            values = [builder.load(x, self._at(builder, row, index)) for x in source]
-            number = select(builder, is_left, place, builder.add(count, back))
+            back = plan.tile - 1 - place
+            is_right = builder.index(back).below(taken)
+            index = builder.select(is_left, first + from_left + place, from_right + back)
+            inside = is_left | is_right
+            index = builder.select(inside, index, start)
+            values = [builder.load(x, self._at(row, index)) for x in source]
+            number = builder.select(is_left, place, count + back)
             end = builder.scalar(IntegerAttr(BEYOND, i32))
-            network.put(place, values, arithmetic.choose(builder, inside, _number(builder, number), end))
+            network.put(place, values, inside.select(number.cast_to(i32), end))
         network.halves(plan.tile.bit_length() - 1)
         builder.barrier()
         for place in places:
-            index = builder.add(start, place)
-            inside = builder.compare("ult", place, size)
-            self._write(builder, network, place, target, self._at(builder, row, index), inside)
+            index = start + place
+            inside = builder.index(place).below(size)
+            at = self._at(row, index)
+            with builder.when(inside):
+                self._write(network, place, target, at)
         launch.finish(plan.rows * plan.tiles, plan.threads)
 
     def _bounds(
@@ -392,14 +342,14 @@ class SortMapper:
         """Which elements of the first run a tile takes; the pair's last tile takes the rest."""
         plan = self.plan
         first, left = run
-        following = builder.add(tile, 1)
-        pair_end = builder.div(builder.add(first, 2 * width), plan.tile)
-        is_last = builder.compare("uge", following, builder.min(pair_end, plan.tiles))
+        following = tile + 1
+        pair_end = (first + 2 * width) // plan.tile
+        is_last = builder.index(following).compare("uge", builder.min(pair_end, plan.tiles))
         found = [
-            arithmetic.to_index(builder, builder.load(counts, [row, builder.min(at, plan.tiles)]), unsigned=True)
+            builder.to_index(builder.load(counts, [row, builder.min(at, plan.tiles)]), unsigned=True)
             for at in (tile, following)
         ]
-        return found[0], select(builder, is_last, left, found[1])
+        return found[0], builder.select(is_last, left, found[1])
 
 
 def map_sort(mapper: KernelMapper, op: AnySort, plan: Sort) -> None:

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access
-from ..contraction.epilogue import Chain, Step, is_zero
+from ..contraction.epilogue import EpilogueStep, FusedProduct, is_zero
 
 
 @dataclass(frozen=True)
@@ -50,27 +50,27 @@ class _Zero:
 Symbol = Epilogue | _Bias | _Zero
 
 
-def epilogue_of(chain: Chain, private: Sequence[bool]) -> Epilogue | None:
+def epilogue_of(fused: FusedProduct, private: Sequence[bool]) -> Epilogue | None:
     """
     What follows a product as the library's epilogue; None where it is something else.
 
-    `private`: of the product and of the outputs of each step, whether nothing but the chain reads them.
+    `private`: of the product and of the outputs of each step, whether only the fused operations read them.
     """
-    state, root = Epilogue(), chain.product.c.root
-    for number, step in enumerate(chain.steps):
+    state, root = Epilogue(), fused.product.c.root
+    for number, step in enumerate(fused.steps):
         if not private[number] or len(step.nest.outputs) != 1:
             return None
-        found = _after(step, state, root, chain.product.columns)
+        found = _after(step, state, root, fused.product.columns)
         if found is None:
             return None
         root = step.nest.outputs[0].root
         state = replace(found, target=root)
-    if chain.steps and buffer_of(root).element_type != (state.rounded or chain.product.total):
+    if fused.steps and buffer_of(root).element_type != (state.rounded or fused.product.total):
         return None
     return state
 
 
-def _after(step: Step, state: Epilogue, root: SSAValue, columns: int) -> Epilogue | None:
+def _after(step: EpilogueStep, state: Epilogue, root: SSAValue, columns: int) -> Epilogue | None:
     """What one elementwise operation makes of the sums at `root`."""
     nest, body = step.nest, step.nest.body
     if body is None or set(step.linked.values()) != {root}:

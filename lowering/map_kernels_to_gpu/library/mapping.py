@@ -20,7 +20,7 @@ from ....dialects.gpu.library import SUMS, WITH_EPILOGUE, Matmul, MatmulOp, Matr
 from ...convert_linalg_to_scf.conversion import initial_values
 from ...device.chips import Chip
 from ...loop_nests.loop_builder import buffer_of
-from ..contraction.epilogue import Chain, chain_of, is_zero, private_buffers
+from ..contraction.epilogue import FusedProduct, fused_product_of, is_zero, private_buffers
 from ..contraction.form import Digit, Product, is_fused
 from ..threads.launch import KernelMapper
 from ..threads.phases import Phase
@@ -61,23 +61,23 @@ def calls_of(phase: Phase, chip: Chip, rounded: Attribute | None = None) -> Call
 
     `rounded`: the type of the results, where that is not the type of the sums.
     """
-    chain = chain_of(phase)
-    if chain is None:
+    fused = fused_product_of(phase)
+    if fused is None:
         return None
     (init,) = initial_values(phase.structured[0], phase.absorbed)
     if init is None or not is_zero(init):
         return None  # The sum starts from what the buffer holds.
-    epilogue = epilogue_of(chain, private_buffers(phase, chain))
+    epilogue = epilogue_of(fused, private_buffers(phase, fused))
     if epilogue is None:
         return None
-    product, bias = chain.product, epilogue.bias
+    product, bias = fused.product, epilogue.bias
     out = product.c.root if epilogue.target is None else epilogue.target
     roots = [product.a.root, product.b.root, out, *([] if bias is None else [bias])]
     if not all(_is_plain(root) for root in roots):
         return None
     if bias is not None and buffer_of(bias).element_type != buffer_of(out).element_type:
         return None
-    problems = problems_of(chain, epilogue, str(rounded or buffer_of(out).element_type), chip)
+    problems = problems_of(fused, epilogue, str(rounded or buffer_of(out).element_type), chip)
     return Calls(problems, product.a.root, product.b.root, bias, out) if problems else None
 
 
@@ -88,9 +88,9 @@ def _is_plain(root: SSAValue) -> bool:
     return not isinstance(root.owner, memref.ViewOp)
 
 
-def problems_of(chain: Chain, epilogue: Epilogue, result: str, chip: Chip) -> list[Matmul]:
+def problems_of(fused: FusedProduct, epilogue: Epilogue, result: str, chip: Chip) -> list[Matmul]:
     """The calls that compute a contraction with what follows it; none where a library cannot."""
-    product = chain.product
+    product = fused.product
     element = _element(product)
     if element is None or (element, result) not in SUMS or SUMS[element, result] != str(product.total):
         return []

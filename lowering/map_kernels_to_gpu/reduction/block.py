@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.kernel_builder import Index
 from ..threads.builder import WARP, GpuBuilder
 from .combination import Combination, Joint
 
@@ -60,20 +59,17 @@ def combine_group(builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], t
     values = combine_lanes(builder, how, values, WARP)
     warps = threads // WARP
     width = power_of_two_from(warps)
-    lane, warp = builder.rem(builder.thread_id(), WARP), builder.div(builder.thread_id(), WARP)
+    lane, warp = builder.thread_id() % WARP, builder.thread_id() // WARP
     shared = [builder.shared((warps,), value.type) for value in values]
-
-    def leader() -> None:
+    with builder.when(builder.index(lane).compare("eq", 0)):
         for value, buffer in zip(values, shared, strict=True):
             builder.store(value, buffer, [warp])
-
-    builder.when(builder.compare("eq", lane, 0), leader)
     builder.barrier()
-    number = builder.rem(lane, width)
+    number = lane % width
     place: Index = number if width == warps else builder.min(number, warps - 1)
     partial = [builder.load(buffer, [place]) for buffer in shared]
     if width != warps:
-        filled = builder.compare("ult", number, warps)
+        filled = builder.index(number).below(warps)
         pairs = zip(partial, how.neutral(builder), strict=True)
-        partial = [builder.insert(arith.SelectOp(filled, x, neutral)).result for x, neutral in pairs]
+        partial = [filled.select(x, neutral).value for x, neutral in pairs]
     return combine_lanes(builder, how, partial, width)

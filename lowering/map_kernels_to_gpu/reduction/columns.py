@@ -9,20 +9,21 @@ a fixed order; then a thread for each column goes on with what is computed from 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
 from ....dialects.gpu.plans import Columns
 from ...device.chips import WARP
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
-from ..threads.items import WRITTEN_OUT, delinearized
+from ..threads.items import WRITTEN_OUT
 from ..threads.ranges import ceil_div
 from ..threads.sweep import Sweep
 from .block import combine_lanes, tree
 from .chain import Chain
-from .emission import ChainEmitter
+from .emission import ChainEmitter, Where
 from .shares import parts_of
 
 
@@ -39,14 +40,14 @@ class ColumnEmitter:
         self.columns = chain.rows[-1]
         self.parts = parts_of(chain, plan)
         thread, block = builder.thread_id(), builder.block_id()
-        self.lane: Index = builder.rem(thread, plan.lanes)
-        self.group: Index = builder.div(thread, plan.lanes)
+        self.lane: Index = thread % plan.lanes
+        self.group: Index = thread // plan.lanes
         self.tiles = ceil_div(self.columns, plan.lanes * plan.width)
         outer = math.prod(chain.rows[:-1])
-        self.tile: Index = builder.rem(block, self.tiles)
-        row = builder.div(block, self.tiles)
-        self.outer = delinearized(builder, row if self.parts == 1 else builder.rem(row, outer), chain.rows[:-1])
-        self.part: Index = 0 if self.parts == 1 else builder.div(block, self.tiles * outer)
+        self.tile: Index = block % self.tiles
+        row = block // self.tiles
+        self.outer = delinearized(row if self.parts == 1 else row % outer, chain.rows[:-1])
+        self.part: Index = 0 if self.parts == 1 else block // (self.tiles * outer)
         self.blocks = self.tiles * outer * self.parts
         self.joint = chain.joint
 
@@ -64,87 +65,67 @@ class ColumnEmitter:
         """The thread's partial results of its columns, as many for each as it visits places together."""
         builder, plan = self.builder, self.plan
         vectors = self.columns // plan.width
-        vector: Index = builder.add(builder.mul(self.tile, plan.lanes), self.lane)
+        vector: Index = self.tile * plan.lanes + self.lane
         if vectors % plan.lanes:
             # Threads beyond the last column do its work too, and store nothing.
             vector = builder.min(vector, vectors - 1)
-        first = builder.mul(vector, plan.width)
-
-        def visit(place: Index, copy: Index) -> None:
-            inside = delinearized(builder, place, self.chain.space)
-            copies = builder.mul(builder.rem(copy, plan.partials), plan.width)
-
-            def where(number: Index) -> tuple[list[Index], list[Index]]:
-                return [*self.outer, builder.add(first, number)], inside
-
-            self.emitter.vector(0, plan.width, len(self.chain.rows) - 1, where, 0, copies)
-
+        first = vector * plan.width
         places = math.prod(self.chain.space)
         start: Index = 0
         count: Index = places
         if self.parts > 1:
-            start = builder.mul(self.part, plan.part)
-            count = plan.part if places % plan.part == 0 else builder.min(builder.sub(places, start), plan.part)
-        Sweep(builder, self.group, plan.groups, plan.unroll).emit(start, count, visit)
+            start = self.part * plan.part
+            count = plan.part if places % plan.part == 0 else builder.min(places - start, plan.part)
+        for place, copy in Sweep(builder, self.group, plan.groups, plan.unroll).numbers(start, count):
+            where = self._along_columns(first, delinearized(place, self.chain.space))
+            self.emitter.vector(0, plan.width, len(self.chain.rows) - 1, where, 0, copy % plan.partials * plan.width)
+
+    def _along_columns(self, first: Index, inside: list[Index]) -> Where:
+        """Columns from `first` on, at one place of the reduced loops."""
+        return lambda number: ([*self.outer, first + number], inside)
 
     def _partial_results(self, number: Index) -> list[SSAValue]:
         """The thread's results of one column of its vector."""
         builder, plan = self.builder, self.plan
-        places = [builder.add(number, u * plan.width) for u in range(plan.partials)]
+        places = [number + u * plan.width for u in range(plan.partials)]
         partial = [[builder.load(sums, [at]) for sums in self.emitter.sums.values()] for at in places]
         return tree(builder, self.joint, partial)
 
     def _columns_of_thread(self) -> None:
         """The thread has its columns for itself."""
         builder, plan = self.builder, self.plan
-        vector = builder.add(builder.mul(self.tile, plan.lanes), self.lane)
-        first = builder.mul(vector, plan.width)
-
-        def column(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self._finish(builder.add(first, number), self._partial_results(number))
-            return ()
-
-        def columns() -> None:
-            builder.loop(0, plan.width, column, attributes=WRITTEN_OUT)
-
+        vector = self.tile * plan.lanes + self.lane
+        first = vector * plan.width
         vectors = self.columns // plan.width
-        self._guarded(vector, vectors, vectors % plan.lanes != 0, columns)
+        with (
+            builder.when_below(vector, vectors, vectors % plan.lanes != 0),
+            builder.loop(0, plan.width, attributes=WRITTEN_OUT) as number,
+        ):
+            self._finish(first + number, self._partial_results(number))
 
     def _columns_of_block(self) -> None:
         """Combine the groups' results of each column, and go on with a thread for each."""
         builder, plan = self.builder, self.plan
         narrow = plan.lanes < WARP
         groups = plan.block // WARP if narrow else plan.groups
-        group = builder.div(builder.thread_id(), WARP) if narrow else self.group
+        group = builder.thread_id() // WARP if narrow else self.group
         tile = plan.lanes * plan.width
         shared = [builder.shared((groups, tile), c) for part in self.joint.parts for c in part.states]
-
-        def leave(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with builder.loop(0, plan.width, attributes=WRITTEN_OUT) as number:
             values = self._partial_results(number)
-            at = builder.add(builder.mul(self.lane, plan.width), number)
-
-            def store() -> None:
-                for value, buffer in zip(values, shared, strict=True):
-                    builder.store(value, buffer, [group, at])
-
+            at = self.lane * plan.width + number
             if narrow:
                 values = combine_lanes(builder, self.joint, values, WARP, plan.lanes)
-                builder.when(builder.compare("ult", builder.rem(builder.thread_id(), WARP), plan.lanes), store)
-            else:
-                store()
-            return ()
-
-        builder.loop(0, plan.width, leave, attributes=WRITTEN_OUT)
+            with builder.guarded(builder.index(builder.thread_id() % WARP).below(plan.lanes) if narrow else None):
+                for value, buffer in zip(values, shared, strict=True):
+                    builder.store(value, buffer, [group, at])
         builder.barrier()
-
-        def column(number: Index) -> None:
-            place = builder.add(builder.mul(self.tile, tile), number)
-            ragged = self.columns % tile != 0
-            self._guarded(place, self.columns, ragged, lambda: self._finish(place, self._combined(shared, number)))
-
         for first in range(0, tile, plan.block):
-            number = builder.add(builder.thread_id(), first)
-            self._guarded(number, tile, tile - first < plan.block, lambda number=number: column(number))
+            number = builder.thread_id() + first
+            with builder.when_below(number, tile, tile - first < plan.block):
+                place = self.tile * tile + number
+                with builder.when_below(place, self.columns, self.columns % tile != 0):
+                    self._finish(place, self._combined(shared, number))
 
     def _combined(self, shared: Sequence[SSAValue], column: Index) -> list[SSAValue]:
         """The groups' results of a column of the tile, combined in the groups' order."""
@@ -152,13 +133,11 @@ class ColumnEmitter:
         groups = self.plan.block // max(WARP, self.plan.lanes)
         if groups == 1:
             return [builder.load(buffer, [0, column]) for buffer in shared]
-
-        def take(group: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-            loaded = [builder.load(buffer, [group, column]) for buffer in shared]
-            return self.joint.combine(builder, carried, loaded)
-
         first = [builder.load(buffer, [0, column]) for buffer in shared]
-        return builder.loop(1, groups, take, inits=first, attributes=WRITTEN_OUT)
+        with builder.loop(1, groups, carry=first, attributes=WRITTEN_OUT) as (group, results):
+            loaded = [builder.load(buffer, [group, column]) for buffer in shared]
+            builder.yield_(*self.joint.combine(builder, results, loaded))
+        return results
 
     def _finish(self, column: Index, values: list[SSAValue]) -> None:
         """Go on from a column's results: to memory, or to what is computed from them."""
@@ -166,8 +145,8 @@ class ColumnEmitter:
         if self.parts > 1:
             row: Index = 0
             for index, size in zip((*self.outer, column), self.chain.rows, strict=True):
-                row = builder.add(builder.mul(row, size), index)
-            place = builder.add(builder.mul(self.part, math.prod(self.chain.rows)), row)
+                row = row * size + index
+            place = self.part * math.prod(self.chain.rows) + row
             for value, buffer in zip(values, self.partial, strict=True):
                 builder.store(value, buffer, [place])
             return
@@ -175,9 +154,3 @@ class ColumnEmitter:
             for number, own in zip(self.chain.reductions, self.joint.split(values), strict=True):
                 self.emitter.finish_reduction(number, own)
             self.emitter.store_scalars()
-
-    def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
-        if guard:
-            self.builder.when(self.builder.compare("ult", number, count), body)
-        else:
-            body()

@@ -64,10 +64,10 @@ class Combination:
         assert self.block is not None
         if in_order or not self.positioned:
             return builder.inline(self.block, [*lhs, *rhs])
-        before = builder.insert(arith.CmpiOp(lhs[-1], rhs[-1], "sle")).result
+        before = builder.on(lhs[-1]).compare("le", rhs[-1])
         pairs = list(zip(lhs, rhs, strict=True))
-        first = [_select(builder, before, a, b) for a, b in pairs]
-        second = [_select(builder, before, b, a) for a, b in pairs]
+        first = [before.select(a, b).value for a, b in pairs]
+        second = [before.select(b, a).value for a, b in pairs]
         return builder.inline(self.block, [*first, *second])
 
     def started(self, builder: GpuBuilder, values: Values) -> list[SSAValue]:
@@ -98,10 +98,6 @@ class Joint:
         """The values by reduction."""
         rest = iter(values)
         return [[next(rest) for _ in part.states] for part in self.parts]
-
-
-def _select(builder: GpuBuilder, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-    return builder.insert(arith.SelectOp(condition, then, otherwise)).result
 
 
 # Taking a body apart ----------------------------------------------------------------------------------------------

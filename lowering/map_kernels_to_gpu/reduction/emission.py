@@ -13,12 +13,13 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ....dialects.build.buffers import memref_type, row_major
+from ....dialects.build.buffers import memref_type
 from ...loop_nests.emission import NestEmitter
-from ...loop_nests.loop_builder import Index, buffer_of
+from ...loop_nests.indices import linearized
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest
 from ..threads.builder import I32, GpuBuilder
 from ..threads.items import WRITTEN_OUT, extract, indices_in_view, insert, vector_load, vector_store, zeros
@@ -199,12 +200,8 @@ class ChainEmitter:
     def _filled(self, value: SSAValue, count: int) -> SSAValue:
         """An array of the thread's own."""
         buffer = self.builder.alloca(memref_type((count,), value.type))
-
-        def start(index: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+        with self.builder.loop(0, count, attributes=WRITTEN_OUT) as index:
             self.builder.store(value, buffer, [index])
-            return ()
-
-        self.builder.loop(0, count, start, attributes=WRITTEN_OUT)
         return buffer
 
     def _combination(self, number: int) -> Combination:
@@ -226,19 +223,18 @@ class ChainEmitter:
         stores = [link for link in links if whole(self.chain.steps[link.step].nest.outputs[link.output])]
         with self._at(*where(0), ready=False):
             vectors = {key: self._load_vector(reader, width, loop) for key, reader in loads.items()}
-
-        def element(number: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
-            with self._at(*where(number)):
-                memo: dict[Key, SSAValue] = {}
-                place_ = builder.add(slot, number)
-                for key, value in vectors.items():
-                    memo[key] = extract(builder, value, number)
-                    self._fill(key, memo[key], place_)
-                return self._point(at, memo, place_, builder.add(copy, number), number, stores, carried)
-
         types = [buffer_of(self.chain.steps[link.step].nest.outputs[link.output].root).element_type for link in stores]
         inits = [zeros(builder, type_, width) for type_ in types]
-        results = builder.loop(0, width, element, inits=inits, attributes=WRITTEN_OUT)
+        with (
+            builder.loop(0, width, carry=inits, attributes=WRITTEN_OUT) as (number, results),
+            self._at(*where(number)),
+        ):
+            memo: dict[Key, SSAValue] = {}
+            place_ = slot + number
+            for key, value in vectors.items():
+                memo[key] = extract(builder, value, number)
+                self._fill(key, memo[key], place_)
+            builder.yield_(*self._point(at, memo, place_, copy + number, number, stores, results))
         with self._at(*where(0), ready=False):
             for link, value in zip(stores, results, strict=True):
                 operand = len(self._nest(link).inputs) + link.output
@@ -279,10 +275,10 @@ class ChainEmitter:
         view, loops = emitter.view(k, access)
         indices = [builder.index(0 if i is None else i) for i in emitter.indices]
         if loops[-1] == loop:
-            return view, indices_in_view(builder, emitter.nest, access, loops, indices)
+            return view, indices_in_view(emitter.nest, access, loops, indices)
         place_ = access.offset_at(builder)
         for stride, index in zip(access.strides, indices, strict=True):
-            place_ = builder.add(place_, builder.mul(index, stride))
+            place_ += index * stride
         count = math.prod(buffer_of(access.root).get_shape())
         return builder.strided_view(access.root, 0, (count,), (1,)), [place_]
 
@@ -309,7 +305,7 @@ class ChainEmitter:
         memo: dict[Key, SSAValue],
         slot: Index,
         copy: Index,
-        number: SSAValue,
+        number: IndexValue,
         stores: Sequence[Link],
         carried: list[SSAValue],
     ) -> list[SSAValue]:
@@ -344,13 +340,8 @@ class ChainEmitter:
 
     def _position(self, emitter: NestEmitter) -> SSAValue:
         """The number of the present place in its row."""
-        builder = self.builder
-        inside = emitter.indices[len(self.chain.rows) :]
-        position: Index = 0
-        for index, stride in zip(inside, row_major(self.chain.space), strict=True):
-            position = builder.add(position, builder.mul(0 if index is None else index, stride))
-        cast = arith.IndexCastOp.create(operands=[builder.index(position)], result_types=[I32])
-        return builder.insert(cast).result
+        inside = [0 if index is None else index for index in emitter.indices[len(self.chain.rows) :]]
+        return self.builder.index(linearized(inside, self.chain.space)).cast_to(I32)
 
     def end_pass(self, at: int, copies: int) -> list[tuple[int, list[SSAValue]]]:
         """For each reduction of the pass: its number, and the thread's partial results combined pairwise."""

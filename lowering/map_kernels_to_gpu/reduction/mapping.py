@@ -17,11 +17,10 @@ from xdsl.ir import SSAValue
 from ....dialects.gpu.plans import Columns, Rows
 from ...convert_linalg_to_scf.reduction import emit_reduction
 from ...device.chips import MAX_REGISTERS
-from ...loop_nests.loop_builder import Index
 from ...loop_nests.nest import Nest
 from ..threads.launch import KernelMapper, Launch
 from ..threads.phases import Phase
-from ..threads.ranges import ceil_div, over_threads
+from ..threads.ranges import blocks_over, ceil_div, over_threads
 from ..threads.vectors import VECTOR_BYTES, element_bytes
 from .chain import Chain, chain_of_phase, temporaries_of
 from .columns import ColumnEmitter
@@ -104,9 +103,7 @@ def map_reduction(mapper: KernelMapper, phase: Phase, threads: int) -> None:
     op = launch.phase.structured[0]
     nest = kept_first(launch.phase.nests()[0])
     builder = launch.builder
-
-    def result(indices: list[Index]) -> None:
-        bound = [builder.index(index) for index in indices]
-        emit_reduction(builder, nest, launch.inits(op), None, bound)
-
-    launch.finish(over_threads(builder, nest.sizes[: nest.bound], result, threads), threads)
+    sizes = nest.sizes[: nest.bound]
+    with over_threads(builder, sizes, threads) as indices:
+        emit_reduction(builder, nest, launch.inits(op), None, [builder.index(index) for index in indices])
+    launch.finish(blocks_over(sizes, threads), threads)

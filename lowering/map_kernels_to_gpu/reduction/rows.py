@@ -9,14 +9,17 @@ with its reductions: every thread has partial results, which the group combines 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from xdsl.ir import SSAValue
 
+from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.plans import Rows
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
-from ..threads.items import WRITTEN_OUT, delinearized
+from ..threads.items import WRITTEN_OUT
 from ..threads.ranges import ceil_div
 from ..threads.sweep import Sweep
 from .block import combine_group
@@ -40,28 +43,28 @@ class RowEmitter:
         self.parts = parts_of(chain, plan)
         self.kept = kept_words(chain)[0] if plan.keep else ()
         thread = builder.thread_id()
-        self.lane: Index = builder.rem(thread, plan.threads) if plan.rows > 1 else thread
-        self.part: Index = builder.rem(builder.block_id(), self.parts)
+        self.lane: Index = thread % plan.threads if plan.rows > 1 else thread
+        self.part: Index = builder.block_id() % self.parts
 
     def emit(self) -> int:
         """Emit the function; the blocks that it takes."""
         builder, plan = self.builder, self.plan
         rows = math.prod(self.chain.rows)
         blocks = ceil_div(rows, plan.rows)
-        row: Index = builder.div(builder.block_id(), self.parts)
-        is_row: SSAValue | None = None
+        row: Index = builder.block_id() // self.parts
+        is_row: Scalar | None = None
         if plan.rows > 1:
-            own = builder.div(builder.thread_id(), plan.threads)
-            row = builder.add(builder.mul(builder.block_id(), plan.rows), own)
+            own = builder.thread_id() // plan.threads
+            row = builder.block_id() * plan.rows + own
             if rows % plan.rows:
                 # All threads of a warp exchange values: those beyond the last row do its work too, and store nothing.
-                is_row = builder.compare("ult", row, rows)
+                is_row = builder.index(row).below(rows)
                 row = builder.min(row, rows - 1)
-        with self.emitter.in_row(delinearized(builder, row, self.chain.rows)):
+        with self.emitter.in_row(delinearized(row, self.chain.rows)):
             self._emit_row(row, is_row)
         return blocks * self.parts
 
-    def _emit_row(self, row: Index, is_row: SSAValue | None) -> None:
+    def _emit_row(self, row: Index, is_row: Scalar | None) -> None:
         emitter, chain = self.emitter, self.chain
         emitter.keep(self.kept, self.chunks * self.plan.width)
         for at in range(chain.levels + 1):
@@ -69,24 +72,23 @@ class RowEmitter:
             if any(chain.steps[s].level == at for s in (*chain.reductions, *chain.wide_outputs)):
                 self._emit_pass(at, row, is_row)
         if self.parts == 1 and emitter.stores_scalars():
-            self._as_leader(is_row, emitter.store_scalars)
+            with self._as_leader(is_row):
+                emitter.store_scalars()
 
-    def _as_leader(self, is_row: SSAValue | None, body: Callable[[], None]) -> None:
-        """Emit `body` for one thread of each row."""
-        guarded = body if is_row is None else lambda: self.builder.when(is_row, body)
-        if self.plan.threads == 1:
-            guarded()
-        else:
-            self.builder.when(self.builder.compare("eq", self.lane, 0), guarded)
+    @contextmanager
+    def _as_leader(self, is_row: Scalar | None) -> Generator[None]:
+        """One thread of each row does what is emitted in the `with` block."""
+        builder = self.builder
+        leads = None if self.plan.threads == 1 else builder.index(self.lane).compare("eq", 0)
+        with builder.guarded(leads), builder.guarded(is_row):
+            yield
 
-    def _emit_pass(self, at: int, row: Index, is_row: SSAValue | None) -> None:
+    def _emit_pass(self, at: int, row: Index, is_row: Scalar | None) -> None:
         plan, emitter = self.plan, self.emitter
         copies = plan.width * plan.partials
         emitter.start_pass(at, copies)
         stores = any(self.chain.steps[s].level == at for s in self.chain.wide_outputs)
-        if is_row is not None and stores:
-            self.builder.when(is_row, lambda: self._sweep(at))
-        else:
+        with self.builder.guarded(is_row if stores else None):
             self._sweep(at)
         ended = emitter.end_pass(at, copies)
         if not ended:
@@ -94,15 +96,13 @@ class RowEmitter:
         joint = joint_of([self.chain.steps[number] for number, _ in ended])
         totals = combine_group(self.builder, joint, [value for _, values in ended for value in values], plan.threads)
         if self.parts > 1:
-            self._as_leader(None, lambda: self._store_partial(totals, row))
+            with self._as_leader(None):
+                place = row * self.parts + self.part
+                for total, buffer in zip(totals, self.partial, strict=True):
+                    self.builder.store(total, buffer, [place])
             return
         for (number, _), values in zip(ended, joint.split(totals), strict=True):
             emitter.finish_reduction(number, values)
-
-    def _store_partial(self, totals: Sequence[SSAValue], row: Index) -> None:
-        place = self.builder.add(self.builder.mul(row, self.parts), self.part)
-        for total, buffer in zip(totals, self.partial, strict=True):
-            self.builder.store(total, buffer, [place])
 
     # The places of a row.
 
@@ -113,53 +113,40 @@ class RowEmitter:
             start: Index = 0
             count: Index = self.vectors
         else:
-            start = builder.mul(self.part, plan.part)
+            start = self.part * plan.part
             count = plan.part
             if self.vectors % plan.part:
-                count = builder.min(builder.sub(self.vectors, start), plan.part)
+                count = builder.min(self.vectors - start, plan.part)
         if self.kept:
             self._keep_in_step(at, self.vectors)
         else:
-            sweep = Sweep(builder, self.lane, plan.threads, plan.unroll)
-
-            def visit(vector: Index, number: Index) -> None:
-                self._vector(at, vector, 0, builder.mul(builder.rem(number, plan.partials), plan.width))
-
-            sweep.emit(start, count, visit)
+            for vector, number in Sweep(builder, self.lane, plan.threads, plan.unroll).numbers(start, count):
+                self._vector(at, vector, 0, number % plan.partials * plan.width)
         if self.tail:
             self._tail(at)
 
     def _keep_in_step(self, at: int, count: int) -> None:
         """All vectors of the thread, unrolled: each has its place in the thread's arrays."""
         threads, width = self.plan.threads, self.plan.width
-
-        def chunk(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            vector = self.builder.add(self.builder.mul(number, threads), self.lane)
-            slot = self.builder.mul(number, width)
-            self._guarded(vector, count, count % threads != 0, lambda: self._vector(at, vector, slot, 0))
-            return ()
-
-        self.builder.loop(0, self.chunks, chunk, attributes=WRITTEN_OUT)
-
-    def _guarded(self, number: Index, count: Index, guard: bool, body: Callable[[], None]) -> None:
-        if guard:
-            self.builder.when(self.builder.compare("ult", number, count), body)
-        else:
-            body()
+        with self.builder.loop(0, self.chunks, attributes=WRITTEN_OUT) as number:
+            vector = number * threads + self.lane
+            slot = number * width
+            with self.builder.when_below(vector, count, count % threads != 0):
+                self._vector(at, vector, slot, 0)
 
     def _vector(self, at: int, vector: Index, slot: Index, copy: Index) -> None:
         """The elements of one vector; `slot` and `copy` of the first, as ChainEmitter.vector takes them."""
-        builder, space, width = self.builder, self.chain.space, self.plan.width
+        space, width = self.chain.space, self.plan.width
         outer: list[Index] = []
         first: Index = 0
         if len(space) == 1:
-            first = builder.mul(vector, width)
+            first = vector * width
         elif space:
-            *outer, inner = delinearized(builder, vector, (*space[:-1], space[-1] // width))
-            first = builder.mul(inner, width)
+            *outer, inner = delinearized(vector, (*space[:-1], space[-1] // width))
+            first = inner * width
 
         def where(number: Index) -> tuple[None, list[Index]]:
-            return None, [*outer, builder.add(first, number)] if space else []
+            return None, [*outer, first + number] if space else []
 
         self.emitter.vector(at, width, len(self.chain.rows) + len(space) - 1, where, slot, copy)
 
@@ -167,13 +154,9 @@ class RowEmitter:
         """The few elements after the last whole vector: one thread has them, of the last part."""
         builder, plan = self.builder, self.plan
         first = self.vectors * plan.width
-
-        def element(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            self.emitter.vector(at, 1, -1, lambda _: (None, [builder.add(number, first)]), 0, number)
-            return ()
-
-        def elements() -> None:
-            builder.loop(0, self.tail, element, attributes=WRITTEN_OUT)
-
-        thread = builder.add(builder.mul(self.part, plan.threads), self.lane)
-        builder.when(builder.compare("eq", thread, (self.parts - 1) * plan.threads), elements)
+        thread = self.part * plan.threads + self.lane
+        with (
+            builder.when(builder.index(thread).compare("eq", (self.parts - 1) * plan.threads)),
+            builder.loop(0, self.tail, attributes=WRITTEN_OUT) as number,
+        ):
+            self.emitter.vector(at, 1, -1, lambda _: (None, [number + first]), 0, number)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.gpu.functions import WORKGROUP, GpuFuncOp
 from ....dialects.gpu.threads import GpuBarrierOp, GpuBlockIdOp, GpuShuffleOp, GpuThreadIdOp
-from ...loop_nests.loop_builder import Index, LoopBuilder
+from ...loop_nests.loop_builder import IndexValue, LoopBuilder
 
 I32 = IntegerType(32)
 
@@ -26,13 +25,13 @@ class GpuBuilder(LoopBuilder):
         """Every thread runs the function: whatever is emitted in it is serial."""
         self._ids: dict[tuple[type[Operation], str], SSAValue] = {}
 
-    def thread_id(self, dimension: str = "x") -> SSAValue:
+    def thread_id(self, dimension: str = "x") -> IndexValue:
         return self._id(GpuThreadIdOp, dimension)
 
-    def block_id(self, dimension: str = "x") -> SSAValue:
+    def block_id(self, dimension: str = "x") -> IndexValue:
         return self._id(GpuBlockIdOp, dimension)
 
-    def _id(self, op: type[GpuThreadIdOp] | type[GpuBlockIdOp], dimension: str) -> SSAValue:
+    def _id(self, op: type[GpuThreadIdOp] | type[GpuBlockIdOp], dimension: str) -> IndexValue:
         found = self._ids.get((op, dimension))
         if found is None:
             made = op(dimension)
@@ -41,7 +40,7 @@ class GpuBuilder(LoopBuilder):
             assert first is not None
             self.top.insert_op_before(made, first)
             found = self._ids[op, dimension] = made.result
-        return found
+        return IndexValue(self, found)
 
     def barrier(self) -> None:
         """All threads of the block wait for each other; every one of them must come here."""
@@ -58,7 +57,3 @@ class GpuBuilder(LoopBuilder):
 
     def int32(self, value: int) -> SSAValue:
         return self.scalar(IntegerAttr(value, I32))
-
-    def compare(self, predicate: str, lhs: Index, rhs: Index) -> SSAValue:
-        """`arith.cmpi` of two indices."""
-        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), predicate)).result

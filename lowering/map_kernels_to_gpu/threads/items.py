@@ -17,10 +17,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.build.buffers import i64_array, row_major
+from ....dialects.build.buffers import i64_array
 from ....dialects.build.llvm_layout import byte_width
 from ...loop_nests.emission import NestEmitter
-from ...loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index, IndexValue
+from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
 from ...loop_nests.unrolling import UNROLL, WHOLLY
 from .vectors import BodyParts, Kind, VectorPlan, shift_of_last
@@ -38,7 +40,7 @@ def vector_load(builder: LoopBuilder, source: SSAValue, indices: Sequence[Index]
     """`width` elements from `source[indices]` on, which are aligned as a whole."""
     element = buffer_of(source).element_type
     op = vector.LoadOp.create(
-        operands=[source, *(builder.index(i) for i in indices)],
+        operands=[source, *(builder.index(i).value for i in indices)],
         result_types=[VectorType(element, [width])],
         attributes=_aligned(element, width),
     )
@@ -47,7 +49,7 @@ def vector_load(builder: LoopBuilder, source: SSAValue, indices: Sequence[Index]
 
 def vector_store(builder: LoopBuilder, value: SSAValue, target: SSAValue, indices: Sequence[Index], width: int) -> None:
     """The elements of a vector to `target[indices]` on, which are aligned as a whole."""
-    operands = [value, target, *(builder.index(i) for i in indices)]
+    operands = [value, target, *(builder.index(i).value for i in indices)]
     attributes = _aligned(buffer_of(target).element_type, width)
     builder.insert(vector.StoreOp.create(operands=operands, attributes=attributes))
 
@@ -56,19 +58,19 @@ def _aligned(element: Attribute, width: int) -> dict[str, Attribute]:
     return {ALIGNMENT: IntegerAttr(width * byte_width(element), I64)}
 
 
-def extract(builder: LoopBuilder, value: SSAValue, position: SSAValue) -> SSAValue:
+def extract(builder: LoopBuilder, value: SSAValue, position: IndexValue) -> SSAValue:
     type_: Any = value.type
     op = vector.ExtractOp.create(
-        operands=[value, position],
+        operands=[value, position.value],
         result_types=[type_.element_type],
         properties={"static_position": i64_array((DYNAMIC_INDEX,))},
     )
     return builder.insert(op).result
 
 
-def insert(builder: LoopBuilder, value: SSAValue, into: SSAValue, position: SSAValue) -> SSAValue:
+def insert(builder: LoopBuilder, value: SSAValue, into: SSAValue, position: IndexValue) -> SSAValue:
     op = vector.InsertOp.create(
-        operands=[value, into, position],
+        operands=[value, into, position.value],
         result_types=[into.type],
         properties={"static_position": i64_array((DYNAMIC_INDEX,))},
     )
@@ -136,8 +138,8 @@ class ItemEmitter:
                     self._load_operand(k, kind)
             self._run_uniform()
             for op in self.parts.vectors:
-                outer = [self.uniform.get(x, x) for x in op.indices[:-1]]
-                last = self.builder.add(self.indices[-1], shift_of_last(self.plan, op))
+                outer = [self.builder.index(self.uniform.get(x, x)) for x in op.indices[:-1]]
+                last = self.indices[-1] + shift_of_last(self.plan, op)
                 self.gathered[op.res] = vector_load(self.builder, op.memref, [*outer, last], self.plan.width)
 
     def _is_read(self, k: int) -> bool:
@@ -169,7 +171,7 @@ class ItemEmitter:
             return builder.strided_view(root, access.offset_at(builder), (total,), (1,)), self.indices
         view, loops = self.emitter.view(k, access)
         length = self.plan.width if kind is Kind.REVERSED else 1
-        return view, indices_in_view(builder, self.nest, access, loops, self.indices, length)
+        return view, indices_in_view(self.nest, access, loops, self.indices, length)
 
     def _run_uniform(self) -> None:
         """The part of the body that is the same for all elements."""
@@ -188,17 +190,16 @@ class ItemEmitter:
                 mapping[argument] = x
 
     @contextmanager
-    def _at(self, k: SSAValue | None = None) -> Generator[None]:
+    def _at(self, k: IndexValue | None = None) -> Generator[None]:
         """The emitter at one element of the vector, or the first, with the scalars that are loaded."""
         with self.emitter.scope():
             if not self.plan.crosses:
                 *outer, inner = self.indices
                 if k is not None and self._asks_for_places:
-                    inner = self.builder.add(inner, k)
+                    inner += k
                 self.emitter.indices = [*outer, inner]
             elif k is not None and self._asks_for_places:
-                number = self.builder.add(self.indices[0], k)
-                self.emitter.indices = list(delinearized(self.builder, number, self.nest.sizes))
+                self.emitter.indices = list(delinearized(self.indices[0] + k, self.nest.sizes))
             self.emitter.loaded = {k: value for k, value in self.scalars.items() if k < len(self.nest.inputs)}
             yield
 
@@ -223,13 +224,11 @@ class ItemEmitter:
         starts = [
             zeros(self.builder, buffer_of(access.root).element_type, self.plan.width) for access in self.nest.outputs
         ]
-
-        def element(k: SSAValue, carried: list[SSAValue]) -> Sequence[SSAValue]:
+        with self.builder.loop(0, self.plan.width, carry=starts, attributes=WRITTEN_OUT) as (k, self.results):
             with self._at(k):
                 values = self._element(k)
-            return [insert(self.builder, value, into, k) for value, into in zip(values, carried, strict=True)]
-
-        self.results = self.builder.loop(0, self.plan.width, element, inits=starts, attributes=WRITTEN_OUT)
+            into = zip(values, self.results, strict=True)
+            self.builder.yield_(*(insert(self.builder, value, vector, k) for value, vector in into))
 
     def _whole_results(self) -> list[SSAValue] | None:
         """The results where they are loaded vectors or the same for all elements; else None."""
@@ -262,7 +261,7 @@ class ItemEmitter:
             return self.uniform.get(value)
         return value
 
-    def _element(self, k: SSAValue | None) -> list[SSAValue]:
+    def _element(self, k: IndexValue | None) -> list[SSAValue]:
         """One element's results; `k` is its place in the vectors."""
         count = len(self.nest.inputs)
         if k is not None:
@@ -307,17 +306,7 @@ class ItemEmitter:
                 vector_store(self.builder, value, view, indices, width)
 
 
-def delinearized(builder: LoopBuilder, number: Index, sizes: Sequence[int]) -> list[Index]:
-    """The indices of the point with this number in a box, in row-major order."""
-    indices: list[Index] = []
-    for dim, stride in enumerate(row_major(tuple(sizes))):
-        index = builder.div(number, stride)
-        indices.append(index if dim == 0 else builder.rem(index, sizes[dim]))
-    return indices
-
-
 def indices_in_view(
-    builder: LoopBuilder,
     nest: Nest,
     access: Access,
     loops: Sequence[int],
@@ -335,7 +324,7 @@ def indices_in_view(
         if access.strides[loop] > 0:
             found.append(indices[loop])
         else:
-            found.append(builder.sub(nest.sizes[loop] - (length if loop == inner else 1), indices[loop]))
+            found.append(nest.sizes[loop] - (length if loop == inner else 1) - indices[loop])
     return found
 
 

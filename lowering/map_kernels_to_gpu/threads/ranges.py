@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
-from ....dialects.build.buffers import row_major
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.indices import delinearized
+from ...loop_nests.kernel_builder import Index
 from .builder import GpuBuilder
 
 THREADS = 256
@@ -18,22 +19,15 @@ def ceil_div(count: int, size: int) -> int:
     return -(-count // size)
 
 
-def over_threads(
-    builder: GpuBuilder, sizes: Sequence[int], body: Callable[[list[Index]], None], threads: int = THREADS
-) -> int:
-    """Emit `body` for one point of the box `sizes` in each thread, guarded at the end; the blocks that it takes."""
+@contextmanager
+def over_threads(builder: GpuBuilder, sizes: Sequence[int], threads: int = THREADS) -> Generator[list[Index]]:
+    """One point of the box `sizes` in each thread of `blocks_over` blocks, guarded at the end."""
     total = math.prod(sizes)
-    number = builder.add(builder.mul(builder.block_id(), threads), builder.thread_id())
+    number = builder.block_id() * threads + builder.thread_id()
+    with builder.when_below(number, total, total % threads != 0):
+        yield delinearized(number, sizes)
 
-    def point() -> None:
-        indices: list[Index] = []
-        for dim, stride in enumerate(row_major(tuple(sizes))):
-            index = builder.div(number, stride)
-            indices.append(index if dim == 0 else builder.rem(index, sizes[dim]))
-        body(indices)
 
-    if total % threads:
-        builder.when(builder.compare("ult", number, total), point)
-    else:
-        point()
-    return ceil_div(total, threads)
+def blocks_over(sizes: Sequence[int], threads: int = THREADS) -> int:
+    """The blocks of `threads` threads that have a thread for each point of a box."""
+    return ceil_div(math.prod(sizes), threads)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
-from ...loop_nests.loop_builder import Index
+from ...loop_nests.kernel_builder import Index
 from ...loop_nests.unrolling import UNROLL
 from .builder import GpuBuilder
 from .items import WRITTEN_OUT
 
 ROLLED: dict[str, Attribute] = {UNROLL: IntegerAttr(1, IntegerType(64))}
 """The mark of a loop that is long enough as it is; the assembler would repeat it until it lacks registers."""
-
-Visit = Callable[[Index, Index], None]
-"""Emits what is done for a number; the second argument says which of those that are taken together it is."""
 
 
 @dataclass(frozen=True)
@@ -34,44 +32,31 @@ class Sweep:
     threads: int
     unroll: int
 
-    def emit(self, start: Index, count: Index, visit: Visit) -> None:
-        """`count` may be known to the compiler, or to the block alone; all threads have the same."""
+    def numbers(self, start: Index, count: Index) -> Iterator[tuple[Index, Index]]:
+        """
+        Emit the loops. The body of the `for` statement over this is emitted in each of them.
+
+        It gets the number, and which of those that are taken together this is. `count` may be known to the compiler, or
+        to the block alone; all threads have the same.
+        """
         builder = self.builder
-        whole = builder.div(count, self.threads)
-        main = builder.sub(whole, builder.rem(whole, self.unroll))
-        steps = builder.div(builder.add(count, self.threads - 1), self.threads)
-        exact = isinstance(count, int) and count % self.threads == 0
+        whole = count // self.threads
+        main = whole - whole % self.unroll
+        steps = (count + (self.threads - 1)) // self.threads
         if main != 0:
-            self._together(start, main, visit)
-        if not (isinstance(main, int) and main == steps):
-            self._singly(start, main, steps, None if exact else count, visit)
-
-    def _together(self, start: Index, upper: Index, visit: Visit) -> None:
-        builder = self.builder
-
-        def group(first: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-            def one(number: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
-                visit(builder.add(start, self._inside(builder.add(first, number))), number)
-                return ()
-
-            builder.loop(0, self.unroll, one, attributes=WRITTEN_OUT)
-            return ()
-
-        builder.loop(0, upper, group, step=self.unroll, attributes=ROLLED)
-
-    def _singly(self, start: Index, lower: Index, upper: Index, count: Index | None, visit: Visit) -> None:
-        builder = self.builder
-
-        def one(step: SSAValue, _: list[SSAValue]) -> Sequence[SSAValue]:
+            with (
+                builder.loop(0, main, step=self.unroll, attributes=ROLLED) as first,
+                builder.loop(0, self.unroll, attributes=WRITTEN_OUT) as number,
+            ):
+                yield start + self._inside(first + number), number
+        if main == steps:
+            return
+        exact = isinstance(count, int) and count % self.threads == 0
+        with builder.loop(main, steps, attributes=ROLLED) as step:
             inside = self._inside(step)
-            number = builder.add(start, inside)
-            if count is None:
-                visit(number, 0)
-            else:
-                builder.when(builder.compare("ult", inside, count), lambda: visit(number, 0))
-            return ()
-
-        builder.loop(lower, upper, one, attributes=ROLLED)
+            number = start + inside
+            with nullcontext() if exact else builder.when(builder.index(inside).below(count)):
+                yield number, 0
 
     def _inside(self, step: Index) -> Index:
-        return self.builder.add(self.builder.mul(step, self.threads), self.own)
+        return step * self.threads + self.own

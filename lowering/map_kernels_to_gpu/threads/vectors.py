@@ -18,8 +18,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.build.buffers import row_major
 from ....dialects.build.llvm_layout import byte_width
-from ...loop_nests.loop_builder import Index, buffer_of, known
-from ...loop_nests.nest import Access, Nest, place_of
+from ...loop_nests.kernel_builder import known_number
+from ...loop_nests.loop_builder import buffer_of
+from ...loop_nests.nest import Access, Nest, address_of
 
 VECTOR_BYTES = 16
 """What one thread accesses at once at most, and what every buffer is aligned to."""
@@ -38,11 +39,15 @@ class Kind(Enum):
     """Any other way: element by element."""
 
 
-def multiple_of(value: Index, most: int = VECTOR_BYTES) -> int:
+def multiple_of(value: int | SSAValue, most: int = VECTOR_BYTES) -> int:
     """The largest power of two up to `most` that is known to divide a number."""
-    value = known(value)
-    if isinstance(value, int):
-        return most if value == 0 else min(most, value & -value)
+    if not isinstance(value, int):
+        number = known_number(value)
+        return _multiple_of_value(value, most) if number is None else multiple_of(number, most)
+    return most if value == 0 else min(most, value & -value)
+
+
+def _multiple_of_value(value: SSAValue, most: int) -> int:
     owner = value.owner
     match owner:
         case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp():
@@ -62,8 +67,8 @@ def multiple_of(value: Index, most: int = VECTOR_BYTES) -> int:
 
 def _constant(value: SSAValue) -> int | None:
     """The number that a value is, also where it is only clamped to it."""
-    found, owner = known(value), value.owner
-    if isinstance(found, int):
+    found, owner = known_number(value), value.owner
+    if found is not None:
         return found
     if isinstance(owner, arith.IndexCastOp):
         return _constant(owner.input)
@@ -72,11 +77,11 @@ def _constant(value: SSAValue) -> int | None:
 
 def _is_clamped_to_zero(op: arith.MinSIOp | arith.MaxSIOp) -> bool:
     other = arith.MaxSIOp if isinstance(op, arith.MinSIOp) else arith.MinSIOp
-    zeros = [known(x) == 0 for x in op.operands]
+    zeros = [known_number(x) == 0 for x in op.operands]
     if not any(zeros):
         return False
     inner = op.operands[1 - zeros.index(True)].owner
-    return isinstance(inner, other) and any(known(x) == 0 for x in inner.operands)
+    return isinstance(inner, other) and any(known_number(x) == 0 for x in inner.operands)
 
 
 def element_bytes(access: Access) -> int:
@@ -202,7 +207,7 @@ def _is_uniform(plan: VectorPlan, op: Operation, varying: set[SSAValue], written
         return False
     if isinstance(op, IndexOp):
         return not plan.crosses and plan.nest.dims[int(op.dim.value.data)] != plan.inner
-    return not (isinstance(op, memref.LoadOp) and place_of(op.memref).root in written)
+    return not (isinstance(op, memref.LoadOp) and address_of(op.memref).root in written)
 
 
 def _goes_along(plan: VectorPlan, op: memref.LoadOp, varying: set[SSAValue], written: set[SSAValue]) -> bool:
@@ -211,12 +216,12 @@ def _goes_along(plan: VectorPlan, op: memref.LoadOp, varying: set[SSAValue], wri
         return False
     *outer, last = op.indices
     shift = _shift_of(plan, last)
-    place = place_of(op.memref)
-    if shift is None or any(x in varying for x in outer) or place.strides[-1] != 1 or place.root in written:
+    address = address_of(op.memref)
+    if shift is None or any(x in varying for x in outer) or address.strides[-1] != 1 or address.root in written:
         return False
-    terms = [*place.dynamic, *zip(outer, place.strides[:-1], strict=True)]
+    terms = [*address.dynamic, *zip(outer, address.strides[:-1], strict=True)]
     aligned = all(multiple_of(value) * multiple_of(stride) % plan.width == 0 for value, stride in terms)
-    return aligned and (place.offset + shift) % plan.width == 0
+    return aligned and (address.offset + shift) % plan.width == 0
 
 
 def shift_of_last(plan: VectorPlan, op: memref.LoadOp) -> int:

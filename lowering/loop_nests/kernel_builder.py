@@ -1,0 +1,251 @@
+"""
+Where operations of a kernel are inserted, its constants, and the notations of the scalars and indices it computes.
+
+An expression of indices, such as `row * width + column`, inserts the operations that compute it, and folds what is
+known: its operands are values or plain numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypeVar, cast
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, IntegerType, LocationAttr, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.build.buffers import INDEX
+from ...dialects.build.scalar import Scalar, scalar_attr
+from ...dialects.gpu.functions import GpuFuncOp
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class KernelScalar(Scalar):
+    """A scalar whose operators insert where its builder is; constants are shared by the kernel."""
+
+    __slots__ = ("builder",)
+
+    def __init__(self, builder: KernelBuilder, value: SSAValue):
+        super().__init__(builder.top, value)
+        self.builder = builder
+
+    def _insert(self, op: Operation) -> None:
+        self.builder.insert(op)
+
+    def _at(self, value: SSAValue) -> Scalar:
+        return KernelScalar(self.builder, value)
+
+    def constant(self, value: float | int, type_: Attribute | None = None) -> Scalar:
+        return self._at(self.builder.scalar(scalar_attr(value, self.type if type_ is None else type_)))
+
+
+class IndexValue:
+    """
+    A value of type index under construction.
+
+    `+ - *` fold known operands. `//` and `%` take numbers that are not negative. `< <= > >=` compare signed numbers and
+    always insert a comparison. `==` asks whether two Python objects are the same value.
+    """
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: KernelBuilder, value: SSAValue):
+        self.builder = builder
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexValue) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def _add(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs + rhs
+        if lhs == 0:
+            return rhs
+        return lhs if rhs == 0 else self.builder.binary(arith.AddiOp, lhs, rhs)
+
+    def _mul(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs * rhs
+        if lhs == 0 or rhs == 0:
+            return 0
+        if lhs == 1:
+            return rhs
+        return lhs if rhs == 1 else self.builder.binary(arith.MuliOp, lhs, rhs)
+
+    def _sub(self, lhs: Index, rhs: Index) -> Index:
+        lhs, rhs = known(lhs), known(rhs)
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs - rhs
+        return lhs if rhs == 0 else self.builder.binary(arith.SubiOp, lhs, rhs)
+
+    def __add__(self, other: Index) -> Index:
+        return self._add(self, other)
+
+    def __radd__(self, other: int) -> Index:
+        return self._add(other, self)
+
+    def __sub__(self, other: Index) -> Index:
+        return self._sub(self, other)
+
+    def __rsub__(self, other: int) -> Index:
+        return self._sub(other, self)
+
+    def __mul__(self, other: Index) -> Index:
+        return self._mul(self, other)
+
+    def __rmul__(self, other: int) -> Index:
+        return self._mul(other, self)
+
+    def __floordiv__(self, other: int) -> Index:
+        lhs = known(self)
+        if isinstance(lhs, int):
+            return lhs // other
+        return lhs if other == 1 else self.builder.binary(arith.DivUIOp, lhs, other)
+
+    def __mod__(self, other: int) -> Index:
+        lhs = known(self)
+        if isinstance(lhs, int):
+            return lhs % other
+        return 0 if other == 1 else self.builder.binary(arith.RemUIOp, lhs, other)
+
+    def __lshift__(self, other: Index) -> IndexValue:
+        return self.builder.binary(arith.ShLIOp, self, other)
+
+    def __rshift__(self, other: Index) -> IndexValue:
+        """Logical shift to the right."""
+        return self.builder.binary(arith.ShRUIOp, self, other)
+
+    def max(self, other: Index) -> IndexValue:
+        """The greater of two signed numbers; does not fold."""
+        return self.builder.binary(arith.MaxSIOp, self, other)
+
+    def compare(self, predicate: str, other: Index) -> Scalar:
+        """A comparison: eq, ne, and of signed (unsigned) numbers lt, le, gt, ge (ult, ule, ugt, uge)."""
+        return KernelScalar(self.builder, self.value).compare(predicate, self.builder.index(other).value)
+
+    def __lt__(self, other: Index) -> Scalar:
+        return self.compare("lt", other)
+
+    def __le__(self, other: Index) -> Scalar:
+        return self.compare("le", other)
+
+    def __gt__(self, other: Index) -> Scalar:
+        return self.compare("gt", other)
+
+    def __ge__(self, other: Index) -> Scalar:
+        return self.compare("ge", other)
+
+    def below(self, bound: Index) -> Scalar:
+        """Whether the number is from 0 to `bound - 1`: one unsigned comparison."""
+        return self.compare("ult", bound)
+
+    def cast_to(self, type_: Attribute) -> SSAValue:
+        """`arith.index_cast` to an integer type."""
+        return KernelScalar(self.builder, self.value).cast(arith.IndexCastOp, type_).value
+
+
+Index: TypeAlias = int | IndexValue
+"""A number that is known now, or a value of type index."""
+
+Value: TypeAlias = SSAValue | Scalar | IndexValue
+"""A value in any notation."""
+
+
+def known(value: Index) -> Index:
+    """A constant of the kernel as the number that it is."""
+    if not isinstance(value, int):
+        number = known_number(value.value)
+        return value if number is None else number
+    return value
+
+
+def known_number(value: SSAValue) -> int | None:
+    """The number that an integer constant is."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def value_of(value: Value) -> SSAValue:
+    return value if isinstance(value, SSAValue) else value.value
+
+
+class KernelBuilder:
+    """
+    Inserts operations into a kernel: before an anchor at its top level, or at the end of the block being built.
+
+    Constants are in the kernel once each, at its top; new operations take the location of the operation being lowered.
+    """
+
+    def __init__(self, kernel: func.FuncOp | GpuFuncOp):
+        self.top: Block = kernel.body.block
+        self.block: Block = self.top
+        self.anchor = cast(Operation, self.top.last_op)
+        self.location: LocationAttr = self.anchor.location
+        self._constants: dict[Attribute, SSAValue] = {}
+
+    def insert_at(self, op: Operation) -> None:
+        """Insert before `op` from now on, with its location."""
+        self.anchor = op
+        self.location = op.location
+
+    def insert(self, op: OpT) -> OpT:
+        if op.location is UNKNOWN_LOC:
+            op.location = self.location
+        if self.block is self.top:
+            self.top.insert_op_before(op, self.anchor)
+        else:
+            self.block.add_op(op)
+        return op
+
+    def scalar(self, value: IntegerAttr[Any] | FloatAttr[Any]) -> SSAValue:
+        """A constant, once per kernel."""
+        found = self._constants.get(value)
+        if found is None:
+            op = arith.ConstantOp.create(result_types=[cast(Attribute, value.type)], properties={"value": value})
+            self.top.insert_op_before(op, cast(Operation, self.top.first_op))
+            found = self._constants[value] = op.result
+        return found
+
+    def index(self, value: Index | SSAValue) -> IndexValue:
+        """A number as a value, and a value of type index in the notation of indices."""
+        if isinstance(value, IndexValue):
+            return value
+        return IndexValue(self, self.scalar(IntegerAttr(value, INDEX)) if isinstance(value, int) else value)
+
+    def on(self, value: SSAValue) -> Scalar:
+        """A value in the notation of scalars."""
+        return KernelScalar(self, value)
+
+    def binary(self, cls: type[Operation], lhs: Index, rhs: Index) -> IndexValue:
+        """An operation on two indices, whatever is known of them."""
+        operands = [self.index(lhs).value, self.index(rhs).value]
+        properties: dict[str, Attribute] = {}
+        if cls in (arith.AddiOp, arith.MuliOp, arith.SubiOp, arith.ShLIOp):
+            properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+        op = cls.create(operands=operands, result_types=[INDEX], properties=properties)
+        return IndexValue(self, self.insert(op).results[0])
+
+    def min(self, lhs: Index, rhs: Index) -> Index:
+        """The smaller of two signed numbers."""
+        lhs, rhs = known(lhs), known(rhs)
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self.binary(arith.MinSIOp, lhs, rhs)
+
+    def select(self, condition: Value, first: Index, second: Index) -> IndexValue:
+        """`arith.select` of two indices."""
+        either = self.index(first).value, self.index(second).value
+        return IndexValue(self, self.on(value_of(condition)).select(*either).value)
+
+    def to_index(self, value: SSAValue, unsigned: bool) -> IndexValue:
+        """An integer as an index of 64 bits."""
+        if cast(IntegerType, value.type).width.data < 64:
+            value = self.on(value).cast(arith.ExtUIOp if unsigned else arith.ExtSIOp, i64).value
+        return IndexValue(self, self.on(value).cast(arith.IndexCastOp, INDEX).value)
