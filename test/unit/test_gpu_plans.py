@@ -12,9 +12,8 @@ from xhlo.dialects.gpu.plans import JOINED, PLAN
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reference import evaluate
-from xhlo.passes.manager.pipelines import FRONT, FUSE
-from xhlo.targets.compile import run_passes
-from xhlo.targets.registry import nvptx
+from xhlo.targets.nvptx.target import nvptx
+from xhlo.targets.program.pipeline import run_passes
 from xhlo.targets.simt.host import HostProgram
 from xhlo.targets.simt.memory import undefined
 
@@ -145,7 +144,7 @@ def test_results_do_not_depend_on_the_plan(text: str, plan: str, functions: int 
         for t in types
     ]
     want = evaluate(parse_module(text, "test.mlir", make_context()), arrays)
-    passes = [*map(target.tune, (*FRONT, *FUSE)), *target.passes_between(None, "loops")]
+    passes = [*target.front, *target.fusion(True), *target.passes_between(None, "loops")]
     planned = passes.index("plan-gpu-kernels") + 1
     run_passes(ctx, module, passes[:planned], verify=True)
     (leader,) = [op for op in module.walk() if PLAN in op.attributes and JOINED not in op.attributes]
