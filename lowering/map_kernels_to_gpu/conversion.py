@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, U
 from xdsl.ir import Operation
 
 from ...dialects.build.kernel import kernels_of
+from ...dialects.cpu import HostCallOp
 from ...dialects.gpu.functions import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.gpu.library import MatmulOp
 from ...dialects.gpu.nvvm import TargetAttr
@@ -41,6 +42,7 @@ from ..loop_nests.fills import is_reduction
 from .elementwise.mapping import map_elementwise
 from .elementwise.transpose import map_transpose
 from .indexing.mapping import map_ext
+from .indexing.sort import SortShape
 from .reduction.mapping import map_chain, map_reduction
 from .serial import map_parallel_loop, map_serially, parallel_range
 from .threads.launch import KernelMapper
@@ -79,10 +81,11 @@ def map_points(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def map_nothing(mapper: KernelMapper, phase: Phase) -> None:
-    """Work on no elements needs no launch."""
-    sizes = [shape_of(x) for x in phase.anchor.operands if isinstance(x.type, MemRefType)]
-    idle = any(0 in shape for shape in sizes) or isinstance(phase.anchor, (SortOp, SortByKeyOp))
-    phase.require(idle, "the operation works on elements")
+    """Work on no elements needs no launch, nor does sorting a single one."""
+    op = phase.anchor
+    idle = any(0 in shape_of(x) for x in op.operands if isinstance(x.type, MemRefType))
+    single = isinstance(op, (SortOp, SortByKeyOp)) and SortShape.of(op, Sort(2)).length == 1
+    phase.require(idle or single, "the operation works on elements")
 
 
 MAPPINGS: dict[type[Plan], Mapping] = {
@@ -106,11 +109,13 @@ MAPPINGS: dict[type[Plan], Mapping] = {
 
 def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
     """Replace a kernel's operations by launches, and by calls of libraries."""
-    mapper, old, phases = KernelMapper(kernel, device, chip), list(kernel.body.block.ops), planned_phases(kernel)
-    for phase in phases:
+    mapper, old = KernelMapper(kernel, device, chip), list(kernel.body.block.ops)
+    for phase in planned_phases(kernel):
         mapper.phase = phase
+        alone = len(phase.plans) == 1 or isinstance(phase.plans[0], Elementwise)
+        phase.require(alone, "operations that join it have plans of their own")
         MAPPINGS[type(phase.plans[0])](mapper, phase)
-    if phases:
+    if not any(isinstance(op, HostCallOp) for op in old):
         _erase_mapped(kernel, old)
 
 

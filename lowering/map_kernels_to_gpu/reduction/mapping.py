@@ -70,9 +70,8 @@ def _check(phase: Phase, chain: Chain, plan: Rows | Columns) -> None:
         kept, words = kept_words(chain)
         phase.require(bool(kept), "no pass over a row needs what an earlier one read or computed")
         registers = words * plan.width * ceil_div(places, plan.threads)
-        phase.require(
-            registers <= MAX_REGISTERS, f"{registers} registers of a thread to keep; the limit is {MAX_REGISTERS}"
-        )
+        few = registers <= MAX_REGISTERS
+        phase.require(few, f"{registers} registers of a thread to keep; the limit is {MAX_REGISTERS}")
 
 
 def _launch(mapper: KernelMapper, phase: Phase, temporaries: Collection[SSAValue]) -> tuple[Launch, Chain]:

@@ -98,3 +98,32 @@ func.func private @k(%a: memref<8xf32>, %o: memref<8xf32>) attributes {hlo.kerne
   "memref.copy"(%a, %o) {gpu.joined} : (memref<8xf32>, memref<8xf32>) -> ()
   func.return
 }
+
+// -----
+
+func.func private @k(%y: memref<99x99xf32>) attributes {hlo.kernel = "loop"} {
+  // expected-error@+1 {{#gpu.none does not fit: the operation works on elements}}
+  linalg_ext.sort_by_key {gpu.plan = #gpu.none, dimension = 1 : i64} outs(%y : memref<99x99xf32>) ({
+  ^bb0(%a: f32):
+    %k = arith.bitcast %a : f32 to i32
+    linalg.yield %k : i32
+  })
+  func.return
+}
+
+// -----
+
+func.func private @k(%a: memref<8xf32>, %o: memref<8xf32>, %p: memref<8xf32>) attributes {hlo.kernel = "loop"} {
+  // expected-error@+1 {{#gpu.serial does not fit: operations that join it have plans of their own}}
+  "memref.copy"(%a, %o) {gpu.plan = #gpu.serial} : (memref<8xf32>, memref<8xf32>) -> ()
+  "memref.copy"(%a, %p) {gpu.plan = #gpu.elementwise, gpu.joined} : (memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
+
+// -----
+
+func.func private @k(%a: memref<8xf32>, %o: memref<8xf32>) attributes {hlo.kernel = "loop"} {
+  // expected-error@+1 {{gpu.plan is "fast", not a plan such as #gpu.elementwise}}
+  "memref.copy"(%a, %o) {gpu.plan = "fast"} : (memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
