@@ -22,14 +22,13 @@ from ..hlo_dialect.op import HloOp, RegionOp
 from ..hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp
 from ..hlo_dialect.ops.elementwise import kind_text
 from ..lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
-from ..lowering.convert_hlo_to_linalg.conversion import patterns
-from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
+from ..lowering.convert_hlo_to_linalg.emission import patterns, scalar_patterns
 from ..passes.decompose_hlo.transform import decompositions
 from ..passes.fuse_hlo.graph import LOOP_ROLES
 from ..passes.manager.pipelines import FRONT
 from ..passes.manager.registry import get_pass
 from ..passes.resolve_dynamic_shapes import STATIC_FORMS
-from ..passes.split_complex.transform import rules
+from ..passes.split_complex.arithmetic import split_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -108,7 +107,7 @@ def _types(cls: type[Operation]) -> str:
 
 
 def _on_cpu(cls: type[Operation]) -> str:
-    if cls in decompositions():
+    if cls in decompositions:
         return "decomposed by decompose-hlo"
     if cls.name.startswith("chlo."):
         return f"decomposed by {ConvertChloToHloPass.name}"
@@ -119,13 +118,13 @@ def _on_cpu(cls: type[Operation]) -> str:
     if cls.name in _removed_by():
         return f"taken away by {_removed_by()[cls.name]}"
     role = cls.ROLE if issubclass(cls, HloOp) and cls.ROLE != "elementwise" else None
-    if role is None and cls in rules() and cls not in patterns():
+    if role is None and (cls in split_rules or cls.LINEAR) and not (cls in patterns or cls in scalar_patterns):
         return "split by split-complex"
-    if cls in scalar_patterns():
+    if cls in scalar_patterns:
         return "elementwise, fused"
     if role in LOOP_ROLES or role in ("constant", "reduce", "concatenate", "update"):
         return "fused"
-    if cls in patterns():
+    if cls in patterns:
         return "host program" if role == "host" else "a kernel of its own"
     return "host program" if role == "host" else "refused"
 
