@@ -20,6 +20,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from threading import RLock
+from types import ModuleType
 from typing import Generic, TypeVar
 
 from xdsl.ir import Operation
@@ -104,13 +105,17 @@ class Rules(Generic[Rule]):
             if self._complete:
                 return
             if self.package is not None:
-                for file in iter_modules(import_module(self.package).__path__):
-                    import_module(f"{self.package}.{file.name}")
+                import_files(self.package)
             for point in entry_points(group=self.group) if self.group is not None else ():
                 package = point.dist.name if point.dist is not None else point.value
                 for op_type, rule in point.load():
                     self._register(op_type, rule, f"the entry point {self.group} of {package}")
             self._complete = True
+
+
+def import_files(package: str) -> list[ModuleType]:
+    """Import every file of a package, in the order of their names; the modules."""
+    return [import_module(f"{package}.{file.name}") for file in iter_modules(import_module(package).__path__)]
 
 
 def _caller() -> str:
