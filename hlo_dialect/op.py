@@ -59,7 +59,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
     * `fold`: the operation's value if it is known (optional);
     * `reference`: its semantics in NumPy.
 
-    Facts that several passes need are class variables: `ROLE`, `COST`.
+    Facts that passes need are stated by the class too: `ROLE`, `COST`, `LINEAR`, `COMPUTES`, `flops`.
     """
 
     ROLE: ClassVar[Role | None] = None
@@ -71,6 +71,11 @@ class HloOp(IRDLOperation, HasFolderInterface):
     Coarse on purpose: movement and constants are FREE, additions CHEAP, and anything that becomes a polynomial, or that
     states no cost, is EXPENSIVE: it is never computed twice to save memory traffic.
     """
+
+    LINEAR: ClassVar[bool] = False
+    """Whether the operation acts on real and imaginary parts alike: it is linear, or moves whole elements."""
+    COMPUTES: ClassVar[bool] = False
+    """Whether it computes with its elements' values, regions aside, instead of moving or choosing elements."""
 
     @property
     def elementwise(self) -> bool:
@@ -93,6 +98,10 @@ class HloOp(IRDLOperation, HasFolderInterface):
     def reference(self, *operands: Array) -> Array | tuple[Array, ...]:
         """The operation's results in NumPy, of exactly the result dtypes. Never modifies an operand."""
         raise NotImplementedError(f"{self.name} has no reference semantics")
+
+    def flops(self) -> int:
+        """Operations on elements, such as additions and multiplications; an elementary function counts as one."""
+        return 0
 
     @classmethod
     def infer(

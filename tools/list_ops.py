@@ -16,20 +16,23 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from ..hlo_dialect.custom_calls.operations import CompositeOp
+from ..hlo_dialect.custom_calls.operations import CompositeOp, CustomCallOp
 from ..hlo_dialect.dialect import hlo_operations, make_context
 from ..hlo_dialect.op import HloOp, RegionOp
+from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ..hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp
-from ..hlo_dialect.ops.elementwise import kind_text
+from ..hlo_dialect.ops.elementwise import Kind, kind_text
 from ..lowering.convert_chlo_to_hlo.conversion import ConvertChloToHloPass
-from ..lowering.convert_hlo_to_linalg.conversion import patterns
-from ..lowering.convert_hlo_to_linalg.scalars import scalar_patterns
+from ..lowering.convert_hlo_to_linalg.emission import patterns, scalar_patterns
 from ..passes.decompose_hlo.transform import decompositions
 from ..passes.fuse_hlo.graph import LOOP_ROLES
 from ..passes.manager.pipelines import FRONT
 from ..passes.manager.registry import get_pass
+from ..passes.partition_spmd.parts import partition_rules
 from ..passes.resolve_dynamic_shapes import STATIC_FORMS
-from ..passes.split_complex.transform import rules
+from ..passes.simplify_hlo.rewrite import simplifications
+from ..passes.split_complex.arithmetic import split_rules
+from ..passes.split_complex.transform import CARRIERS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -40,10 +43,27 @@ Written by `make docs` from the classes, the lowerings and the tests; do not edi
 * *meaning*: the beginning of the class's docstring; the name leads to its section of the StableHLO specification.
 * *constraints*: those that its verifier names in its messages, by the numbers of the specification (c), and the types
   of its operands (i).
-* *reference*: whether `hlo-run --target=reference` runs it.
 * *cpu*: what becomes of it on the way to machine code.
 * *gpu*: whether the GPU target takes it, on one device: by the same way up to linalg, and then by kernels of its own.
 * *tests*: files of test/lit/hlo_dialect/ with its text and its invalid forms; there are more elsewhere.
+
+The last section has what each operation has of the facilities of the compiler.
+"""
+
+FACILITIES = """## Facilities
+
+"no": the operation lacks the facility, and a program may reach it. An empty cell: the operation does not need it, or is
+gone by then.
+
+* *infer*, *verify*, *fold*: methods of the class. *reference*: whether `hlo-run --target=reference` runs it.
+* *simplify*: rules of simplify-hlo, besides folds and constants.
+* *fusion*, *cost*: the role in fusion, and the cost of computing an element again, in additions.
+* *flops*: whether profiles count its arithmetic. *complex*: how split-complex treats it.
+* *spmd*: how partition-spmd keeps its operands split; with "no" they are gathered.
+* *linalg*: the lowering of convert-hlo-to-linalg: of one element, or of whole tensors.
+
+| operation | infer | verify | fold | reference | simplify | fusion | cost | flops | complex | spmd | linalg |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -108,7 +128,7 @@ def _types(cls: type[Operation]) -> str:
 
 
 def _on_cpu(cls: type[Operation]) -> str:
-    if cls in decompositions():
+    if cls in decompositions:
         return "decomposed by decompose-hlo"
     if cls.name.startswith("chlo."):
         return f"decomposed by {ConvertChloToHloPass.name}"
@@ -119,13 +139,13 @@ def _on_cpu(cls: type[Operation]) -> str:
     if cls.name in _removed_by():
         return f"taken away by {_removed_by()[cls.name]}"
     role = cls.ROLE if issubclass(cls, HloOp) and cls.ROLE != "elementwise" else None
-    if role is None and cls in rules() and cls not in patterns():
+    if role is None and cls in split_rules and not (cls in patterns or cls in scalar_patterns):
         return "split by split-complex"
-    if cls in scalar_patterns():
+    if cls in scalar_patterns:
         return "elementwise, fused"
     if role in LOOP_ROLES or role in ("constant", "reduce", "concatenate", "update"):
         return "fused"
-    if cls in patterns():
+    if cls in patterns:
         return "host program" if role == "host" else "a kernel of its own"
     return "host program" if role == "host" else "refused"
 
@@ -141,15 +161,12 @@ def _row(cls: type[Operation]) -> str:
     name = f"`{cls.name}`"
     if cls.name.startswith("hlo."):
         name = f"[{name}](https://openxla.org/stablehlo/spec#{mnemonic})"
-    defined = ("reference" in base.__dict__ or "reference_with_regions" in base.__dict__ for base in cls.__mro__)
-    reference = any(d for d, base in zip(defined, cls.__mro__, strict=True) if base not in (HloOp, RegionOp))
     on_cpu = _on_cpu(cls)
     columns = (
         name,
         _meaning(cls),
         _ranges(_constraints(cls)),
         _types(cls),
-        "yes" if reference else "no",
         on_cpu,
         "no" if on_cpu == "refused" else "yes",
         _tests(cls),
@@ -165,17 +182,63 @@ def tables(operations: Iterable[type[Operation]]) -> str:
     sections: list[str] = []
     for family, classes in sorted(families.items()):
         rows = [_row(cls) for cls in sorted(classes, key=lambda cls: cls.name)]
-        head = "| operation | meaning | constraints | elements | reference | cpu | gpu | tests |"
-        rule = "| --- | --- | --- | --- | --- | --- | --- | --- |"
+        head = "| operation | meaning | constraints | elements | cpu | gpu | tests |"
+        rule = "| --- | --- | --- | --- | --- | --- | --- |"
         sections.append("\n".join([f"## {family.replace('_', ' ')}", "", head, rule, *rows]))
     return "\n\n".join(sections) + "\n"
+
+
+def _facilities(cls: type[HloOp]) -> str:
+    """The operation's row in the matrix."""
+
+    def defines(*names: str) -> bool:
+        own = cls.__mro__[: min(map(cls.__mro__.index, {HloOp, RegionOp}.intersection(cls.__mro__)))]
+        return any(name in base.__dict__ for name in names for base in own)
+
+    def cell(has: bool, needs: bool = True) -> str:
+        return "yes" if has else "no" if needs else ""
+
+    lowering = "element" if cls in scalar_patterns else "tensors" if cls in patterns else ""
+    gone = cls.name.startswith("chlo.") or cls in decompositions or cls.name in _removed_by() or cls in STATIC_FORMS
+    stays = bool(lowering) or not gone
+    role = cls.ROLE or ("custom" if cls in patterns else "" if gone else "no")
+    kinds = getattr(cls, "KINDS", Kind.ANY)
+    is_carried = issubclass(cls, (*CARRIERS, CustomCallOp))
+    is_split = "parts" if cls.LINEAR else "rule" if cls in split_rules else "carried" if is_carried else ""
+    is_partitioned = "rule" if cls in partition_rules else "elements" if cls.ROLE == "elementwise" else ""
+    if issubclass(cls, (WhileOp, IfOp, CaseOp, CustomCallOp)):
+        is_partitioned = "pass"
+    columns = (
+        f"`{cls.name}`",
+        cell(defines("infer_types")),
+        cell(defines("verify_")),
+        cell(defines("fold"), needs=False),
+        cell(defines("reference", "reference_with_regions")),
+        cell(len(simplifications.all(cls)) > len(simplifications.all(HloOp)), needs=False),
+        role,
+        str(cls.COST) if lowering and role in LOOP_ROLES else "",
+        cell(defines("flops"), needs=cls.COMPUTES and stays),
+        is_split or ("no" if Kind.COMPLEX in kinds and stays else ""),
+        is_partitioned or ("" if cls.name in _removed_by() or role == "host" else "no"),
+        "element"
+        if cls in scalar_patterns
+        else "tensors"
+        if cls in patterns
+        else ""
+        if gone or role == "host"
+        else "no",
+    )
+    return f"| {' | '.join(columns)} |"
 
 
 def page() -> str:
     """The text of docs/ops.md."""
     ctx = make_context()
     ctx.load_registered_dialect("chlo")
-    return f"{HEADER}\n{tables([*hlo_operations(), *ctx.get_dialect('chlo').operations])}"
+    operations = [*hlo_operations(), *ctx.get_dialect("chlo").operations]
+    classes = [cls for cls in operations if issubclass(cls, HloOp)]
+    facilities = "\n".join(_facilities(cls) for cls in sorted(classes, key=lambda cls: cls.name))
+    return f"{HEADER}\n{tables(operations)}\n{FACILITIES}{facilities}\n"
 
 
 if __name__ == "__main__":

@@ -174,6 +174,7 @@ class CollectiveBroadcastOp(PartitionCollectiveOp):
     """
 
     name = "hlo.collective_broadcast"
+    LINEAR: ClassVar[bool] = True
     GRID: ClassVar[str] = "collective_broadcast_c2"
     operand = operand_def()
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
@@ -208,6 +209,7 @@ class CollectivePermuteOp(PartitionCollectiveOp):
     """
 
     name = "hlo.collective_permute"
+    LINEAR: ClassVar[bool] = True
     GRID: ClassVar[str] = "collective_permute_c4"
     operand = operand_def()
     source_target_pairs = prop_def(DenseIntOrFPElementsAttr)

@@ -11,19 +11,17 @@ target has a decomposition into other operations. A target that is not registere
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from xdsl.ir import Operation
 
 from ..diagnostics import Diagnostic, DiagnosticError, fail
+from ..rules import import_files
 from ..types import Array, ArrayType
 from .call import CustomCall, describe_call
 
@@ -37,8 +35,6 @@ Decomposition = Callable[[Any], Sequence[Operation] | None]
 
 ENTRY_POINT_GROUP = "xhlo.custom_calls"
 """Entry points of other packages; each loads as a sequence of `CustomCallTarget`."""
-
-_COLLECTED = re.compile(r"^TARGETS\b[^=\n]*=", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -109,18 +105,10 @@ class Registry:
             if self._loaded:
                 return
             self._loaded = True
-            for family in _families():
-                self._targets |= {target.name: target for target in family}
+            for file in import_files(__package__ or ""):
+                self._targets |= {target.name: target for target in getattr(file, "TARGETS", ())}
             for point in entry_points(group=ENTRY_POINT_GROUP):
                 self._targets |= {target.name: target for target in point.load()}
-
-
-def _families() -> Iterator[Sequence[CustomCallTarget]]:
-    """The `TARGETS` of this folder's files, in the order of their names."""
-    folder = Path(__file__).parent
-    for path in sorted(folder.glob("*.py")):
-        if _COLLECTED.search(path.read_text(encoding="utf-8")):
-            yield import_module(f".{path.stem}", __package__).TARGETS
 
 
 REGISTRY = Registry()

@@ -28,6 +28,7 @@ class BroadcastOp(KeywordOp):
     """
 
     name = "hlo.broadcast"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     broadcast_sizes = prop_def(IntArray)
     result = result_def(TensorType)

@@ -212,6 +212,8 @@ class SelectOp(ElementwiseOp):
 
     name = "hlo.select"
     COST: ClassVar[int] = CHEAP
+    LINEAR: ClassVar[bool] = True
+    COMPUTES: ClassVar[bool] = False
     pred = operand_def(TensorType)
     on_true = operand_def(TensorType)
     on_false = operand_def(TensorType)

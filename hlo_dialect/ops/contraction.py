@@ -79,6 +79,7 @@ class DotGeneralOp(HloOp):
 
     name = "hlo.dot_general"
     ROLE: ClassVar[Role | None] = "dot"
+    COMPUTES: ClassVar[bool] = True
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     dot_dimension_numbers = prop_def(DotDimensionNumbersAttr)
@@ -140,6 +141,11 @@ class DotGeneralOp(HloOp):
             self.algorithm.print_parameters(printer)
         print_attributes(printer, self, ("dot_dimension_numbers", "precision_config", "algorithm"))
         print_functional(printer, self)
+
+    def flops(self) -> int:
+        lhs = shape_of(self.lhs)
+        contracted = math.prod(lhs[dim] for dim in self.dot_dimension_numbers.lhs_contracting)
+        return 2 * math.prod(shape_of(self.result)) * contracted
 
     def infer_types(self) -> tuple[Attribute, ...]:
         self._verify_dimension_numbers()

@@ -53,6 +53,7 @@ class ConvertOp(ElementwiseOp):
 
     name = "hlo.convert"
     COST: ClassVar[int] = CHEAP
+    COMPUTES: ClassVar[bool] = False
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())

@@ -242,6 +242,7 @@ class ConvolutionOp(ConvolutionBase):
 
     name = "hlo.convolution"
     ROLE: ClassVar[Role | None] = "custom"
+    COMPUTES: ClassVar[bool] = True
     padding = opt_prop_def(DenseIntOrFPElementsAttr)
 
     @property
@@ -269,6 +270,10 @@ class ConvolutionOp(ConvolutionBase):
         printer.print_string(f") dim_numbers = {numbers}, window = {window_text(self)}")
         print_attributes(printer, self, ("dimension_numbers", *WINDOW_KEYWORDS.values()))
         print_functional(printer, self)
+
+    def flops(self) -> int:
+        kernel, outputs = shape_of(self.rhs), self.dimension_numbers.kernel.feature
+        return 2 * math.prod(shape_of(self.result)) * math.prod(kernel[:outputs] + kernel[outputs + 1 :])
 
     def infer_types(self) -> tuple[Attribute, ...]:
         self._verify_operands()
@@ -299,6 +304,7 @@ class DynamicConvOp(ConvolutionBase):
     """
 
     name = "hlo.dynamic_conv"
+    COMPUTES: ClassVar[bool] = True
     lhs = operand_def(TensorType)  # again, for the operands of a subclass come first
     rhs = operand_def(TensorType)
     padding = operand_def(TensorType)

@@ -105,6 +105,7 @@ class IotaOp(HloOp):
     name = "hlo.iota"
     ROLE: ClassVar[Role | None] = "iota"
     COST: ClassVar[int] = FREE
+    COMPUTES: ClassVar[bool] = True
     iota_dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
     traits = traits_def(Pure())

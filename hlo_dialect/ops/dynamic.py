@@ -60,6 +60,7 @@ class DynamicSliceOp(KeywordOp):
     name = "hlo.dynamic_slice"
     ROLE: ClassVar[Role | None] = "gather"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     start_indices = var_operand_def(TensorType)
     slice_sizes = prop_def(IntArray)
@@ -118,6 +119,7 @@ class DynamicUpdateSliceOp(KeywordOp):
 
     name = "hlo.dynamic_update_slice"
     ROLE: ClassVar[Role | None] = "update"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     update = operand_def(TensorType)
     start_indices = var_operand_def(TensorType)

@@ -6,6 +6,7 @@ A trivial operation is a class with a name, a docstring, its `KINDS` and a one-l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from enum import Flag, auto
 from functools import cache
@@ -108,9 +109,13 @@ class ElementwiseOp(HloOp):
     """The kinds of operands that are allowed."""
     WIDE: ClassVar[bool] = False
     ROLE: ClassVar[Role | None] = "elementwise"
+    COMPUTES: ClassVar[bool] = True
 
     result = result_def(TensorType)
     traits = traits_def(Pure())
+
+    def flops(self) -> int:
+        return math.prod(shape_of(self.results[0]))
 
     def rounded(self, function: Callable[..., Any], operands: tuple[Array, ...]) -> Array:
         """`function` of the widened operands, rounded to the result's element type, without NumPy's warnings."""

@@ -57,6 +57,7 @@ class AddOp(ElementwiseBinaryOp):
 
     name = "hlo.add"
     COST: ClassVar[int] = CHEAP
+    LINEAR: ClassVar[bool] = True
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.add(x, y)
@@ -276,6 +277,7 @@ class SubtractOp(ElementwiseBinaryOp):
     name = "hlo.subtract"
     KINDS: ClassVar[Kind] = Kind.NUMBER
     COST: ClassVar[int] = CHEAP
+    LINEAR: ClassVar[bool] = True
 
     def compute(self, x: Any, y: Any) -> Any:
         return np.subtract(x, y)

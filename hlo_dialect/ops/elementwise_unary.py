@@ -208,6 +208,7 @@ class NegateOp(ElementwiseUnaryOp):
     name = "hlo.negate"
     KINDS: ClassVar[Kind] = Kind.NUMBER
     COST: ClassVar[int] = CHEAP
+    LINEAR: ClassVar[bool] = True
 
     def compute(self, x: Any) -> Any:
         return np.negative(x)

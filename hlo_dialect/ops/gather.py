@@ -145,6 +145,7 @@ class GatherOp(HloOp):
     name = "hlo.gather"
     ROLE: ClassVar[Role | None] = "gather"
     COST: ClassVar[int] = CHEAP
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     start_indices = operand_def(TensorType)
     dimension_numbers = prop_def(GatherDimensionNumbersAttr)
@@ -185,6 +186,7 @@ class DynamicGatherOp(HloOp):
     """
 
     name = "hlo.dynamic_gather"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     start_indices = operand_def(TensorType)
     slice_sizes = operand_def(TensorType)
@@ -235,6 +237,7 @@ class TorchIndexSelectOp(HloOp):
     """
 
     name = "hlo.torch_index_select"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     index = operand_def(TensorType)
     dim = prop_def(IntegerAttr[IntegerType])

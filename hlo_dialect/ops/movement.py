@@ -37,6 +37,7 @@ class BroadcastInDimOp(KeywordOp):
     name = "hlo.broadcast_in_dim"
     ROLE: ClassVar[Role | None] = "broadcast"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     broadcast_dimensions = prop_def(IntArray)
     result = result_def(TensorType)
@@ -93,6 +94,7 @@ class ReshapeOp(KeywordOp):
     name = "hlo.reshape"
     ROLE: ClassVar[Role | None] = "reshape"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     traits = traits_def(Pure())
@@ -132,6 +134,7 @@ class TransposeOp(KeywordOp):
     name = "hlo.transpose"
     ROLE: ClassVar[Role | None] = "movement"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     permutation = prop_def(IntArray)
     result = result_def(TensorType)
@@ -179,6 +182,7 @@ class ReverseOp(KeywordOp):
     name = "hlo.reverse"
     ROLE: ClassVar[Role | None] = "movement"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     dimensions = prop_def(IntArray)
     result = result_def(TensorType)

@@ -13,29 +13,8 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
-from ..op import is_elementwise
+from ..op import HloOp
 from ..types import HloTensor, is_narrow_float
-from .comparison import SelectOp
-from .conversion import BitcastConvertOp, ConvertOp
-
-_KEEPING = (ConvertOp, BitcastConvertOp, SelectOp)
-"""Elementwise operations that take a value as it is; conversions have lowerings of their own for every type."""
-
-_COMPUTING = frozenset(
-    f"hlo.{name}"
-    for name in (
-        "cholesky",
-        "convolution",
-        "dot_general",
-        "dynamic_conv",
-        "dynamic_iota",
-        "fft",
-        "iota",
-        "rng",
-        "triangular_solve",
-    )
-)
-"""Operations that are not elementwise and compute. The rest moves elements, or computes in its regions."""
 
 
 @cache
@@ -51,9 +30,7 @@ def touches_narrow_floats(op: Operation) -> bool:
 
 def computes(op: Operation) -> bool:
     """Whether the operation itself, regions aside, computes with its elements' values."""
-    if is_elementwise(op):
-        return not isinstance(op, _KEEPING)
-    return op.name in _COMPUTING
+    return isinstance(op, HloOp) and op.COMPUTES
 
 
 def needs_normalization(op: Operation) -> bool:

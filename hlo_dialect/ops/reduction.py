@@ -180,6 +180,9 @@ class ReduceOp(RegionOp):
         printer.print_string(" ")
         printer.print_region(self.regions[0], print_entry_block_args=False, print_empty_block=False)
 
+    def flops(self) -> int:
+        return math.prod(shape_of(self.operands[0]))
+
     def infer_types(self) -> tuple[Attribute, ...]:
         count = self.input_count
         if count <= 0 or len(self.operands) != 2 * count:

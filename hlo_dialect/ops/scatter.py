@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -115,6 +116,9 @@ class ScatterOp(RegionOp):
     def is_unique(self) -> bool:
         """Whether the program promises that no place is updated twice."""
         return self.unique_indices is not None and bool(self.unique_indices.value.data)
+
+    def flops(self) -> int:
+        return self.input_count * math.prod(shape_of(self.updates[0]))
 
     def infer_types(self) -> tuple[Attribute, ...]:
         count = self.input_count

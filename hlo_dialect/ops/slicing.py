@@ -39,6 +39,7 @@ class SliceOp(HloOp):
     name = "hlo.slice"
     ROLE: ClassVar[Role | None] = "movement"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     start_indices = prop_def(IntArray)
     limit_indices = prop_def(IntArray)
@@ -136,6 +137,7 @@ class ConcatenateOp(KeywordOp):
 
     name = "hlo.concatenate"
     ROLE: ClassVar[Role | None] = "concatenate"
+    LINEAR: ClassVar[bool] = True
     inputs = var_operand_def(TensorType)
     dimension = prop_def(IntegerAttr[IntegerType])
     result = result_def(TensorType)
@@ -201,6 +203,7 @@ class PadOp(KeywordOp):
     name = "hlo.pad"
     ROLE: ClassVar[Role | None] = "gather"
     COST: ClassVar[int] = FREE
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     padding_value = operand_def(TensorType)
     edge_padding_low = prop_def(IntArray)

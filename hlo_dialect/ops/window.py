@@ -142,6 +142,9 @@ class ReduceWindowOp(RegionOp):
             return None
         return along
 
+    def flops(self) -> int:
+        return math.prod(shape_of(self.results[0])) * (1 if self.scan is not None else self.window.size)
+
     def infer_types(self) -> tuple[Attribute, ...]:
         self._verify_operands()
         block = region_block(self.regions[0], "reduce_window_c13", "body")
@@ -278,6 +281,9 @@ class SelectAndScatterOp(RegionOp):
         )
         low, high = (tuple(int(pad) for pad in padding[:, side]) for side in (0, 1))
         return Window(dimensions, strides, (1,) * rank, (1,) * rank, low, high)
+
+    def flops(self) -> int:
+        return math.prod(shape_of(self.source)) * (self.window.size + 1)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         block = region_block(self.regions[1], "select_and_scatter_c10", "scatter")

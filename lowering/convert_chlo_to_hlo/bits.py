@@ -14,15 +14,17 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.elementwise_binary import MultiplyOp
 from ...hlo_dialect.types import bit_width, element_of, f32, is_complex, is_narrow_float, is_unsigned, numpy_dtype
-from .rules import of_floats, require_static
+from .rules import conversions, of_floats, require_static
 
 
+@conversions.on(base.SquareOp)
 def _square(op: Operation) -> None:
     """`chlo.square %x` becomes `hlo.multiply %x, %x`."""
     builder = Builder()
     builder.replace(op, builder.op(MultiplyOp, [op.operands[0]] * 2, op.results[0].type))
 
 
+@conversions.on(base.ConjOp)
 def _conj(op: Operation) -> None:
     if not is_complex(element_of(op.operands[0])):
         replace_op(op, [], op.operands)
@@ -40,6 +42,7 @@ def _is_pos_inf(x: Tensor) -> Tensor:
     return x.equals(math.inf)
 
 
+@conversions.on(base.NextAfterOp)
 def _next_after(op: Operation) -> None:
     """
     Steps of the bits as integers: away from zero where y is farther than x on x's side, else toward it.
@@ -70,6 +73,7 @@ def _compared(element_type: Attribute) -> Attribute:
     return f32 if is_narrow_float(element_type) else element_type
 
 
+@conversions.on(base.MulhiOp)
 def _mulhi(op: Operation) -> None:
     """The product in twice the width; of 64 bits from four products of halves."""
     require_static(op)
@@ -93,12 +97,10 @@ def _mulhi(op: Operation) -> None:
     builder.replace(op, result)
 
 
-CONVERSIONS = (
-    (base.SquareOp, _square),
-    (base.ConjOp, _conj),
-    (base.IsInfOp, of_floats(Tensor.is_infinite)),
-    (base.IsNegInfOp, of_floats(_is_neg_inf)),
-    (base.IsPosInfOp, of_floats(_is_pos_inf)),
-    (base.NextAfterOp, _next_after),
-    (base.MulhiOp, _mulhi),
+conversions.add(
+    {
+        base.IsInfOp: of_floats(Tensor.is_infinite),
+        base.IsNegInfOp: of_floats(_is_neg_inf),
+        base.IsPosInfOp: of_floats(_is_pos_inf),
+    }
 )

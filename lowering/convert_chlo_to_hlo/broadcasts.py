@@ -8,9 +8,10 @@ from xdsl.ir import Operation
 
 from ...hlo_dialect.chlo.broadcasts import OPS, BroadcastingOp
 from ...hlo_dialect.expressions.tensor import Builder
-from .rules import require_static
+from .rules import conversions, require_static
 
 
+@conversions.on(*OPS)
 def _broadcast(op: Operation) -> tuple[Operation, ...]:
     require_static(op)
     broadcasting = cast(BroadcastingOp, op)
@@ -23,6 +24,3 @@ def _broadcast(op: Operation) -> tuple[Operation, ...]:
     plain = broadcasting.plain(values)
     builder.replace(op, builder.add(plain))
     return (plain,)
-
-
-CONVERSIONS = tuple((cls, _broadcast) for cls in OPS)

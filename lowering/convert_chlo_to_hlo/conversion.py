@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..tables import tables
-from .rules import Conversion
-
-
-@lru_cache(maxsize=1)
-def conversions() -> dict[type[Operation], Conversion]:
-    """By operation class: the `CONVERSIONS` of this folder's files."""
-    return {cls: rule for table in tables(__package__ or "", "CONVERSIONS") for cls, rule in table}
+from .rules import conversions
 
 
 @dataclass(frozen=True)
@@ -37,7 +28,7 @@ class ConvertChloToHloPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         waiting = [op for op in operations_in(module) if op.name.startswith("chlo.")]
         while waiting:
-            convert = conversions().get(type(op := waiting.pop()))
+            convert = conversions.get(type(op := waiting.pop()))
             if convert is not None:
                 # What is left of chlo among the new operations (broadcast_zeta's zeta) is converted in its turn.
                 waiting += convert(op) or ()

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import Float64Type
 from ...hlo_dialect.chlo import elementary as chlo
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Tensor
-from .rules import by_kind, of_complex, of_floats
+from .rules import by_kind, conversions, of_complex, of_floats
 
 LARGE = 1e18
 """From here on 1 + z z is z z in f64."""
@@ -233,14 +233,16 @@ def complex_tan(z: Complex) -> Complex:
     return Complex.of(z.joined().tan())
 
 
-CONVERSIONS = (
-    (chlo.AcosOp, by_kind(of_floats(acos), of_complex(complex_acos))),
-    (chlo.AcoshOp, by_kind(of_floats(acosh), of_complex(complex_acosh))),
-    (chlo.AsinOp, by_kind(of_floats(asin), of_complex(complex_asin))),
-    (chlo.AsinhOp, by_kind(of_floats(asinh), of_complex(complex_asinh))),
-    (chlo.AtanOp, by_kind(of_floats(atan), of_complex(complex_atan))),
-    (chlo.AtanhOp, by_kind(of_floats(atanh), of_complex(complex_atanh))),
-    (chlo.CoshOp, by_kind(of_floats(cosh), of_complex(complex_cosh))),
-    (chlo.SinhOp, by_kind(of_floats(sinh), of_complex(complex_sinh))),
-    (chlo.TanOp, by_kind(of_floats(tan), of_complex(complex_tan, wide=False))),
+conversions.add(
+    {
+        chlo.AcosOp: by_kind(of_floats(acos), of_complex(complex_acos)),
+        chlo.AcoshOp: by_kind(of_floats(acosh), of_complex(complex_acosh)),
+        chlo.AsinOp: by_kind(of_floats(asin), of_complex(complex_asin)),
+        chlo.AsinhOp: by_kind(of_floats(asinh), of_complex(complex_asinh)),
+        chlo.AtanOp: by_kind(of_floats(atan), of_complex(complex_atan)),
+        chlo.AtanhOp: by_kind(of_floats(atanh), of_complex(complex_atanh)),
+        chlo.CoshOp: by_kind(of_floats(cosh), of_complex(complex_cosh)),
+        chlo.SinhOp: by_kind(of_floats(sinh), of_complex(complex_sinh)),
+        chlo.TanOp: by_kind(of_floats(tan), of_complex(complex_tan, wide=False)),
+    }
 )

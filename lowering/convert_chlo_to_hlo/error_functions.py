@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import Float64Type
 from ...hlo_dialect.chlo.special import ErfcOp, ErfOp
 from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.types import f32, f64, i64
-from .rules import of_floats
+from .rules import conversions, of_floats
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,9 @@ def _tail_in_double(a: Tensor, first: float, change: Tensor) -> Tensor:
     return (scaled + scaled * correction) * (-(half * half)).exponential() / divisor
 
 
-CONVERSIONS = (
-    (ErfOp, of_floats(erf)),
-    (ErfcOp, of_floats(erfc)),
+conversions.add(
+    {
+        ErfOp: of_floats(erf),
+        ErfcOp: of_floats(erfc),
+    }
 )

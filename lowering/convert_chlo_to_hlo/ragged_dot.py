@@ -12,7 +12,7 @@ from ...hlo_dialect.attributes import DotDimensionNumbersAttr, PrecisionAttr
 from ...hlo_dialect.chlo.ragged_dot import RaggedDotOp, RaggedMode
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.types import element_of
-from .rules import require_static
+from .rules import conversions, require_static
 
 
 def _members(sizes: Tensor, extent: int) -> Tensor:
@@ -35,6 +35,7 @@ def _dot(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, numbers: DotDimensionNumbers
     return lhs.dot(rhs, numbers, element_of(op.results[0]), **stated)
 
 
+@conversions.on(RaggedDotOp)
 def _ragged_dot(op: Operation) -> None:
     require_static(op)
     ragged = cast(RaggedDotOp, op)
@@ -90,6 +91,3 @@ def _of_sums(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tens
         later(numbers.rhs_contracting),
     )
     return _dot(op, masked[0], masked[1], with_groups)
-
-
-CONVERSIONS = ((RaggedDotOp, _ragged_dot),)

@@ -11,11 +11,13 @@ from xdsl.ir import Attribute, Operation
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, f32, f64, shape_of
 
 Conversion: TypeAlias = Callable[[Operation], Sequence[Operation] | None]
 """Replaces a chlo operation where it stands; returns the chlo operations among the new ones, if there may be any."""
+conversions = Rules[Conversion]("convert-chlo-to-hlo", __package__)
 
 
 def computing_type(element_type: Attribute) -> Attribute:

@@ -15,13 +15,14 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.control_flow import ReturnOp, WhileOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ...hlo_dialect.types import element_of, make_tensor, numpy_dtype, shape_of, tensor_type
-from .rules import require_static
+from .rules import conversions, require_static
 
 
 def _number(builder: Builder, value: int) -> Tensor:
     return builder.constant(np.asarray(value, np.int64))
 
 
+@conversions.on(ScanOp)
 def _scan(op: Operation) -> Sequence[Operation]:
     require_static(op)
     scan, builder = cast(ScanOp, op), Builder()
@@ -89,6 +90,3 @@ def _body(scan: ScanOp, types: Sequence[Attribute]) -> Block:
     following = [counter + one, *returned[count:], *outputs]
     block.add_op(ReturnOp.create(operands=[x.value for x in following]))
     return block
-
-
-CONVERSIONS = ((ScanOp, _scan),)

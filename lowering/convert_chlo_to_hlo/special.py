@@ -32,7 +32,7 @@ from ...hlo_dialect.numbers.special_functions import bernoulli
 from ...hlo_dialect.types import element_of, f64
 from . import special_tables as tables
 from .error_functions import DOUBLE, near_zero, tail
-from .rules import Conversion, require_static
+from .rules import Conversion, conversions, require_static
 
 LARGE = 8.0
 """From here on the asymptotic series of the gamma functions hold."""
@@ -147,9 +147,11 @@ def bessel_i1e(x: Tensor, exact: bool) -> Tensor:
     return (size < 8.0).select(near, far).copysign(x)
 
 
-CONVERSIONS = (
-    (chlo.ErfInvOp, of_doubles(erf_inv)),
-    (chlo.LgammaOp, of_doubles(lgamma)),
-    (chlo.DigammaOp, of_doubles(digamma)),
-    (chlo.BesselI1eOp, of_doubles(bessel_i1e)),
+conversions.add(
+    {
+        chlo.ErfInvOp: of_doubles(erf_inv),
+        chlo.LgammaOp: of_doubles(lgamma),
+        chlo.DigammaOp: of_doubles(digamma),
+        chlo.BesselI1eOp: of_doubles(bessel_i1e),
+    }
 )

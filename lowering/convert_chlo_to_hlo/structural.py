@@ -16,20 +16,23 @@ from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.sort import SortOp
 from ...hlo_dialect.types import element_of, i32, is_float, make_tensor, shape_of, tensor_type
-from .rules import require_static
+from .rules import conversions, require_static
 
 
+@conversions.on(ChloConstantOp)
 def _constant(op: Operation) -> None:
     new = ConstantOp.create(result_types=op.result_types, properties=dict(op.properties))
     replace_op(op, [new], new.results)
 
 
+@conversions.on(ConstantLikeOp)
 def _constant_like(op: Operation) -> None:
     require_static(op)
     builder = Builder()
     builder.replace(op, builder.constant(cast(ConstantLikeOp, op).element().reshape(1), tensor_type(op.results[0])))
 
 
+@conversions.on(TopKOp)
 def _top_k(op: Operation) -> None:
     """A stable sort of the elements and their indices, falling, and the first k of both."""
     require_static(op)
@@ -56,10 +59,3 @@ def _falling(element_type: Attribute) -> Region:
     greater = a.compare("GT", b, "TOTALORDER" if is_float(element_type) else None)
     block.add_op(ReturnOp.create(operands=[greater.value]))
     return Region(block)
-
-
-CONVERSIONS = (
-    (ChloConstantOp, _constant),
-    (ConstantLikeOp, _constant_like),
-    (TopKOp, _top_k),
-)

@@ -19,6 +19,7 @@ import math
 from ...hlo_dialect.chlo import special as chlo
 from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.numbers.special_functions import bernoulli
+from .rules import conversions
 from .special import digamma, lgamma, of_doubles
 
 
@@ -71,7 +72,9 @@ def polygamma(n: Tensor, x: Tensor, exact: bool) -> Tensor:
     return n.equals(0.0).select(digamma(x, exact), result)
 
 
-CONVERSIONS = (
-    (chlo.ZetaOp, of_doubles(zeta)),
-    (chlo.PolygammaOp, of_doubles(polygamma)),
+conversions.add(
+    {
+        chlo.ZetaOp: of_doubles(zeta),
+        chlo.PolygammaOp: of_doubles(polygamma),
+    }
 )

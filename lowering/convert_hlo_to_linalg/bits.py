@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects.build.scalar import Scalar, width_of
 from ...hlo_dialect.ops import conversion as hlo
 from ...hlo_dialect.types import bit_width, element_of, shape_of
-from .emission import Emitter, affine_map, dims_map, identity_map, iterators, loop_index, signless
+from .emission import Emitter, affine_map, dims_map, identity_map, iterators, loop_index, patterns, signless
 
 
 def _bits_of(x: Scalar, element: Attribute) -> Scalar:
@@ -37,6 +37,7 @@ def bitcast(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
     return _from_bits(_bits_of(x, source), target)
 
 
+@patterns.on(hlo.BitcastConvertOp)
 def _bitcast_convert(op: hlo.BitcastConvertOp, emitter: Emitter) -> None:
     source, target = element_of(op.operand), element_of(op.result)
     have, want = bit_width(source), bit_width(target)
@@ -89,6 +90,3 @@ def _join(op: hlo.BitcastConvertOp, emitter: Emitter, source: Attribute, target:
         body,
     )
     emitter.define(op.result, results[0])
-
-
-PATTERNS = ((hlo.BitcastConvertOp, _bitcast_convert),)

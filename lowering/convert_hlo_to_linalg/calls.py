@@ -11,7 +11,7 @@ from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.diagnostics import fail
-from .emission import Emitter, signless
+from .emission import Emitter, patterns, signless
 
 _ABOUT_MEMORY = frozenset(
     (
@@ -27,6 +27,7 @@ _ABOUT_MEMORY = frozenset(
 """What a custom call states that its target's function is not told: arrays come as the program has them."""
 
 
+@patterns.on(CustomCallOp)
 def _custom_call(op: CustomCallOp, emitter: Emitter) -> None:
     """`hlo.custom_call @f(%a)` becomes `linalg_ext.host_call {target = "f", ..} ins(%a) outs(tensor.empty ..)`."""
     if target_of(op).is_identity:
@@ -46,6 +47,3 @@ def _custom_call(op: CustomCallOp, emitter: Emitter) -> None:
     )
     for old, new in zip(op.results, results, strict=True):
         emitter.define(old, new)
-
-
-PATTERNS = ((CustomCallOp, _custom_call),)

@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from ...dialects.build.scalar import Scalar, width_of
 from ...hlo_dialect.ops import comparison as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_unsigned
+from .emission import scalar_patterns
 from .narrow import widened
 
 
@@ -19,6 +20,7 @@ def _total_order(x: Scalar) -> Scalar:
     return bits ^ ((bits >> (width - 1)) & ((1 << (width - 1)) - 1))
 
 
+@scalar_patterns.on(hlo.CompareOp)
 def _compare(op: hlo.CompareOp, x: Scalar, y: Scalar) -> Scalar:
     predicate = op.comparison_direction.data.value.lower()
     element = element_of(op.lhs)
@@ -32,6 +34,7 @@ def _compare(op: hlo.CompareOp, x: Scalar, y: Scalar) -> Scalar:
     return x.compare(predicate, y)
 
 
+@scalar_patterns.on(hlo.ClampOp)
 def _clamp(op: hlo.ClampOp, low: Scalar, x: Scalar, high: Scalar) -> Scalar:
     """min(max(x, low), high)."""
     if x.is_float:
@@ -44,8 +47,6 @@ def _clamp(op: hlo.ClampOp, low: Scalar, x: Scalar, high: Scalar) -> Scalar:
     return x.apply(arith.MaxSIOp, low).apply(arith.MinSIOp, high)
 
 
+@scalar_patterns.on(hlo.SelectOp)
 def _select(op: Any, predicate: Scalar, on_true: Scalar, on_false: Scalar) -> Scalar:
     return predicate.select(on_true, on_false)
-
-
-SCALARS = ((hlo.CompareOp, _compare), (hlo.SelectOp, _select), (hlo.ClampOp, _clamp))

@@ -16,7 +16,7 @@ from ...hlo_dialect.ops import contraction as hlo
 from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.types import element_of, is_boolean, is_float, make_tensor, shape_of
 from .element_types import convert
-from .emission import Emitter, dims_map, iterators, signless
+from .emission import Emitter, dims_map, iterators, patterns, signless
 from .narrow import NARROW
 from .reduction import narrowed
 
@@ -24,6 +24,7 @@ FUSABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONT
 """The order of the sum is open, and a product may go into its sum unrounded."""
 
 
+@patterns.on(hlo.DotGeneralOp)
 def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
     """
     `hlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]` becomes a generic over
@@ -124,6 +125,3 @@ def _flagged(cls: type[Any], x: Scalar, y: Scalar) -> Scalar:
     op = cls.create(operands=[x.value, y.value], result_types=[x.type], properties={"fastmath": FUSABLE})
     x.block.add_op(op)
     return Scalar(x.block, op.results[0])
-
-
-PATTERNS = ((hlo.DotGeneralOp, _dot_general),)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
@@ -11,25 +10,27 @@ from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.build.buffers import INDEX
 from ...hlo_dialect.ops import control_flow as hlo
-from .emission import Emitter, signless
+from .conversion import convert_operations
+from .emission import Emitter, patterns, signless
 
 
-def _region(source: Region, emitter: Emitter, convert_block: Any) -> tuple[Region, Emitter, Sequence[SSAValue]]:
+def _region(source: Region, emitter: Emitter) -> tuple[Region, Emitter, Sequence[SSAValue]]:
     """A region's converted block, what emits into it, and the converted operands of its terminator."""
     old = source.block
     block = Block(arg_types=[signless(argument.type) for argument in old.args])
     inner = emitter.nested(block)
     for argument, new in zip(old.args, block.args, strict=True):
         inner.define(argument, new)
-    returned = convert_block(old, inner)
+    returned = convert_operations(old, inner)
     return Region(block), inner, returned
 
 
+@patterns.on(hlo.WhileOp)
 def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
     """The condition's region reads its i1 and passes the state on; the body yields the next state."""
-    condition, inner, (predicate,) = _region(op.cond, emitter, convert_block)
+    condition, inner, (predicate,) = _region(op.cond, emitter)
     inner.add(scf.ConditionOp(inner.extract(predicate), *condition.block.args))
-    body, inner, state = _region(op.body, emitter, convert_block)
+    body, inner, state = _region(op.body, emitter)
     inner.add(scf.YieldOp(*state))
     new = scf.WhileOp(
         [emitter.get(value) for value in op.operand], [signless(result.type) for result in op.outs], condition, body
@@ -40,12 +41,13 @@ def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
 def _branches(regions: Sequence[Region], emitter: Emitter) -> list[Region]:
     converted: list[Region] = []
     for source in regions:
-        region, inner, returned = _region(source, emitter, convert_block)
+        region, inner, returned = _region(source, emitter)
         inner.add(scf.YieldOp(*returned))
         converted.append(region)
     return converted
 
 
+@patterns.on(hlo.IfOp)
 def _if(op: hlo.IfOp, emitter: Emitter) -> None:
     predicate = emitter.extract(emitter.get(op.pred))
     types = [signless(result.type) for result in op.outs]
@@ -54,6 +56,7 @@ def _if(op: hlo.IfOp, emitter: Emitter) -> None:
     _define(op.outs, emitter.add(new).results, emitter)
 
 
+@patterns.on(hlo.CaseOp)
 def _case(op: hlo.CaseOp, emitter: Emitter) -> None:
     """scf.index_switch; the last branch is the default, which takes every index out of range."""
     index = emitter.scalar(emitter.extract(emitter.get(op.index))).cast(arith.IndexCastOp, INDEX)
@@ -73,22 +76,8 @@ def _define(old: Sequence[SSAValue], new: Sequence[SSAValue], emitter: Emitter) 
         emitter.define(before, after)
 
 
+@patterns.on(hlo.OptimizationBarrierOp)
 def _barrier(op: hlo.OptimizationBarrierOp, emitter: Emitter) -> None:
     """Its operands: it has blocked what it had to block."""
     for operand, result in zip(op.operands, op.results, strict=True):
         emitter.values[result] = emitter.get(operand)
-
-
-def convert_block(block: Block, emitter: Emitter) -> list[SSAValue]:
-    """Set by the pass: converts a block's operations and returns its terminator's converted operands."""
-    from .conversion import convert_operations
-
-    return convert_operations(block, emitter)
-
-
-PATTERNS = (
-    (hlo.WhileOp, _while),
-    (hlo.IfOp, _if),
-    (hlo.CaseOp, _case),
-    (hlo.OptimizationBarrierOp, _barrier),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -18,12 +18,7 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.narrow_floats import needs_normalization
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import is_complex, numpy_dtype, tensor_type
-from ..tables import tables
-from .emission import Emitter, Pattern, signless
-from .scalars import scalar_patterns
-
-ENTRY_POINT_GROUP = "xhlo.lowerings"
-"""Entry points of other packages; each loads as a sequence of (operation class, pattern)."""
+from .emission import Emitter, Pattern, patterns, scalar_patterns, signless
 
 
 def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
@@ -32,6 +27,7 @@ def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
     emitter.elementwise(op.results[0], inputs, partial(pattern, op))
 
 
+@patterns.on(func.CallOp)
 def _call(op: func.CallOp, emitter: Emitter) -> None:
     new = func.CallOp.create(
         operands=[emitter.get(operand) for operand in op.arguments],
@@ -43,15 +39,10 @@ def _call(op: func.CallOp, emitter: Emitter) -> None:
         emitter.define(old, result)
 
 
-@lru_cache(maxsize=1)
-def patterns() -> dict[type[Operation], Pattern]:
-    """The pattern of each operation class, those of installed packages included."""
-    table: dict[type[Operation], Pattern] = {func.CallOp: _call}
-    for cls, scalar in scalar_patterns().items():
-        table[cls] = partial(_elementwise, scalar)
-    for family in tables(__package__ or "", "PATTERNS", ENTRY_POINT_GROUP):
-        table.update(family)
-    return table
+def _pattern_of(op_type: type[Operation]) -> Pattern | None:
+    """The pattern of a class; that of an elementwise operation follows from how it computes one element."""
+    pattern, scalar = patterns.get(op_type), scalar_patterns.get(op_type)
+    return partial(_elementwise, scalar) if pattern is None and scalar is not None else pattern
 
 
 def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
@@ -71,13 +62,12 @@ def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
 
 def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
     """Convert a block's operations into the emitter's block; the converted operands of its terminator."""
-    table = patterns()
     last = block.last_op
     for op in block.ops:
         emitter.location = op.location
         if op is last:
             return [emitter.get(operand) for operand in op.operands]
-        pattern = table.get(type(op))
+        pattern = _pattern_of(type(op))
         if pattern is None:
             fail(op, "is not supported by the CPU target: convert-hlo-to-linalg has no pattern for it")
         _check_types(op, op.results)

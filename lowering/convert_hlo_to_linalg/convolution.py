@@ -12,9 +12,10 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import convolution as hlo
 from ...hlo_dialect.types import i1, make_tensor, shape_of
 from .contraction import sum_of_products
-from .emission import Emitter, affine_map, iterators
+from .emission import Emitter, affine_map, iterators, patterns
 
 
+@patterns.on(hlo.ConvolutionOp)
 def _convolution(op: hlo.ConvolutionOp, emitter: Emitter) -> None:
     """
     `hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]}` becomes a generic
@@ -72,6 +73,3 @@ def _shape_only(
         return ()
     value = emitter.empty(make_tensor(tuple(sizes[loop] for loop in missing), i1))
     return ((value, affine_map(len(sizes), *map(AffineExpr.dimension, missing))),)
-
-
-PATTERNS = ((hlo.ConvolutionOp, _convolution),)

@@ -14,7 +14,7 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import creation as hlo
 from ...hlo_dialect.types import element_of, is_narrow_float, is_splat, numpy_dtype
 from .element_types import convert
-from .emission import Emitter, identity_map, iterators, loop_index, signless
+from .emission import Emitter, identity_map, iterators, loop_index, patterns, signless
 
 
 def scalar_constant(block: Block, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
@@ -26,6 +26,7 @@ def scalar_constant(block: Block, value: DenseIntOrFPElementsAttr[Any]) -> Scala
     return constant(block, number, element)
 
 
+@patterns.on(hlo.ConstantOp)
 def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
     """
     On the host `arith.constant`; in a kernel a generic without operands, whose body yields the one element.
@@ -54,6 +55,7 @@ def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
     emitter.define(op.result, results[0])
 
 
+@patterns.on(hlo.IotaOp)
 def _iota(op: hlo.IotaOp, emitter: Emitter) -> None:
     """The position along a dimension, by linalg.index."""
     type_: Any = signless(op.result.type)
@@ -69,6 +71,3 @@ def _iota(op: hlo.IotaOp, emitter: Emitter) -> None:
 
     results = emitter.generic([], [emitter.empty(type_)], (identity_map(rank),), iterators(rank), body)
     emitter.define(op.result, results[0])
-
-
-PATTERNS = ((hlo.ConstantOp, _constant), (hlo.IotaOp, _iota))

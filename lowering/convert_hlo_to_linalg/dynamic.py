@@ -15,7 +15,7 @@ from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import dynamic as hlo
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
-from .emission import Emitter, identity_map, iterators, loop_index, signless
+from .emission import Emitter, identity_map, iterators, loop_index, patterns, signless
 from .slicing import insert
 
 
@@ -35,6 +35,7 @@ def _starts(
     return starts
 
 
+@patterns.on(hlo.DynamicSliceOp)
 def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
     """Each element is read at its place after the start."""
     type_: Any = signless(op.result.type)
@@ -52,6 +53,7 @@ def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
     emitter.define(op.result, results[0])
 
 
+@patterns.on(hlo.DynamicUpdateSliceOp)
 def _dynamic_update_slice(op: hlo.DynamicUpdateSliceOp, emitter: Emitter) -> None:
     """tensor.insert_slice at the clamped starts."""
     sizes = shape_of(op.update)
@@ -59,6 +61,3 @@ def _dynamic_update_slice(op: hlo.DynamicUpdateSliceOp, emitter: Emitter) -> Non
     offsets = (DYNAMIC_INDEX,) * len(sizes)
     result = insert(emitter.get(op.update), emitter.get(op.operand), offsets, tuple(starts), emitter)
     emitter.define(op.result, result)
-
-
-PATTERNS = ((hlo.DynamicSliceOp, _dynamic_slice), (hlo.DynamicUpdateSliceOp, _dynamic_update_slice))

@@ -6,13 +6,13 @@ from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32, f64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from ...dialects.build.scalar import Scalar, width_of
 from ...hlo_dialect.ops import conversion as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
 from .bits import bitcast
-from .emission import ScalarPattern, signless
+from .emission import scalar_patterns, signless
 from .narrow import is_narrow, widened
 from .narrow_floats import decoded, encoded, round_to_odd
 
@@ -94,15 +94,18 @@ def _integer_to_integer(x: Scalar, source: Attribute, target: Attribute) -> Scal
     return x.cast(arith.ExtUIOp if unsigned else arith.ExtSIOp, target)
 
 
+@scalar_patterns.on(hlo.ConvertOp)
 def _convert(op: hlo.ConvertOp, x: Scalar) -> Scalar:
     return convert(x, element_of(op.operand), element_of(op.result))
 
 
+@scalar_patterns.on(hlo.BitcastConvertOp)
 def _bitcast(op: hlo.BitcastConvertOp, x: Scalar) -> Scalar:
     """Of equal widths, as in a region; bits.py has the others."""
     return bitcast(x, element_of(op.operand), element_of(op.result))
 
 
+@scalar_patterns.on(hlo.ImagOp)
 def _imaginary(op: hlo.ImagOp, x: Scalar) -> Scalar:
     """Of a float: complex numbers are gone since split-complex."""
     return x.constant(0.0)
@@ -111,6 +114,7 @@ def _imaginary(op: hlo.ImagOp, x: Scalar) -> Scalar:
 _FORMATS: dict[type[Any], tuple[int, int]] = {Float16Type: (5, 10), BFloat16Type: (8, 7), Float32Type: (8, 23)}
 
 
+@scalar_patterns.on(hlo.ReducePrecisionOp)
 def _reduce_precision(op: hlo.ReducePrecisionOp, x: Scalar) -> Scalar:
     """
     Rounded to nearest even in the mantissa's bits; beyond the smaller exponent range infinite, below it zero.
@@ -136,10 +140,6 @@ def _reduce_precision(op: hlo.ReducePrecisionOp, x: Scalar) -> Scalar:
     return is_nan.select(x, bits.bitcast(x.type))
 
 
-SCALARS: tuple[tuple[type[Operation], ScalarPattern], ...] = (  # pyright: ignore[reportUnknownVariableType]
-    (hlo.ConvertOp, _convert),
-    (hlo.BitcastConvertOp, _bitcast),
-    (hlo.ReducePrecisionOp, _reduce_precision),
-    (hlo.RealOp, lambda op, x: x),
-    (hlo.ImagOp, _imaginary),
-)
+@scalar_patterns.on(hlo.RealOp)
+def _real(op: hlo.RealOp, x: Scalar) -> Scalar:
+    return x

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.ir import Operation
 
 from ...dialects.arith_ops import RemFOp
 from ...dialects.build.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_binary as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_unsigned
-from .emission import ScalarPattern
+from .emission import scalar_patterns
 from .narrow import in_single
 
 
@@ -109,20 +108,22 @@ def _shift(cls: type[Any], arithmetic: bool = False) -> Any:
     return shift
 
 
-SCALARS: tuple[tuple[type[Operation], ScalarPattern], ...] = (  # pyright: ignore[reportUnknownVariableType]
-    (hlo.AddOp, in_single(_add)),
-    (hlo.AndOp, lambda op, x, y: x & y),
-    (hlo.Atan2Op, in_single(_atan2)),
-    (hlo.DivideOp, in_single(_divide)),
-    (hlo.MaximumOp, in_single(_maximum)),
-    (hlo.MinimumOp, in_single(_minimum)),
-    (hlo.MultiplyOp, in_single(_multiply)),
-    (hlo.OrOp, lambda op, x, y: x | y),
-    (hlo.PowerOp, in_single(_power)),
-    (hlo.RemainderOp, in_single(_remainder)),
-    (hlo.ShiftLeftOp, _shift(arith.ShLIOp)),
-    (hlo.ShiftRightArithmeticOp, _shift(arith.ShRSIOp, arithmetic=True)),
-    (hlo.ShiftRightLogicalOp, _shift(arith.ShRUIOp)),
-    (hlo.SubtractOp, in_single(_subtract)),
-    (hlo.XorOp, lambda op, x, y: x ^ y),
+scalar_patterns.add(
+    {  # pyright: ignore[reportUnknownArgumentType]
+        hlo.AddOp: in_single(_add),
+        hlo.AndOp: lambda op, x, y: x & y,
+        hlo.Atan2Op: in_single(_atan2),
+        hlo.DivideOp: in_single(_divide),
+        hlo.MaximumOp: in_single(_maximum),
+        hlo.MinimumOp: in_single(_minimum),
+        hlo.MultiplyOp: in_single(_multiply),
+        hlo.OrOp: lambda op, x, y: x | y,
+        hlo.PowerOp: in_single(_power),
+        hlo.RemainderOp: in_single(_remainder),
+        hlo.ShiftLeftOp: _shift(arith.ShLIOp),
+        hlo.ShiftRightArithmeticOp: _shift(arith.ShRSIOp, arithmetic=True),
+        hlo.ShiftRightLogicalOp: _shift(arith.ShRUIOp),
+        hlo.SubtractOp: in_single(_subtract),
+        hlo.XorOp: lambda op, x, y: x ^ y,
+    }
 )

@@ -6,12 +6,11 @@ import math as pymath
 from typing import Any
 
 from xdsl.dialects import math
-from xdsl.ir import Operation
 
 from ...dialects.build.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_unary as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
-from .emission import ScalarPattern
+from .emission import scalar_patterns
 from .narrow import in_single
 
 
@@ -19,12 +18,14 @@ def _unsigned(op: Any) -> bool:
     return is_unsigned(element_of(op.operands[0]))
 
 
+@scalar_patterns.on(hlo.AbsOp)
 def _abs(op: Any, x: Scalar) -> Scalar:
     if x.is_float:
         return x.abs()
     return x if _unsigned(op) else x.compare("lt", 0).select(-x, x)
 
 
+@scalar_patterns.on(hlo.NotOp)
 def _not(op: Any, x: Scalar) -> Scalar:
     return x ^ (1 if width_of(x.type) == 1 else -1)
 
@@ -63,28 +64,28 @@ def _math(cls: type[Any]) -> Any:
     return in_single(_applied(cls))
 
 
-SCALARS: tuple[tuple[type[Operation], ScalarPattern], ...] = (  # pyright: ignore[reportUnknownVariableType]
-    (hlo.AbsOp, _abs),
-    (hlo.CbrtOp, _math(math.CbrtOp)),
-    (hlo.CeilOp, _math(math.CeilOp)),
-    (hlo.CosineOp, _math(math.CosOp)),
-    (hlo.CountLeadingZerosOp, _applied(math.CountLeadingZerosOp)),
-    (hlo.ExponentialOp, _math(math.ExpOp)),
-    (hlo.ExponentialMinusOneOp, _math(math.ExpM1Op)),
-    (hlo.FloorOp, _math(math.FloorOp)),
-    (hlo.IsFiniteOp, in_single(_is_finite)),
-    (hlo.LogOp, _math(math.LogOp)),
-    (hlo.LogPlusOneOp, _math(math.Log1pOp)),
-    (hlo.LogisticOp, in_single(_logistic)),
-    (hlo.NegateOp, lambda op, x: -x),
-    (hlo.NotOp, _not),
-    (hlo.PopcntOp, _applied(math.CtPopOp)),
-    (hlo.RoundNearestAfzOp, _math(math.RoundOp)),
-    (hlo.RoundNearestEvenOp, _math(math.RoundEvenOp)),
-    (hlo.RsqrtOp, _math(math.RsqrtOp)),
-    (hlo.SignOp, in_single(_sign)),
-    (hlo.SineOp, _math(math.SinOp)),
-    (hlo.SqrtOp, _math(math.SqrtOp)),
-    (hlo.TanOp, _math(math.TanOp)),
-    (hlo.TanhOp, _math(math.TanhOp)),
+scalar_patterns.add(
+    {  # pyright: ignore[reportUnknownArgumentType]
+        hlo.CbrtOp: _math(math.CbrtOp),
+        hlo.CeilOp: _math(math.CeilOp),
+        hlo.CosineOp: _math(math.CosOp),
+        hlo.CountLeadingZerosOp: _applied(math.CountLeadingZerosOp),
+        hlo.ExponentialOp: _math(math.ExpOp),
+        hlo.ExponentialMinusOneOp: _math(math.ExpM1Op),
+        hlo.FloorOp: _math(math.FloorOp),
+        hlo.IsFiniteOp: in_single(_is_finite),
+        hlo.LogOp: _math(math.LogOp),
+        hlo.LogPlusOneOp: _math(math.Log1pOp),
+        hlo.LogisticOp: in_single(_logistic),
+        hlo.NegateOp: lambda op, x: -x,
+        hlo.PopcntOp: _applied(math.CtPopOp),
+        hlo.RoundNearestAfzOp: _math(math.RoundOp),
+        hlo.RoundNearestEvenOp: _math(math.RoundEvenOp),
+        hlo.RsqrtOp: _math(math.RsqrtOp),
+        hlo.SignOp: in_single(_sign),
+        hlo.SineOp: _math(math.SinOp),
+        hlo.SqrtOp: _math(math.SqrtOp),
+        hlo.TanOp: _math(math.TanOp),
+        hlo.TanhOp: _math(math.TanhOp),
+    }
 )

@@ -29,6 +29,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ...dialects.build.buffers import INDEX, i32_array
 from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext.base import DestinationOp
+from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.types import is_narrow_float, is_unsigned, make_tensor
 
 Shape: TypeAlias = tuple[int, ...]
@@ -208,5 +209,7 @@ def loop_index(scalar_block: Block, dim: int) -> Scalar:
 
 Pattern: TypeAlias = Callable[[Any, Emitter], None]
 """Converts one operation: reads its operands' new values from the emitter, and defines its results'."""
+patterns = Rules[Pattern]("convert-hlo-to-linalg", __package__, "xhlo.lowerings")
 ScalarPattern: TypeAlias = Callable[..., Scalar]
 """(op, operand scalars..) to the result of an elementwise operation on one element."""
+scalar_patterns = Rules[ScalarPattern]("convert-hlo-to-linalg on elements", __package__, "xhlo.scalar_lowerings")

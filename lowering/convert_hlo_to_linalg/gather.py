@@ -15,13 +15,14 @@ from ...dialects.build.scalar import Scalar
 from ...hlo_dialect.ops import gather as hlo
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert
-from .emission import Emitter, affine_map, identity_map, iterators, loop_index, signless
+from .emission import Emitter, affine_map, identity_map, iterators, loop_index, patterns, signless
 
 
 def _zero(out: Scalar) -> Scalar:
     return out.constant(0)
 
 
+@patterns.on(hlo.GatherOp)
 def _gather(op: hlo.GatherOp, emitter: Emitter) -> None:
     """
     `hlo.gather %x, %i` of rows becomes a generic over (d0, d1) that reads component 0 of %i at (d0, 0), clamps it, and
@@ -75,6 +76,3 @@ def _clamped(start: Scalar, op: hlo.GatherOp, limit: int) -> Scalar:
     else:
         wide = wide.apply(arith.MaxSIOp, 0).apply(arith.MinSIOp, limit)
     return wide.cast(arith.IndexCastOp, INDEX)
-
-
-PATTERNS = ((hlo.GatherOp, _gather),)

@@ -20,10 +20,12 @@ from .emission import (
     Shape,
     affine_map,
     dims_map,
+    patterns,
     rank_of,
 )
 
 
+@patterns.on(hlo.BroadcastInDimOp)
 def _broadcast(op: hlo.BroadcastInDimOp, emitter: Emitter) -> None:
     """`hlo.broadcast_in_dim %x, dims = [1]` reads (d1); a dimension of size 1 that is stretched reads 0."""
     source, shape = shape_of(op.operand), shape_of(op.result)
@@ -34,12 +36,14 @@ def _broadcast(op: hlo.BroadcastInDimOp, emitter: Emitter) -> None:
     emitter.moved(op.result, emitter.get(op.operand), affine_map(len(shape), *results))
 
 
+@patterns.on(hlo.TransposeOp)
 def _transpose(op: hlo.TransposeOp, emitter: Emitter) -> None:
     permutation = ints(op.permutation)
     dims = tuple(permutation.index(dim) for dim in range(len(permutation)))
     emitter.moved(op.result, emitter.get(op.operand), dims_map(len(dims), dims))
 
 
+@patterns.on(hlo.ReverseOp)
 def _reverse(op: hlo.ReverseOp, emitter: Emitter) -> None:
     reversed_dims = ints(op.dimensions)
     results = [
@@ -96,6 +100,7 @@ def _one_group(rank: int, groups: int) -> ArrayAttr[Any]:
     return ArrayAttr([ArrayAttr([IntegerAttr(dim, i64) for dim in range(rank)])])
 
 
+@patterns.on(hlo.ReshapeOp)
 def _reshape(op: hlo.ReshapeOp, emitter: Emitter) -> None:
     """In a kernel an index map where it is affine; else (and on the host) the same elements under another shape."""
     source, shape = shape_of(op.operand), shape_of(op.result)
@@ -104,11 +109,3 @@ def _reshape(op: hlo.ReshapeOp, emitter: Emitter) -> None:
         emitter.define(op.result, reshape_tensor(emitter.get(op.operand), shape, emitter))
     else:
         emitter.moved(op.result, emitter.get(op.operand), affine_map(len(shape), *index))
-
-
-PATTERNS = (
-    (hlo.BroadcastInDimOp, _broadcast),
-    (hlo.TransposeOp, _transpose),
-    (hlo.ReverseOp, _reverse),
-    (hlo.ReshapeOp, _reshape),
-)

@@ -20,7 +20,7 @@ from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.types import element_of, is_splat, make_tensor, shape_of
 from .creation import scalar_constant
 from .element_types import convert
-from .emission import PARALLEL, REDUCTION, Emitter, dims_map, identity_map, iterators, signless
+from .emission import PARALLEL, REDUCTION, Emitter, dims_map, identity_map, iterators, patterns, signless
 from .narrow import NARROW
 from .scalars import inline_region
 
@@ -62,6 +62,7 @@ class Loops:
     """An operand that nothing reads: it gives the sizes of loops that no other does, as in linalg.pooling_*."""
 
 
+@patterns.on(hlo.ReduceOp)
 def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
     """
     `hlo.reduce(%x init: %i) applies hlo.add across dimensions = [1]` becomes linalg.fill of %i and a generic of
@@ -143,6 +144,3 @@ def narrowed(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
         iterators(rank),
         body,
     )[0]
-
-
-PATTERNS = ((hlo.ReduceOp, _reduce),)

@@ -1,9 +1,8 @@
-"""The table of elementwise operations: how each computes one element. Collected from the families' `SCALARS`."""
+"""Operations on tensors of rank 0 as scalar operations: the regions of reducers and the like."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -12,21 +11,8 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.types import shape_of
-from ..tables import tables
 from .creation import scalar_constant
-from .emission import ScalarPattern
-
-ENTRY_POINT_GROUP = "xhlo.scalar_lowerings"
-"""Entry points of other packages; each loads as a sequence of (operation class, scalar pattern)."""
-
-
-@lru_cache(maxsize=1)
-def scalar_patterns() -> dict[type[Operation], ScalarPattern]:
-    """By operation class."""
-    table: dict[type[Operation], ScalarPattern] = {}
-    for family in tables(__package__ or "", "SCALARS", ENTRY_POINT_GROUP):
-        table.update(family)
-    return table
+from .emission import scalar_patterns
 
 
 def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> list[Scalar]:
@@ -48,13 +34,12 @@ def inline_operations(operations: Sequence[Operation], values: dict[SSAValue, SS
 
     `values` maps what they read to scalars, and gets their results. Raises DiagnosticError for what has no scalar form.
     """
-    table = scalar_patterns()
     for op in operations:
         if isinstance(op, ConstantOp):
             values[op.result] = scalar_constant(target, op.value).value
         elif isinstance(op, (BroadcastInDimOp, ReshapeOp, TransposeOp)) and shape_of(op.result) == ():
             values[op.result] = values[op.operand]
-        elif (pattern := table.get(type(op))) is not None:
+        elif (pattern := scalar_patterns.get(type(op))) is not None:
             operands = [Scalar(target, values[operand]) for operand in op.operands]
             values[op.results[0]] = pattern(op, *operands).value
         else:

@@ -10,10 +10,11 @@ from ...dialects.build.buffers import i64_array
 from ...dialects.linalg_ext import indexing as linalg_ext
 from ...hlo_dialect.ops import scatter as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
-from .emission import Emitter, signless
+from .emission import Emitter, patterns, signless
 from .window import converted, scalar_region
 
 
+@patterns.on(hlo.ScatterOp)
 def _scatter(op: hlo.ScatterOp, emitter: Emitter) -> None:
     """
     `hlo.scatter %x, %i, %u` becomes `linalg_ext.scatter ins(%i, %u) outs(%x)`; elements are converted first where the
@@ -39,6 +40,3 @@ def _scatter(op: hlo.ScatterOp, emitter: Emitter) -> None:
     results = emitter.structured(linalg_ext.ScatterOp, inputs, outputs, [region], properties)
     for old, new in zip(op.outs, results, strict=True):
         emitter.define(old, new)
-
-
-PATTERNS = ((hlo.ScatterOp, _scatter),)

@@ -22,10 +22,12 @@ from .emission import (
     iterators,
     loop_index,
     part_of,
+    patterns,
     signless,
 )
 
 
+@patterns.on(hlo.SliceOp)
 def _slice(op: hlo.SliceOp, emitter: Emitter) -> None:
     """Dimension d reads (d * stride + start)."""
     results = [AffineExpr.dimension(dim) * stride for dim, stride in enumerate(ints(op.strides))]
@@ -38,6 +40,7 @@ def _slice(op: hlo.SliceOp, emitter: Emitter) -> None:
     emitter.moved(op.result, emitter.get(op.operand), affine_map(len(results), *results))
 
 
+@patterns.on(hlo.ConcatenateOp)
 def _concatenate(op: hlo.ConcatenateOp, emitter: Emitter) -> None:
     """Each operand is inserted into its slice of the result."""
     type_: Any = signless(op.result.type)
@@ -71,6 +74,7 @@ def insert(
     return emitter.add(op).results[0]
 
 
+@patterns.on(hlo.PadOp)
 def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
     """Each element reads its place in the operand, clamped, and keeps it where the place was inside."""
     type_: Any = signless(op.result.type)
@@ -113,10 +117,3 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
             [padding], [emitter.empty(type_)], (affine_map(rank), identity_map(rank)), iterators(rank), body
         )
     emitter.define(op.result, results[0])
-
-
-PATTERNS = (
-    (hlo.SliceOp, _slice),
-    (hlo.ConcatenateOp, _concatenate),
-    (hlo.PadOp, _pad),
-)

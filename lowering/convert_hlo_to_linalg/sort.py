@@ -13,11 +13,12 @@ from ...dialects.linalg_ext import sort as linalg_ext
 from ...hlo_dialect.ops import sort as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
 from .element_types import convert
-from .emission import Emitter, signless
+from .emission import Emitter, patterns, signless
 from .scalars import inline_operations
 from .window import scalar_region
 
 
+@patterns.on(hlo.SortOp)
 def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
     """
     `hlo.sort %x ({ compare LT, f(%a), f(%b) })` becomes `linalg_ext.sort_by_key outs(%x)` with a region that computes
@@ -62,6 +63,3 @@ def _ordered(key: hlo.SortKey, x: Scalar) -> Scalar:
     elif not is_unsigned(element):
         x = x ^ (-1 << (width_of(x.type) - 1))
     return x ^ -1 if key.descending else x
-
-
-PATTERNS = ((hlo.SortOp, _sort),)

@@ -16,11 +16,12 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import window as hlo
 from ...hlo_dialect.types import element_of, i1, make_tensor, shape_of
 from .element_types import convert
-from .emission import PARALLEL, REDUCTION, Emitter, affine_map, identity_map, iterators, signless
+from .emission import PARALLEL, REDUCTION, Emitter, affine_map, identity_map, iterators, patterns, signless
 from .reduction import Loops, emit_fold, initial_value
 from .scalars import inline_region
 
 
+@patterns.on(hlo.ReduceWindowOp)
 def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
     """
     `hlo.reduce_window(%x, %i) <{window_dimensions = [1, 3], window_strides = [1, 2]}>` becomes a fill with %i and a
@@ -109,6 +110,7 @@ def _scan(op: hlo.ReduceWindowOp, emitter: Emitter, dimension: int, reverse: boo
         emitter.define(old, new)
 
 
+@patterns.on(hlo.SelectAndScatterOp)
 def _select_and_scatter(op: hlo.SelectAndScatterOp, emitter: Emitter) -> None:
     """`hlo.select_and_scatter(%x, %s, %i)` becomes a fill with %i and linalg_ext.select_and_scatter into it."""
     window = op.window
@@ -128,9 +130,3 @@ def _select_and_scatter(op: hlo.SelectAndScatterOp, emitter: Emitter) -> None:
     inputs = [emitter.get(op.operand), source]
     results = emitter.structured(linalg_ext.SelectAndScatterOp, inputs, [filled], regions, properties)
     emitter.define(op.result, results[0])
-
-
-PATTERNS = (
-    (hlo.ReduceWindowOp, _reduce_window),
-    (hlo.SelectAndScatterOp, _select_and_scatter),
-)

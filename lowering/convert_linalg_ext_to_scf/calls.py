@@ -8,8 +8,10 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from ...dialects import cpu
 from ...dialects.linalg_ext.calls import HostCallOp
 from ..loop_nests.loop_builder import LoopBuilder
+from .conversion import patterns
 
 
+@patterns.on(HostCallOp)
 def _host_call(op: HostCallOp, builder: LoopBuilder) -> None:
     """`linalg_ext.host_call {..} ins(%a) outs(%b)` in @kernel becomes `cpu.host_call @kernel.call0(%a, %b) {..}`."""
     kernel = op.parent_op()
@@ -27,6 +29,3 @@ def _host_call(op: HostCallOp, builder: LoopBuilder) -> None:
             },
         )
     )
-
-
-PATTERNS = ((HostCallOp, _host_call),)

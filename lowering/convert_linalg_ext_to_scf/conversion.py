@@ -1,10 +1,9 @@
-"""linalg_ext on memrefs becomes loops: one pattern for each operation class, collected from this folder's files."""
+"""linalg_ext on memrefs becomes loops: one pattern for each operation class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -15,17 +14,12 @@ from ...dialects.build.kernel import kernels_of
 from ...dialects.linalg_ext.base import DestinationOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.rules import Rules
 from ..loop_nests.loop_builder import LoopBuilder
-from ..tables import tables
 
 Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]
 """Emits what the operation does in front of it; the pass erases it afterwards."""
-
-
-@lru_cache(maxsize=1)
-def patterns() -> dict[type[DestinationOp], Pattern]:
-    """The pattern of each operation class."""
-    return {cls: pattern for table in tables(__package__ or "", "PATTERNS") for cls, pattern in table}
+patterns = Rules[Pattern]("convert-linalg-ext-to-scf", __package__)
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ def _convert_kernel(kernel: func.FuncOp) -> None:
 
 def convert_operation(op: DestinationOp, builder: LoopBuilder) -> None:
     """Replace one operation by what its pattern emits."""
-    pattern = patterns().get(type(op))
+    pattern = patterns.get(type(op))
     if pattern is None:
         fail(op, "is not supported: convert-linalg-ext-to-scf has no pattern for it")
     builder.insert_at(op)

@@ -14,6 +14,7 @@ from ...dialects.linalg_ext.window import ScanOp
 from ..loop_nests.cost import CACHED_COLUMNS, region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
+from .conversion import patterns
 
 TILE = CACHED_COLUMNS
 """Neighbouring columns that are scanned together: the last row of results stays in the first-level cache."""
@@ -109,6 +110,7 @@ def _flat(builder: LoopBuilder, buffer: SSAValue, shape: tuple[int, int, int]) -
     return builder.strided_view(buffer, 0, shape, row_major(shape))
 
 
+@patterns.on(ScanOp)
 def _scan(op: ScanOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.scan` becomes a loop that carries the fold (the last dimension) or rows that read the row before.
@@ -200,6 +202,3 @@ def _scan_line(scan: _Scan, start: Values, work: int) -> None:
         with builder.loop(*chunk(builder, number, size, scan.length), attributes=PARALLEL) as step:
             place = scan.place(0, step, 0)
             scan.write(scan.combine(before, scan.read(place, written=True)), place)
-
-
-PATTERNS = ((ScanOp, _scan),)

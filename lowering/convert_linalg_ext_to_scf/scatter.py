@@ -19,6 +19,7 @@ from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from .conversion import patterns
 
 ROW = 32
 """Elements of a window's dimension that one task takes at least: the index vectors are read again by each task."""
@@ -160,6 +161,7 @@ def scatter_loops(op: ScatterOp, builder: LoopBuilder) -> ScatterLoops:
     return ScatterLoops(op, builder, dims)
 
 
+@patterns.on(ScatterOp)
 def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.scatter` becomes loops over the updates that read an index vector for each of the batch.
@@ -181,6 +183,3 @@ def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     size = task_size(updates[cut], tasks, least)
     with builder.parallel(-(-updates[cut] // size)) as task:
         scatter.visit({**whole, cut: chunk(builder, task, size, updates[cut])})
-
-
-PATTERNS = ((ScatterOp, _scatter),)

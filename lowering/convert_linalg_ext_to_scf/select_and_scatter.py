@@ -17,6 +17,7 @@ from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, Value, value_of
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from .conversion import patterns
 
 MAX_UNROLLED = 16
 """Elements of a window that is taken in at once for many neighbouring columns."""
@@ -160,6 +161,7 @@ def selection_of(op: SelectAndScatterOp, builder: LoopBuilder) -> Selection:
     )
 
 
+@patterns.on(SelectAndScatterOp)
 def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.select_and_scatter` becomes loops over the windows, in each a loop over its elements.
@@ -193,6 +195,3 @@ def _visit(selection: Selection, ranges: dict[int, tuple[Index, Index]]) -> None
             selection.scatter_columns(window)
         else:
             selection.scatter_window(window)
-
-
-PATTERNS = ((SelectAndScatterOp, _select_and_scatter),)

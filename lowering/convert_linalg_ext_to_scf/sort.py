@@ -25,6 +25,7 @@ from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from .conversion import patterns
 
 RUN = 8
 """Elements that are sorted by insertion, before runs are merged."""
@@ -310,6 +311,7 @@ def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
     return row
 
 
+@patterns.on(SortOp, SortByKeyOp)
 def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     """
     `linalg_ext.sort` becomes a merge sort of each row, `linalg_ext.sort_by_key` a ranking of short ones and a radix
@@ -330,6 +332,3 @@ def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     sorter = _merge_sorter(op, builder, rows) if isinstance(op, SortOp) else _key_sorter(op, builder, rows)
     with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as row:
         sorter(task, row)
-
-
-PATTERNS = ((SortOp, _sort), (SortByKeyOp, _sort))

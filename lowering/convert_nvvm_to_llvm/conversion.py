@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.gpu import nvvm
 from ...dialects.llvm_ops import RANGE
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.walking import operations_in
 from ..device.parts import device_modules, lowered_parts
-from .tensor_core import PATTERNS as TENSOR_CORE_PATTERNS
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ConvertNvvmToLlvmPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for device in device_modules(module):
             for op in operations_in(device):
-                pattern = _pattern_of(op)
+                pattern = patterns.get(type(op))
                 if pattern is not None:
                     pattern(op)
 
@@ -46,42 +46,38 @@ class ConvertNvvmToLlvmPass(HloPass):
         return lowered_parts(module)
 
 
-_Pattern: TypeAlias = Callable[[Any], None]
+Pattern: TypeAlias = Callable[[Any], None]
+"""Replaces an operation."""
+patterns = Rules[Pattern]("convert-nvvm-to-llvm", __package__)
 
 
-def _pattern_of(op: Operation) -> _Pattern | None:
-    if isinstance(op, nvvm.SpecialRegisterOp):
-        return _special_register
-    return _PATTERNS.get(type(op))
-
-
-def _call(op: Operation, intrinsic: str, attributes: Mapping[str, Attribute] = {}) -> None:
-    """Replace an operation by a call of `llvm.nvvm.INTRINSIC` with its operands."""
+def call_intrinsic(
+    op: Operation,
+    intrinsic: str,
+    operands: Sequence[SSAValue] | None = None,
+    attributes: Mapping[str, Attribute] = {},
+) -> None:
+    """Replace an operation by a call of `llvm.nvvm.INTRINSIC`, with its own operands unless others are given."""
     types = [result.type for result in op.results]
-    call = llvm.CallIntrinsicOp(f"llvm.nvvm.{intrinsic}", list(op.operands), types)
+    call = llvm.CallIntrinsicOp(f"llvm.nvvm.{intrinsic}", list(op.operands if operands is None else operands), types)
     call.attributes.update(attributes)
     call.location = op.location
-    parent = op.parent
-    assert isinstance(parent, Block)
     Rewriter.replace_op(op, call)
 
 
+@patterns.on(nvvm.SpecialRegisterOp)
 def _special_register(op: nvvm.SpecialRegisterOp) -> None:
-    _call(op, f"read.ptx.sreg.{op.register}", {} if op.range is None else {RANGE: op.range})
+    attributes = {} if op.range is None else {RANGE: op.range}
+    call_intrinsic(op, f"read.ptx.sreg.{op.register}", attributes=attributes)
 
 
+@patterns.on(nvvm.Barrier0Op)
 def _barrier(op: nvvm.Barrier0Op) -> None:
-    _call(op, "barrier0")
+    call_intrinsic(op, "barrier0")
 
 
+@patterns.on(nvvm.ShflSyncOp)
 def _shuffle(op: nvvm.ShflSyncOp) -> None:
     """`llvm.nvvm.shfl.sync.bfly.f32`; with a `p` at its end it also says whether the lane may be read."""
     predicate = "p" if op.return_value_and_is_valid is not None else ""
-    _call(op, f"shfl.sync.{op.kind.data}.{op.val.type}{predicate}")
-
-
-_PATTERNS: Mapping[type[Operation], _Pattern] = {
-    **TENSOR_CORE_PATTERNS,
-    nvvm.Barrier0Op: _barrier,
-    nvvm.ShflSyncOp: _shuffle,
-}
+    call_intrinsic(op, f"shfl.sync.{op.kind.data}.{op.val.type}{predicate}")

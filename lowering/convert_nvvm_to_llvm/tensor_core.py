@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Block
 
 from ...dialects.gpu import nvvm_tensor_core as nvvm
+from .conversion import call_intrinsic, patterns
 
 
-def _call(op: Operation, intrinsic: str, operands: Sequence[SSAValue]) -> None:
-    """Replace an operation by a call of `llvm.nvvm.INTRINSIC`."""
-    call = llvm.CallIntrinsicOp(f"llvm.nvvm.{intrinsic}", list(operands), [result.type for result in op.results])
-    call.location = op.location
-    Rewriter.replace_op(op, call)
-
-
+@patterns.on(nvvm.MmaSyncOp)
 def _mma(op: nvvm.MmaSyncOp) -> None:
     """`llvm.nvvm.mma.m16n8k16.row.col.bf16`; of f16 the name says the types of D and C instead."""
     m, n, k = op.shape.get_values()
     types = "f32.f32" if op.kind == "f16" else op.kind
-    _call(op, f"mma.m{m}n{n}k{k}.row.col.{types}", op.operands)
+    call_intrinsic(op, f"mma.m{m}n{n}k{k}.row.col.{types}")
 
 
+@patterns.on(nvvm.LdMatrixOp)
 def _ldmatrix(op: nvvm.LdMatrixOp) -> None:
     transposed = ".trans" if op.layout.data == "col" else ""
-    _call(op, f"ldmatrix.sync.aligned.m8n8.x{op.num.value.data}{transposed}.b16.p3", op.operands)
+    call_intrinsic(op, f"ldmatrix.sync.aligned.m8n8.x{op.num.value.data}{transposed}.b16.p3")
 
 
+@patterns.on(nvvm.CpAsyncOp)
 def _copy(op: nvvm.CpAsyncOp) -> None:
     """`llvm.nvvm.cp.async.cg.shared.global.16`; with an `s` at its end it takes the bytes to read."""
     partly = ".s" if op.cpSize is not None else ""
-    _call(op, f"cp.async.{op.modifier.data}.shared.global.{op.size.value.data}{partly}", op.operands)
+    call_intrinsic(op, f"cp.async.{op.modifier.data}.shared.global.{op.size.value.data}{partly}")
 
 
+@patterns.on(nvvm.CpAsyncCommitGroupOp)
 def _commit(op: nvvm.CpAsyncCommitGroupOp) -> None:
-    _call(op, "cp.async.commit.group", ())
+    call_intrinsic(op, "cp.async.commit.group", ())
 
 
+@patterns.on(nvvm.CpAsyncWaitGroupOp)
 def _wait(op: nvvm.CpAsyncWaitGroupOp) -> None:
     count = llvm.ConstantOp(op.n, i32)
     count.location = op.location
     parent = op.parent
     assert isinstance(parent, Block)
     parent.insert_op_before(count, op)
-    _call(op, "cp.async.wait.group", (count.result,))
-
-
-PATTERNS: Mapping[type[Operation], Callable[[Any], None]] = {
-    nvvm.MmaSyncOp: _mma,
-    nvvm.LdMatrixOp: _ldmatrix,
-    nvvm.CpAsyncOp: _copy,
-    nvvm.CpAsyncCommitGroupOp: _commit,
-    nvvm.CpAsyncWaitGroupOp: _wait,
-}
+    call_intrinsic(op, "cp.async.wait.group", (count.result,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, llvm
@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.arith_ops import RemFOp
 from ...dialects.build.llvm_layout import bit_width, integer
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
-from .builder import LlvmBuilder, Pattern, flags_of
+from .builder import LlvmBuilder, Pattern, flags_of, patterns
 from .conventions import I64
 from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate
 
@@ -97,10 +97,12 @@ def _float(op_class: type[Operation]) -> Pattern:
     return convert
 
 
+@patterns.on(arith.ExtFOp)
 def _extend(op: arith.ExtFOp, to: LlvmBuilder) -> None:
     to.define(op.result, extend(to, to.operand(op.input), to.type(op.result.type)))
 
 
+@patterns.on(arith.TruncFOp)
 def _truncate(op: arith.TruncFOp, to: LlvmBuilder) -> None:
     to.define(op.result, truncate(to, to.operand(op.input), to.type(op.result.type)))
 
@@ -128,6 +130,7 @@ def _from_float(op_class: type[Operation]) -> Pattern:
     return convert
 
 
+@patterns.on(arith.NegfOp)
 def _negate(op: arith.NegfOp, to: LlvmBuilder) -> None:
     """The sign changes; nothing is rounded."""
     (value,), properties = to.operands(op), {"fastmathFlags": flags_of(op)}
@@ -148,15 +151,18 @@ def _integer_intrinsic(name: str) -> Pattern:
     return convert
 
 
+@patterns.on(arith.ConstantOp)
 def _leave(op: Operation, to: LlvmBuilder) -> None:
     """arith.constant: the builder converts constants where they are used."""
 
 
+@patterns.on(arith.CmpiOp)
 def _compare_integers(op: arith.CmpiOp, to: LlvmBuilder) -> None:
     properties = {"predicate": IntegerAttr(op.predicate.value.data, I64)}
     to.define(op.result, to.emit(llvm.ICmpOp, to.operands(op), to.type(op.result.type), properties))
 
 
+@patterns.on(arith.CmpfOp)
 def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
     properties = {"predicate": IntegerAttr(op.predicate.value.data, I64), "fastmathFlags": flags_of(op)}
     operands = [
@@ -165,17 +171,20 @@ def _compare_floats(op: arith.CmpfOp, to: LlvmBuilder) -> None:
     to.define(op.result, to.emit(FCmpOp, operands, to.mask(operands[0].type), properties))
 
 
+@patterns.on(arith.SelectOp)
 def _select(op: arith.SelectOp, to: LlvmBuilder) -> None:
     properties = {"fastmathFlags": flags_of(op)}
     to.define(op.result, to.emit(SelectOp, to.operands(op), to.type(op.result.type), properties))
 
 
+@patterns.on(arith.BitcastOp)
 def _bitcast(op: arith.BitcastOp, to: LlvmBuilder) -> None:
     """`arith.bitcast` between equal types is the value itself."""
     source, type_ = to.operand(op.input), to.type(op.result.type)
     to.define(op.result, source if source.type == type_ else to.emit(llvm.BitcastOp, (source,), type_))
 
 
+@patterns.on(arith.IndexCastOp)
 def _index_cast(op: arith.IndexCastOp, to: LlvmBuilder) -> None:
     """index is i64: a narrower integer is sign-extended, a wider result truncated."""
     source, type_ = to.operand(op.input), to.type(op.result.type)
@@ -209,14 +218,17 @@ def _rounded_division(to: LlvmBuilder, op: Operation, up: bool) -> None:
     to.define(op.results[0], to.emit(llvm.AddOp if up else llvm.SubOp, (quotient, step), type_))
 
 
+@patterns.on(arith.FloorDivSIOp)
 def _floor_divide(op: arith.FloorDivSIOp, to: LlvmBuilder) -> None:
     _rounded_division(to, op, up=False)
 
 
+@patterns.on(arith.CeilDivSIOp)
 def _ceil_divide(op: arith.CeilDivSIOp, to: LlvmBuilder) -> None:
     _rounded_division(to, op, up=True)
 
 
+@patterns.on(arith.CeilDivUIOp)
 def _ceil_divide_unsigned(op: arith.CeilDivUIOp, to: LlvmBuilder) -> None:
     """The quotient, one more where a remainder is left."""
     lhs, rhs = to.operands(op)
@@ -227,6 +239,7 @@ def _ceil_divide_unsigned(op: arith.CeilDivUIOp, to: LlvmBuilder) -> None:
     to.define(op.result, to.emit(llvm.AddOp, (quotient, step), lhs.type))
 
 
+@patterns.on(arith.AddUIExtendedOp)
 def _add_extended(op: arith.AddUIExtendedOp, to: LlvmBuilder) -> None:
     """The sum and its carry: a wrapped sum is less than its terms."""
     lhs, rhs = to.operands(op)
@@ -251,30 +264,19 @@ def _multiply_extended(extend: type[Operation]) -> Callable[[Any, LlvmBuilder], 
     return convert
 
 
-PATTERNS: Mapping[type[Operation], Pattern] = {
-    **{old: _one_to_one(new) for old, new in _INTEGER.items()},
-    **{old: _one_to_one(new) for old, new in _CASTS.items()},
-    **{old: _wrapping(new) for old, new in _WRAPPING.items()},
-    **{old: _float(new) for old, new in _FLOAT.items()},
-    **{old: _integer_intrinsic(name) for old, name in _INTEGER_INTRINSICS.items()},
-    **{old: float_intrinsic(name) for old, name in _FLOAT_INTRINSICS.items()},
-    arith.NegfOp: _negate,
-    arith.ExtFOp: _extend,
-    arith.TruncFOp: _truncate,
-    arith.FPToSIOp: _from_float(FPToSIOp),
-    arith.FPToUIOp: _from_float(FPToUIOp),
-    arith.SIToFPOp: _to_float(llvm.SIToFPOp),
-    arith.UIToFPOp: _to_float(UIToFPOp),
-    arith.ConstantOp: _leave,
-    arith.CmpiOp: _compare_integers,
-    arith.CmpfOp: _compare_floats,
-    arith.SelectOp: _select,
-    arith.BitcastOp: _bitcast,
-    arith.IndexCastOp: _index_cast,
-    arith.FloorDivSIOp: _floor_divide,
-    arith.CeilDivSIOp: _ceil_divide,
-    arith.CeilDivUIOp: _ceil_divide_unsigned,
-    arith.AddUIExtendedOp: _add_extended,
-    arith.MulUIExtendedOp: _multiply_extended(llvm.ZExtOp),
-    arith.MulSIExtendedOp: _multiply_extended(llvm.SExtOp),
-}
+patterns.add({old: _one_to_one(new) for old, new in _INTEGER.items()})
+patterns.add({old: _one_to_one(new) for old, new in _CASTS.items()})
+patterns.add({old: _wrapping(new) for old, new in _WRAPPING.items()})
+patterns.add({old: _float(new) for old, new in _FLOAT.items()})
+patterns.add({old: _integer_intrinsic(name) for old, name in _INTEGER_INTRINSICS.items()})
+patterns.add({old: float_intrinsic(name) for old, name in _FLOAT_INTRINSICS.items()})
+patterns.add(
+    {
+        arith.FPToSIOp: _from_float(FPToSIOp),
+        arith.FPToUIOp: _from_float(FPToUIOp),
+        arith.SIToFPOp: _to_float(llvm.SIToFPOp),
+        arith.UIToFPOp: _to_float(UIToFPOp),
+        arith.MulUIExtendedOp: _multiply_extended(llvm.ZExtOp),
+        arith.MulSIExtendedOp: _multiply_extended(llvm.SExtOp),
+    }
+)

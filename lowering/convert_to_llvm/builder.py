@@ -44,6 +44,7 @@ from ...dialects.build.views import root_buffer
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.rules import Rules
 from .conventions import CPU, I64, PTR, SHARED_PTR, Conventions
 
 I1 = IntegerType(1)
@@ -64,6 +65,7 @@ NO_ORDERING = IntegerAttr(0, I64)
 OpT = TypeVar("OpT", bound=Operation)
 Pattern: TypeAlias = "Callable[[Any, LlvmBuilder], None]"
 """Converts one operation: reads its operands from the builder, emits, and defines its results."""
+patterns = Rules[Pattern]("convert-to-llvm", __package__)
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from ...dialects.build.buffers import i32_array
 from ...dialects.build.kernel import VECTORIZE
 from ...dialects.llvm_ops import LOOP, make_switch
 from ..loop_nests.unrolling import UNROLL
-from .builder import UNIT, LlvmBuilder, Pattern
+from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import I64
 
 
@@ -30,6 +30,7 @@ def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]
     return {LOOP: DictionaryAttr(found)} if found else {}
 
 
+@patterns.on(cf.BranchOp)
 def _branch(op: cf.BranchOp, to: LlvmBuilder) -> None:
     to.add(
         llvm.BrOp.create(
@@ -40,6 +41,7 @@ def _branch(op: cf.BranchOp, to: LlvmBuilder) -> None:
     )
 
 
+@patterns.on(cf.ConditionalBranchOp)
 def _conditional_branch(op: cf.ConditionalBranchOp, to: LlvmBuilder) -> None:
     to.add(
         llvm.CondBrOp.create(
@@ -51,6 +53,7 @@ def _conditional_branch(op: cf.ConditionalBranchOp, to: LlvmBuilder) -> None:
     )
 
 
+@patterns.on(cf.SwitchOp)
 def _switch(op: cf.SwitchOp, to: LlvmBuilder) -> None:
     values: list[int] = []
     if op.case_values is not None:
@@ -61,10 +64,3 @@ def _switch(op: cf.SwitchOp, to: LlvmBuilder) -> None:
     ]
     default = to.blocks[op.default_block], [to.operand(value) for value in op.default_operands]
     to.add(make_switch(to.operand(op.flag), default, values, cases))
-
-
-PATTERNS: Mapping[type[Operation], Pattern] = {
-    cf.BranchOp: _branch,
-    cf.ConditionalBranchOp: _conditional_branch,
-    cf.SwitchOp: _switch,
-}

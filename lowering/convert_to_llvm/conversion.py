@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -26,28 +26,16 @@ from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..device.parts import lowered_parts
-from . import arith, cpu, kept, math, vector
-from . import cf as cf_patterns
+from . import cpu
 from . import func as func_patterns
 from . import memref as memref_patterns
 from .bfloat import bfloat_as_bits
-from .builder import UNIT, LlvmBuilder, Pattern, access_group_attributes
+from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
 from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import mark_kernel
 
 MAIN = "main"
 ENTRY = "xhlo_entry"
-
-PATTERNS: Mapping[type[Operation], Pattern] = {
-    **arith.PATTERNS,
-    **math.PATTERNS,
-    **memref_patterns.PATTERNS,
-    **vector.PATTERNS,
-    **func_patterns.PATTERNS,
-    **cf_patterns.PATTERNS,
-    **cpu.PATTERNS,
-    **kept.PATTERNS,
-}
 
 
 @dataclass(frozen=True)
@@ -175,7 +163,7 @@ class ModuleConversion:
             to.new_blocks = [to.block]
             to.access_groups = access_group_attributes(tuple(groups.get(old, ())))
             for inner in old.ops:
-                pattern = PATTERNS.get(type(inner))
+                pattern = patterns.get(type(inner))
                 if pattern is None:
                     fail(inner, "is not supported by convert-to-llvm: it has no lowering there")
                 to.op, to.location = inner, inner.location

@@ -6,16 +6,14 @@ cpu.host_call: an array of the buffers' addresses, and a call of an external fun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Region
 
 from ...dialects.build.llvm_layout import byte_width
 from ...dialects.cpu import HostCallOp, ParallelForOp
 from ...hlo_dialect.diagnostics import fail
-from .builder import LlvmBuilder, Pattern
+from .builder import LlvmBuilder, patterns
 from .conventions import I64, PTR
 
 PARALLEL_FOR = "xhlo_parallel_for"
@@ -29,6 +27,7 @@ def thunk_name(body: str) -> str:
     return f"{body}.thunk"
 
 
+@patterns.on(ParallelForOp)
 def _parallel_for(op: ParallelForOp, to: LlvmBuilder) -> None:
     """
     `cpu.parallel_for @body(%a, %b) {count = N}` becomes
@@ -63,6 +62,7 @@ def make_thunk(body: str, captures: list[Attribute], to: LlvmBuilder) -> llvm.Fu
 HOST_CALL_TYPE = llvm.LLVMFunctionType([PTR])
 
 
+@patterns.on(HostCallOp)
 def _host_call(op: HostCallOp, to: LlvmBuilder) -> None:
     """
     `cpu.host_call @f(%a, %b)` becomes
@@ -79,6 +79,3 @@ def _host_call(op: HostCallOp, to: LlvmBuilder) -> None:
     name = op.callee.root_reference.data
     to.declare(name, HOST_CALL_TYPE)
     to.call(name, (array,), None)
-
-
-PATTERNS: Mapping[type[Operation], Pattern] = {HostCallOp: _host_call, ParallelForOp: _parallel_for}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
-from .builder import LlvmBuilder, Pattern
+from .builder import LlvmBuilder, patterns
 from .conventions import I64
 
 
@@ -19,6 +19,7 @@ def result_type(types: Sequence[Attribute]) -> Attribute | None:
     return llvm.LLVMStructType.from_type_list(list(types))
 
 
+@patterns.on(func.CallOp)
 def _call(op: func.CallOp, to: LlvmBuilder) -> None:
     types = [to.type(result.type) for result in op.results]
     returned = to.call(op.callee.root_reference.data, to.operands(op), result_type(types))
@@ -32,6 +33,7 @@ def _call(op: func.CallOp, to: LlvmBuilder) -> None:
         to.define(result, to.emit(llvm.ExtractValueOp, (returned,), type_, position))
 
 
+@patterns.on(func.ReturnOp)
 def _return(op: func.ReturnOp, to: LlvmBuilder) -> None:
     values = to.operands(op)
     if len(values) > 1:
@@ -42,6 +44,3 @@ def _return(op: func.ReturnOp, to: LlvmBuilder) -> None:
             packed = to.emit(llvm.InsertValueOp, (packed, value), type_, position)
         values = [packed]
     to.add(llvm.ReturnOp.create(operands=values))
-
-
-PATTERNS: Mapping[type[Operation], Pattern] = {func.CallOp: _call, func.ReturnOp: _return}

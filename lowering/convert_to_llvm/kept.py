@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
 from ...dialects.llvm_ops import ExtractElementOp, SelectOp
 from ...hlo_dialect.diagnostics import fail
-from .builder import LlvmBuilder, Pattern
-
-
-def _keep(op: Operation, to: LlvmBuilder) -> None:
-    """The same operation on the converted operands."""
-    made = type(op).create(
-        operands=to.operands(op),
-        result_types=[to.type(result.type) for result in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
-    to.add(made)
-    for old, new in zip(op.results, made.results, strict=True):
-        to.define(old, new)
-
-
-def _cast(op: UnrealizedConversionCastOp, to: LlvmBuilder) -> None:
-    """`builtin.unrealized_conversion_cast %m : memref<8xf32> to !llvm.ptr` is the pointer that %m becomes."""
-    for operand, result in zip(op.operands, op.results, strict=True):
-        value = to.operand(operand)
-        if value.type != to.type(result.type):
-            fail(op, f"casts {operand.type}, which becomes {value.type}, to {result.type}")
-        to.define(result, value)
-
+from .builder import LlvmBuilder, patterns
 
 _KEPT: tuple[type[Operation], ...] = (
     llvm.BitcastOp,
@@ -54,4 +29,26 @@ _KEPT: tuple[type[Operation], ...] = (
     SelectOp,
 )
 
-PATTERNS: Mapping[type[Operation], Pattern] = {**dict.fromkeys(_KEPT, _keep), UnrealizedConversionCastOp: _cast}
+
+@patterns.on(*_KEPT)
+def _keep(op: Operation, to: LlvmBuilder) -> None:
+    """The same operation on the converted operands."""
+    made = type(op).create(
+        operands=to.operands(op),
+        result_types=[to.type(result.type) for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    to.add(made)
+    for old, new in zip(op.results, made.results, strict=True):
+        to.define(old, new)
+
+
+@patterns.on(UnrealizedConversionCastOp)
+def _cast(op: UnrealizedConversionCastOp, to: LlvmBuilder) -> None:
+    """`builtin.unrealized_conversion_cast %m : memref<8xf32> to !llvm.ptr` is the pointer that %m becomes."""
+    for operand, result in zip(op.operands, op.results, strict=True):
+        value = to.operand(operand)
+        if value.type != to.type(result.type):
+            fail(op, f"casts {operand.type}, which becomes {value.type}, to {result.type}")
+        to.define(result, value)

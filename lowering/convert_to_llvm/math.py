@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import llvm, math
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .builder import I1, LlvmBuilder, Pattern, flags_of
+from .builder import I1, LlvmBuilder, Pattern, flags_of, patterns
 from .narrow import element_of, extend, float_intrinsic, in_single, truncate
 
 _F32, _F64 = Float32Type(), Float64Type()
@@ -77,6 +77,7 @@ def _with_poison_flag(name: str) -> Pattern:
     return convert
 
 
+@patterns.on(math.RsqrtOp)
 def _reciprocal_root(op: math.RsqrtOp, to: LlvmBuilder) -> None:
     """`1 / sqrt(x)`, both correctly rounded."""
     flags = flags_of(op)
@@ -120,10 +121,7 @@ def _call_scalar(to: LlvmBuilder, name: str, operands: Sequence[SSAValue], type_
     return truncate(to, result, type_) if narrow else result
 
 
-PATTERNS: Mapping[type[Operation], Pattern] = {
-    **{old: float_intrinsic(name) for old, name in _INTRINSICS.items()},
-    **{old: _count(name) for old, name in _COUNTS.items()},
-    **{old: _with_poison_flag(name) for old, name in _WITH_POISON_FLAG.items()},
-    **{old: _library_call(name) for old, name in _LIBRARY.items()},
-    math.RsqrtOp: _reciprocal_root,
-}
+patterns.add({old: float_intrinsic(name) for old, name in _INTRINSICS.items()})
+patterns.add({old: _count(name) for old, name in _COUNTS.items()})
+patterns.add({old: _with_poison_flag(name) for old, name in _WITH_POISON_FLAG.items()})
+patterns.add({old: _library_call(name) for old, name in _LIBRARY.items()})

@@ -7,7 +7,7 @@ one byte each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 from xdsl.dialects import llvm, memref
@@ -29,7 +29,7 @@ from ...dialects.build.llvm_layout import Layout, integer
 from ...dialects.gpu.nvvm import DYNAMIC
 from ...dialects.llvm_ops import AtomicRMWOp
 from ...hlo_dialect.diagnostics import fail
-from .builder import I1, I8, NO_WRAP, LlvmBuilder, Pattern
+from .builder import I1, I8, NO_WRAP, LlvmBuilder, patterns
 from .conventions import I64
 
 STACK_ALIGNMENT = 64
@@ -38,6 +38,7 @@ REGISTER_ALIGNMENT = 16
 """Of what a thread of a GPU has for itself: the widest access."""
 
 
+@patterns.on(memref.LoadOp)
 def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
     """`memref.load %m[%i, %j]` loads from `getelementptr %m, i * stride + j`."""
     layout = to.layout(op.memref.type)
@@ -45,6 +46,7 @@ def _load(op: memref.LoadOp, to: LlvmBuilder) -> None:
     to.define(op.res, from_memory(to, value, layout))
 
 
+@patterns.on(memref.StoreOp)
 def _store(op: memref.StoreOp, to: LlvmBuilder) -> None:
     layout = to.layout(op.memref.type)
     value = to_memory(to, to.operand(op.value), layout)
@@ -73,6 +75,7 @@ def to_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
     return value if layout.narrow is None else to.emit(llvm.ZExtOp, (value,), to.like(value.type, I8))
 
 
+@patterns.on(memref.AllocaOp)
 def _alloca(op: memref.AllocaOp, to: LlvmBuilder) -> None:
     """Stack memory stands in the function's entry block, so that a loop around it does not grow the stack."""
     layout = to.layout(op.memref.type)
@@ -85,10 +88,12 @@ def _alloca(op: memref.AllocaOp, to: LlvmBuilder) -> None:
     to.define(op.memref, to.alloca(layout.element, count, alignment))
 
 
+@patterns.on(memref.AllocOp, memref.DeallocOp)
 def _needs_plan(op: Operation, to: LlvmBuilder) -> None:
     fail(op, "must be placed in the arena first: run plan-buffers")
 
 
+@patterns.on(memref.ViewOp)
 def _view(op: memref.ViewOp, to: LlvmBuilder) -> None:
     """`memref.view %bytes[%shift]` is the address shift bytes further."""
     shift = to.known_int(op.byte_shift)
@@ -96,6 +101,7 @@ def _view(op: memref.ViewOp, to: LlvmBuilder) -> None:
     to.define(op.result, to.gep(to.operand(op.source), index, I8))
 
 
+@patterns.on(memref.SubviewOp)
 def _subview(op: memref.SubviewOp, to: LlvmBuilder) -> None:
     """The pointer moves by `sum(offset * stride of the source)`; sizes and strides are in the result's type."""
     to.layout(op.result.type)
@@ -116,6 +122,7 @@ def _subview(op: memref.SubviewOp, to: LlvmBuilder) -> None:
     to.define(op.result, to.gep(to.operand(op.source), index, source.element))
 
 
+@patterns.on(memref.ReinterpretCastOp)
 def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
     """The new type tells the new shape; the offset, in elements, moves the pointer."""
     layout = to.layout(op.result.type)
@@ -141,12 +148,14 @@ def root_offset(type_: Buffer) -> int | None:
     return offset.data if isinstance(offset, IntAttr) else None
 
 
+@patterns.on(memref.CastOp, memref.AssumeAlignmentOp, memref.CollapseShapeOp, memref.ExpandShapeOp)
 def _same_pointer(op: Operation, to: LlvmBuilder) -> None:
     """Casts and reshapes keep the pointer: the strides of the result's type describe the same elements."""
     to.layout(op.results[0].type)
     to.define(op.results[0], to.operand(op.operands[0]))
 
 
+@patterns.on(memref.DimOp)
 def _dim(op: memref.DimOp, to: LlvmBuilder) -> None:
     index = to.known_int(op.index)
     shape = to.layout(op.source.type).shape
@@ -155,10 +164,12 @@ def _dim(op: memref.DimOp, to: LlvmBuilder) -> None:
     to.define(op.result, to.index_constant(shape[index]))
 
 
+@patterns.on(memref.ExtractAlignedPointerAsIndexOp)
 def _pointer_as_index(op: memref.ExtractAlignedPointerAsIndexOp, to: LlvmBuilder) -> None:
     to.define(op.aligned_pointer, to.emit(llvm.PtrToIntOp, (to.operand(op.source),), to.conventions.index))
 
 
+@patterns.on(memref.GetGlobalOp)
 def _get_global(op: memref.GetGlobalOp, to: LlvmBuilder) -> None:
     properties = {"global_name": SymbolRefAttr(op.name_.root_reference)}
     to.define(op.memref, to.emit(llvm.AddressOfOp, (), to.type(op.memref.type), properties))
@@ -185,6 +196,7 @@ def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
     return made
 
 
+@patterns.on(memref.CopyOp)
 def _copy(op: memref.CopyOp, to: LlvmBuilder) -> None:
     """
     One memcpy where both sides are contiguous; else a loop over the outer dimensions around the largest contiguous
@@ -259,6 +271,7 @@ _ATOMIC = {
 """By the number of arith's enumeration AtomicRMWKind; products are not there."""
 
 
+@patterns.on(memref.AtomicRMWOp)
 def _atomic(op: memref.AtomicRMWOp, to: LlvmBuilder) -> None:
     """`memref.atomic_rmw` of whole bytes; on a GPU one step for all threads of the device."""
     layout = to.layout(op.memref.type)
@@ -273,24 +286,3 @@ def _atomic(op: memref.AtomicRMWOp, to: LlvmBuilder) -> None:
     scope = "device" if to.conventions.device else None
     made = to.add(AtomicRMWOp(operation, pointer, to.operand(op.value), scope))
     to.define(op.result, made.res)
-
-
-PATTERNS: Mapping[type[Operation], Pattern] = {
-    memref.LoadOp: _load,
-    memref.StoreOp: _store,
-    memref.AllocaOp: _alloca,
-    memref.AtomicRMWOp: _atomic,
-    memref.AllocOp: _needs_plan,
-    memref.DeallocOp: _needs_plan,
-    memref.ViewOp: _view,
-    memref.SubviewOp: _subview,
-    memref.ReinterpretCastOp: _reinterpret_cast,
-    memref.CastOp: _same_pointer,
-    memref.AssumeAlignmentOp: _same_pointer,
-    memref.CollapseShapeOp: _same_pointer,
-    memref.ExpandShapeOp: _same_pointer,
-    memref.DimOp: _dim,
-    memref.ExtractAlignedPointerAsIndexOp: _pointer_as_index,
-    memref.GetGlobalOp: _get_global,
-    memref.CopyOp: _copy,
-}

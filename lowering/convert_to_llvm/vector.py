@@ -7,7 +7,7 @@ many bytes as its attribute `alignment` says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import llvm, vector
@@ -19,12 +19,12 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.build.buffers import Buffer, i32_array
 from ...dialects.build.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
-from .builder import LlvmBuilder, Pattern, flags_of, vector_of
+from .builder import LlvmBuilder, flags_of, patterns, vector_of
 from .conventions import I32, I64
 from .memref import from_memory, is_nontemporal, to_memory
 from .narrow import in_single
@@ -63,14 +63,17 @@ def _store_vector(
     to.store(stored, pointer, _alignment(to, layout.itemsize), to.tag(base), nontemporal)
 
 
+@patterns.on(vector.LoadOp)
 def _load(op: vector.LoadOp, to: LlvmBuilder) -> None:
     to.define(op.result, _load_vector(to, op.base, op.indices, op.result.type))
 
 
+@patterns.on(vector.StoreOp)
 def _store(op: vector.StoreOp, to: LlvmBuilder) -> None:
     _store_vector(to, op.vector, op.base, op.indices, is_nontemporal(op))
 
 
+@patterns.on(vector.MaskedLoadOp)
 def _masked_load(op: vector.MaskedLoadOp, to: LlvmBuilder) -> None:
     """Lanes whose bit is clear are not read and take the value of the pass-through."""
     layout = to.layout(op.base.type)
@@ -85,6 +88,7 @@ def _masked_load(op: vector.MaskedLoadOp, to: LlvmBuilder) -> None:
     to.define(op.result, from_memory(to, value, layout))
 
 
+@patterns.on(vector.MaskedStoreOp)
 def _masked_store(op: vector.MaskedStoreOp, to: LlvmBuilder) -> None:
     layout = to.layout(op.base.type)
     value = to_memory(to, to.operand(op.value_to_store), layout)
@@ -103,16 +107,19 @@ def _plain_transfer(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
         fail(op, "is no plain access: only unmasked, in-bounds transfers of the last dimension are supported")
 
 
+@patterns.on(vector.TransferReadOp)
 def _transfer_read(op: vector.TransferReadOp, to: LlvmBuilder) -> None:
     _plain_transfer(op)
     to.define(op.result, _load_vector(to, op.source, op.indices, op.result.type))
 
 
+@patterns.on(vector.TransferWriteOp)
 def _transfer_write(op: vector.TransferWriteOp, to: LlvmBuilder) -> None:
     _plain_transfer(op)
     _store_vector(to, op.vector, op.source, op.indices)
 
 
+@patterns.on(vector.BroadcastOp)
 def _broadcast(op: vector.BroadcastOp, to: LlvmBuilder) -> None:
     """A scalar, or a vector of one element, in every lane."""
     source, length = to.operand(op.source), _length(to.type(op.vector.type))
@@ -128,6 +135,7 @@ def _broadcast(op: vector.BroadcastOp, to: LlvmBuilder) -> None:
     to.define(op.vector, to.splat(source, length))
 
 
+@patterns.on(vector.FMAOp)
 def _fma(op: vector.FMAOp, to: LlvmBuilder) -> None:
     def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
         return to.intrinsic("fma", operands, type_, (type_,))
@@ -145,15 +153,18 @@ def _position(op: vector.ExtractOp | vector.InsertOp, to: LlvmBuilder) -> SSAVal
     return to.constant(int(positions[0]))
 
 
+@patterns.on(vector.ExtractOp)
 def _extract(op: vector.ExtractOp, to: LlvmBuilder) -> None:
     to.define(op.result, to.extract_element(to.operand(op.vector), _position(op, to)))
 
 
+@patterns.on(vector.InsertOp)
 def _insert(op: vector.InsertOp, to: LlvmBuilder) -> None:
     operands = (to.operand(op.dest), to.operand(op.source), _position(op, to))
     to.define(op.result, to.emit(llvm.InsertElementOp, operands, to.type(op.result.type)))
 
 
+@patterns.on(vector.ShuffleOp)
 def _shuffle(op: vector.ShuffleOp, to: LlvmBuilder) -> None:
     """Lanes of both vectors by number; the shorter is lengthened first, since llvm's are of one length."""
     first, second = to.operand(op.v1), to.operand(op.v2)
@@ -176,11 +187,13 @@ def _lengthened(to: LlvmBuilder, value: SSAValue, length: int) -> SSAValue:
     return to.emit(llvm.ShuffleVectorOp, (value, to.poison(value.type)), type_, {"mask": mask})
 
 
+@patterns.on(vector.BitcastOp)
 def _bitcast(op: vector.BitcastOp, to: LlvmBuilder) -> None:
     source, type_ = to.operand(op.source), to.type(op.result.type)
     to.define(op.result, source if source.type == type_ else to.emit(llvm.BitcastOp, (source,), type_))
 
 
+@patterns.on(vector.CreateMaskOp)
 def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
     """Bit i is set when `i < n`: the lane numbers compared with n, brought into the lanes' range first."""
     length = _length(to.type(op.mask_vector.type))
@@ -216,6 +229,7 @@ _NEUTRAL = {"add": -0.0, "mul": 1.0}
 """What an ordered float reduction starts from."""
 
 
+@patterns.on(vector.ReductionOp)
 def _reduction(op: vector.ReductionOp, to: LlvmBuilder) -> None:
     """
     `vector.reduction <add>, %v, %acc` becomes `llvm.vector.reduce.fadd(%acc, %v)`: lane after lane from the
@@ -247,21 +261,3 @@ def _reduction(op: vector.ReductionOp, to: LlvmBuilder) -> None:
 
     operands = [source] if accumulator is None else [source, accumulator]
     to.define(op.dest, in_single(to, operands, element, compute))
-
-
-PATTERNS: Mapping[type[Operation], Pattern] = {
-    vector.LoadOp: _load,
-    vector.StoreOp: _store,
-    vector.MaskedLoadOp: _masked_load,
-    vector.MaskedStoreOp: _masked_store,
-    vector.TransferReadOp: _transfer_read,
-    vector.TransferWriteOp: _transfer_write,
-    vector.BroadcastOp: _broadcast,
-    vector.FMAOp: _fma,
-    vector.ExtractOp: _extract,
-    vector.InsertOp: _insert,
-    vector.ShuffleOp: _shuffle,
-    vector.BitcastOp: _bitcast,
-    vector.CreateMaskOp: _create_mask,
-    vector.ReductionOp: _reduction,
-}

@@ -27,6 +27,7 @@ from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.sharding.operations import MeshOp
 from ...hlo_dialect.types import dense_constant, element_of, make_tensor, numpy_dtype, tensor_type
 from .collective_calls import collective_call, number_call
+from .transform import decompositions
 
 _WHAT_TO_DO = "the module does not say that it runs on several (mhlo.num_replicas, mhlo.num_partitions)"
 
@@ -38,6 +39,9 @@ def _module_of(op: Operation) -> ModuleOp | None:
     return around
 
 
+@decompositions.on(
+    AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp, CrossReplicaSumOp, ReduceScatterOp
+)
 def _collective(op: CollectiveOp) -> Sequence[Operation]:
     module = _module_of(op)
     if module is None or grid_of(module) == (1, 1):
@@ -62,6 +66,7 @@ def _alone(op: CollectiveOp) -> Sequence[Operation]:
     return builder.replace(op, *values)
 
 
+@decompositions.on(PartitionIdOp, ReplicaIdOp)
 def _number(op: ProcessNumberOp) -> Sequence[Operation]:
     """
     Before: `%0 = replica_id : tensor<ui32>`
@@ -74,6 +79,7 @@ def _number(op: ProcessNumberOp) -> Sequence[Operation]:
     return builder.replace(op, builder.constant(op.number(ALONE).reshape(1), tensor_type(op.results[0])))
 
 
+@decompositions.on(MeshOp)
 def _forget(op: MeshOp) -> Sequence[Operation]:
     """
     Before: `sdy.mesh @mesh = <["x"=2]>`, `replica_groups = #hlo.replica_group_mesh_axes<mesh = @mesh, ..>`
@@ -86,17 +92,3 @@ def _forget(op: MeshOp) -> Sequence[Operation]:
             user.properties["replica_groups"] = cast(Attribute, dense_constant(np.array(user.groups(), np.int64)))
     replace_op(op, [], [])
     return []
-
-
-DECOMPOSITIONS = (
-    (AllGatherOp, _collective),
-    (AllReduceOp, _collective),
-    (AllToAllOp, _collective),
-    (CollectiveBroadcastOp, _collective),
-    (CollectivePermuteOp, _collective),
-    (CrossReplicaSumOp, _collective),
-    (MeshOp, _forget),
-    (PartitionIdOp, _number),
-    (ReduceScatterOp, _collective),
-    (ReplicaIdOp, _number),
-)

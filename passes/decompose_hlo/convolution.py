@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -29,6 +29,7 @@ from ...hlo_dialect.types import (
     shape_of,
     tensor_type,
 )
+from .transform import decompositions, short_float_decompositions
 
 LARGE = 1 << 18
 """Multiplications from which other operations around a convolution pay for themselves."""
@@ -270,6 +271,7 @@ def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
     return concatenate(pieces, dim + 1).reshape((*shape[:dim], shape[dim] * len(parts), *shape[dim + 1 :]))
 
 
+@decompositions.on(DynamicConvOp)
 def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
     """One whose padding is a constant becomes a convolution."""
     source = op.padding.owner
@@ -287,9 +289,5 @@ def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
     return [new]
 
 
-def decompose_short_convolution(op: Any) -> Sequence[Operation]:
-    """For targets that multiply f16 and bf16 as they are."""
-    return _convolution(op, widens=False)
-
-
-DECOMPOSITIONS = ((ConvolutionOp, _convolution), (DynamicConvOp, _dynamic_conv))
+decompositions.add({ConvolutionOp: _convolution})
+short_float_decompositions.add({ConvolutionOp: partial(_convolution, widens=False)})

@@ -29,6 +29,7 @@ from ...hlo_dialect.ops.algorithms.fourier import FftOp, FftType, half
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import Array, element_of, make_tensor, numpy_dtype, shape_of, tensor_type
 from .fourier_tables import Table, chirp_of, mirrored, roots
+from .transform import decompositions
 
 MAX_RADIX = 32
 """Elements of the largest DFT that several digits share."""
@@ -262,6 +263,7 @@ def _hermitian(x: _Labelled, axis: int, n: int) -> _Labelled:
     return _Labelled(concatenate([x.tensor, conjugate], dim), x.labels)
 
 
+@decompositions.on(FftOp)
 def _fft(op: FftOp) -> Sequence[Operation]:
     """
     Before: `fft %x, type = FFT, length = [64]`
@@ -312,6 +314,3 @@ def _result(op: FftOp, x: _Labelled) -> Tensor:
         return _Labelled(x.tensor.take(dim, number), labels).permuted(order).tensor.reshape(shape_of(op.result))
 
     return part(0) if op.kind is FftType.IRFFT else Complex(part(0), part(1)).joined()
-
-
-DECOMPOSITIONS = ((FftOp, _fft),)

@@ -17,8 +17,10 @@ from ...hlo_dialect.ops.mapping import MapOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
+from .transform import decompositions
 
 
+@decompositions.on(DynamicGatherOp)
 def _dynamic_gather(op: DynamicGatherOp) -> Sequence[Operation]:
     """
     Before: `dynamic_gather(%x, %i, %sizes)`, where %sizes is a constant, or follows from the result's shape
@@ -43,6 +45,7 @@ def _dynamic_gather(op: DynamicGatherOp) -> Sequence[Operation]:
     return [new]
 
 
+@decompositions.on(TorchIndexSelectOp)
 def _torch_index_select(op: TorchIndexSelectOp) -> Sequence[Operation]:
     """
     Before: `torch_index_select(%x, %i) <{dim = 1, batch_dims = 1}>`
@@ -61,6 +64,7 @@ def _torch_index_select(op: TorchIndexSelectOp) -> Sequence[Operation]:
     return [new]
 
 
+@decompositions.on(MapOp)
 def _map(op: MapOp) -> Sequence[Operation]:
     """
     Before: `map(%x, %y) ({ %0 = multiply %a, %b : tensor<f32> .. })`
@@ -95,10 +99,3 @@ def _map(op: MapOp) -> Sequence[Operation]:
         else:
             fail(inner, "is not supported in a map: only elementwise operations and constants of scalars are")
     return builder.replace(op, on_tensors(block.last_op.operands[0]))
-
-
-DECOMPOSITIONS = (
-    (DynamicGatherOp, _dynamic_gather),
-    (TorchIndexSelectOp, _torch_index_select),
-    (MapOp, _map),
-)

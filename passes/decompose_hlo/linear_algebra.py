@@ -11,6 +11,7 @@ from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.triangular import CHOLESKY, TRIANGULAR_SOLVE
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
+from .transform import decompositions
 
 
 def _call(op: Operation, target: str, stated: dict[str, Attribute]) -> Sequence[Operation]:
@@ -25,13 +26,12 @@ def _call(op: Operation, target: str, stated: dict[str, Attribute]) -> Sequence[
     return [new]
 
 
+@decompositions.on(CholeskyOp)
 def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
     return _call(op, CHOLESKY, {"lower": BoolAttr.from_bool(op.is_lower)})
 
 
+@decompositions.on(TriangularSolveOp)
 def _triangular_solve(op: TriangularSolveOp) -> Sequence[Operation]:
     stated: dict[str, Attribute] = {name: op.properties[name] for name in ("left_side", "lower", "unit_diagonal")}
     return _call(op, TRIANGULAR_SOLVE, stated | {"transpose_a": StringAttr(op.transpose.value)})
-
-
-DECOMPOSITIONS = ((CholeskyOp, _cholesky), (TriangularSolveOp, _triangular_solve))

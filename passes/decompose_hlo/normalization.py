@@ -18,6 +18,7 @@ from ...hlo_dialect.ops.algorithms.normalization import (
 )
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, f32, numpy_dtype, shape_of
+from .transform import decompositions
 
 
 @dataclass
@@ -64,6 +65,7 @@ class _Terms:
         return self.builder.replace(self.op, *(result.convert(element) for result in results))
 
 
+@decompositions.on(BatchNormInferenceOp)
 def _inference(op: BatchNormInferenceOp) -> Sequence[Operation]:
     """`(x - mean) * (scale / sqrt(variance + epsilon)) + offset`, the vectors broadcast."""
     if not is_static(shape_of(op.operand)):
@@ -73,6 +75,7 @@ def _inference(op: BatchNormInferenceOp) -> Sequence[Operation]:
     return terms.finish(terms.normalized(x, scale, offset, mean, variance))
 
 
+@decompositions.on(BatchNormTrainingOp)
 def _training(op: BatchNormTrainingOp) -> Sequence[Operation]:
     """The mean is a sum, the variance the sum of squares of what is left without the mean; then as in inference."""
     if not is_static(shape_of(op.operand)):
@@ -85,6 +88,7 @@ def _training(op: BatchNormTrainingOp) -> Sequence[Operation]:
     return terms.finish(terms.normalized(x, scale, offset, mean, variance), mean, variance)
 
 
+@decompositions.on(BatchNormGradOp)
 def _grad(op: BatchNormGradOp) -> Sequence[Operation]:
     """Two sums over each feature, and elementwise arithmetic with them broadcast."""
     if not is_static(shape_of(op.operand)):
@@ -99,10 +103,3 @@ def _grad(op: BatchNormGradOp) -> Sequence[Operation]:
     inner = grad * terms.count - terms.spread(grad_sum) - centered * terms.spread(product_sum / widened)
     grad_operand = inner * terms.spread(scale / deviation / terms.count)
     return terms.finish(grad_operand, product_sum / deviation, grad_sum)
-
-
-DECOMPOSITIONS = (
-    (BatchNormInferenceOp, _inference),
-    (BatchNormTrainingOp, _training),
-    (BatchNormGradOp, _grad),
-)

@@ -13,8 +13,10 @@ from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.older_contractions import DotOp, EinsumOp, Labels, UnaryEinsumOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, i32, make_tensor, shape_of
+from .transform import decompositions
 
 
+@decompositions.on(DotOp)
 def _dot(op: DotOp) -> Sequence[Operation]:
     """
     Before: `dot %a, %b`
@@ -31,6 +33,7 @@ def _dot(op: DotOp) -> Sequence[Operation]:
     return [new]
 
 
+@decompositions.on(EinsumOp)
 def _einsum(op: EinsumOp) -> Sequence[Operation]:
     """
     Before: `einsum %a, %b, config = "abx,cb->ca"`
@@ -59,6 +62,7 @@ def _einsum(op: EinsumOp) -> Sequence[Operation]:
     return builder.replace(op, product.transpose([product_labels.index(label) for label in output]))
 
 
+@decompositions.on(UnaryEinsumOp)
 def _unary_einsum(op: UnaryEinsumOp) -> Sequence[Operation]:
     """
     Before: `unary_einsum %a, config = "abc->ca"`
@@ -92,6 +96,3 @@ def _only_where_equal(x: Tensor, first: int, second: int) -> Tensor:
 
     equal = index(first).equals(index(second))
     return equal.select(x, x.like(0))
-
-
-DECOMPOSITIONS = ((DotOp, _dot), (EinsumOp, _einsum), (UnaryEinsumOp, _unary_einsum))

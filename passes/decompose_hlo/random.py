@@ -38,6 +38,7 @@ from ...hlo_dialect.types import (
     make_tensor,
     shape_of,
 )
+from .transform import decompositions
 
 Shape = tuple[int, ...]
 Pair = tuple[Tensor, Tensor]
@@ -150,6 +151,7 @@ def philox_bits(state: Sequence[Tensor], shape: Shape, width: int) -> tuple[list
     return new_state, later.select(odd.select(output[3], output[2]), odd.select(output[1], output[0]))
 
 
+@decompositions.on(RngBitGeneratorOp)
 def _rng_bit_generator(op: RngBitGeneratorOp) -> Sequence[Operation]:
     """`rng_bit_generator %s, algorithm = PHILOX` becomes ten rounds of multiplications and exclusive ors on iotas."""
     shape, element = shape_of(op.output), element_of(op.output)
@@ -166,6 +168,7 @@ def _rng_bit_generator(op: RngBitGeneratorOp) -> Sequence[Operation]:
     return builder.replace(op, _state(state), bits)
 
 
+@decompositions.on(RngOp)
 def _rng(op: RngOp) -> Sequence[Operation]:
     """`rng %a, %b, %shape, distribution = UNIFORM` becomes random bits of the operation's own counters, converted."""
     shape, element = shape_of(op.result), element_of(op.result)
@@ -220,6 +223,3 @@ def _integers(state: Sequence[Tensor], a: Tensor, b: Tensor) -> Tensor:
     if not is_unsigned(element):
         drawn = drawn.convert(unsigned(width)).bits_as(element)
     return (a >= b).select(a, drawn.convert(element))
-
-
-DECOMPOSITIONS = ((RngBitGeneratorOp, _rng_bit_generator), (RngOp, _rng))

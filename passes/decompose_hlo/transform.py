@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,15 +10,12 @@ from xdsl.ir import Operation
 
 from ...hlo_dialect.expressions.tensor import Decomposition
 from ...hlo_dialect.hlo_pass import HloPass
-from ...hlo_dialect.ops.convolution import ConvolutionOp
+from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.walking import operations_in
-from ...lowering.tables import tables
 
-
-@lru_cache(maxsize=1)
-def decompositions() -> dict[type[Operation], Decomposition]:
-    """By operation class: the `DECOMPOSITIONS` of the files of this folder."""
-    return {cls: rule for table in tables(__package__ or "", "DECOMPOSITIONS") for cls, rule in table}
+decompositions = Rules[Decomposition]("decompose-hlo", __package__)
+short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=true}", __package__)
+"""In place of the above for targets that multiply f16 and bf16 as they are."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +35,13 @@ class DecomposeHloPass(HloPass):
     short_floats: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        table = decompositions()
-        if self.short_floats:
-            from .convolution import decompose_short_convolution
+        def rule_of(op: Operation) -> Decomposition | None:
+            short = short_float_decompositions.get(type(op)) if self.short_floats else None
+            return short or decompositions.get(type(op))
 
-            table = {**table, ConvolutionOp: decompose_short_convolution}
-        waiting = [op for op in operations_in(module) if type(op) in table]
+        waiting = list(operations_in(module))
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:
-            op = waiting.pop()
-            new_ops = table[type(op)](op)
-            waiting += reversed([inner for new in new_ops for inner in new.walk() if type(inner) in table])
+            rule = rule_of(op := waiting.pop())
+            if rule is not None:
+                waiting += reversed([inner for new in rule(op) for inner in new.walk()])

@@ -10,8 +10,10 @@ from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
+from .transform import decompositions
 
 
+@decompositions.on(ReduceWindowOp)
 def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:
     """
     Before: `reduce_window(%x, %i) <{padding = dense<[[1, 1]]>, ..}>`
@@ -39,6 +41,3 @@ def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:
     )
     builder.insert(new)
     return builder.replace(op, *new.results)
-
-
-DECOMPOSITIONS = ((ReduceWindowOp, _reduce_window),)

@@ -41,10 +41,9 @@ def role_of(op: Operation) -> Role | None:
 def _can_be_lowered(op: Operation) -> bool:
     """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation of another package."""
     # The whole conversion, imported only for operations that state no role.
-    from ...lowering.convert_hlo_to_linalg.conversion import patterns
-    from ...lowering.convert_hlo_to_linalg.scalars import scalar_patterns
+    from ...lowering.convert_hlo_to_linalg.emission import patterns
 
-    return type(op) in patterns() and type(op) not in scalar_patterns() and is_side_effect_free(op)
+    return type(op) in patterns and is_side_effect_free(op)
 
 
 @dataclass(slots=True)

@@ -15,12 +15,13 @@ from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import shape_of
 from .layouts import Layouts
-from .parts import Parts, Rule, even, kept_along, on_parts
+from .parts import Parts, even, kept_along, on_parts, partition_rules
 
 _IDEMPOTENT = (AndOp, MaximumOp, MinimumOp, OrOp)
 """Folding the initial value in once for each device changes nothing."""
 
 
+@partition_rules.on(ReduceOp)
 def _reduction(op: Operation, layouts: Layouts) -> Parts:
     """Along kept dimensions as they come; along folded ones each device folds its part, and then the devices theirs."""
     assert isinstance(op, ReduceOp)
@@ -58,6 +59,7 @@ Labels = Sequence[str | None]
 """Of each dimension of an operand or result: equal ones go together; None cannot be split."""
 
 
+@partition_rules.on(DotGeneralOp)
 def _dot(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, DotGeneralOp)
     numbers = op.dot_dimension_numbers
@@ -74,6 +76,7 @@ def _dot(op: Operation, layouts: Layouts) -> Parts:
     return _contraction(op, layouts, lhs, rhs, result)
 
 
+@partition_rules.on(ConvolutionOp)
 def _convolution(op: Operation, layouts: Layouts) -> Parts:
     """Along the batch and the features; what lies in space is needed as a whole."""
     assert isinstance(op, ConvolutionOp)
@@ -151,6 +154,3 @@ def _table(split: Mapping[str, tuple[int, list[int]]], partitions: int) -> tuple
     if total == 1 or len(number) != total or len(set(number.values())) != 1:
         return None
     return labels, Tiling(counts, tuple(sorted(range(partitions), key=lambda device: (places[device], device))))
-
-
-PARTITIONED: dict[type[Operation], Rule] = {ConvolutionOp: _convolution, DotGeneralOp: _dot, ReduceOp: _reduction}

@@ -18,9 +18,10 @@ from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, numpy_dtype, shape_of, tensor_type
 from .layouts import Layouts
-from .parts import Parts, Rule, even, kept_along, on_parts
+from .parts import Parts, even, kept_along, on_parts, partition_rules
 
 
+@partition_rules.on(DynamicSliceOp)
 def _dynamic_slice(op: Operation, layouts: Layouts) -> Parts:
     """Along dimensions that are taken whole; their start is 0, whatever the index says."""
     assert isinstance(op, DynamicSliceOp)
@@ -32,6 +33,7 @@ def _dynamic_slice(op: Operation, layouts: Layouts) -> Parts:
     return on_parts(op, layouts, operands, [kept], {"slice_sizes": int_array(kept.part_shape(sizes))})
 
 
+@partition_rules.on(DynamicUpdateSliceOp)
 def _dynamic_update_slice(op: Operation, layouts: Layouts) -> Parts:
     whole, update = op.operands[:2]
     found = even(whole, layouts) or even(update, layouts)
@@ -43,6 +45,7 @@ def _dynamic_update_slice(op: Operation, layouts: Layouts) -> Parts:
     return on_parts(op, layouts, operands, [kept])
 
 
+@partition_rules.on(GatherOp)
 def _gather(op: Operation, layouts: Layouts) -> Parts:
     """Along the dimensions of the indices each device looks up its own; else along those that are taken whole."""
     assert isinstance(op, GatherOp)
@@ -89,6 +92,7 @@ def _from_batching(operand: SSAValue, indices: SSAValue, layouts: Layouts, pairs
     return kept.derived([place.get(dim) for dim in range(len(shape_of(indices)))])
 
 
+@partition_rules.on(ScatterOp)
 def _scatter(op: Operation, layouts: Layouts) -> Parts:
     """
     Along batching dimensions as they come. Along other dimensions of the indices each device adds up its own updates,
@@ -139,11 +143,3 @@ def _sources(place: Mapping[int, int], rank: int) -> list[int | None]:
 def zeros_like(value: SSAValue, op: Operation) -> SSAValue:
     """Zeros of the value's type, before an operation."""
     return Builder.before(op).constant(np.zeros(1, numpy_dtype(element_of(value))), tensor_type(value)).value
-
-
-PARTITIONED: dict[type[Operation], Rule] = {
-    DynamicSliceOp: _dynamic_slice,
-    DynamicUpdateSliceOp: _dynamic_update_slice,
-    GatherOp: _gather,
-    ScatterOp: _scatter,
-}

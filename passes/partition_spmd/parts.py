@@ -8,6 +8,7 @@ from typing import cast
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.build.rewriting import like
+from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
@@ -16,6 +17,7 @@ from .layouts import Layouts
 Parts = Sequence[tuple[Tiling, SSAValue]] | None
 """How each result is split, and what it became; None where the rule does not apply."""
 Rule = Callable[[Operation, Layouts], Parts]
+partition_rules = Rules[Rule]("partition-spmd", __package__)
 
 STATED = ("sdy.sharding", "mhlo.sharding")
 """Attributes of arguments, results and operations that say how they are split."""

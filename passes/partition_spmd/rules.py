@@ -23,14 +23,13 @@ from ...hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import shape_of
-from . import contractions, indexing
 from .layouts import Layouts
-from .parts import Parts, Rule, even, is_split, kept_along, on_parts, same_shape
+from .parts import Parts, even, is_split, kept_along, on_parts, partition_rules, same_shape
 
 
 def partition_operation(op: Operation, layouts: Layouts) -> bool:
     """Put an operation on parts before `op` where operands are split and a rule says how. Whether it did."""
-    rule = PARTITIONED.get(type(op)) or (_elementwise if is_elementwise(op) else None)
+    rule = partition_rules.get(type(op)) or (_elementwise if is_elementwise(op) else None)
     if rule is None or not any(is_split(operand, layouts) for operand in op.operands):
         return False
     parts = rule(op, layouts)
@@ -63,6 +62,7 @@ def _moved(op: Operation, layouts: Layouts, sources: Sequence[int | None]) -> Pa
     return on_parts(op, layouts, [layouts.part(op.operands[0], kept)], [kept.derived(sources)])
 
 
+@partition_rules.on(BroadcastInDimOp)
 def _broadcast(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, BroadcastInDimOp)
     before, after = shape_of(op.operands[0]), shape_of(op.results[0])
@@ -73,11 +73,13 @@ def _broadcast(op: Operation, layouts: Layouts) -> Parts:
     return _moved(op, layouts, sources)
 
 
+@partition_rules.on(TransposeOp)
 def _transpose(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, TransposeOp)
     return _moved(op, layouts, ints(op.permutation))
 
 
+@partition_rules.on(ReshapeOp)
 def _reshape(op: Operation, layouts: Layouts) -> Parts:
     """A dimension stays split where it is the outermost of those that are merged, or of which it is made."""
     found = even(op.operands[0], layouts)
@@ -110,23 +112,27 @@ def _reshape_groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[l
     return groups
 
 
+@partition_rules.on(ReverseOp)
 def _reverse(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, ReverseOp)
     reversed_ = ints(op.dimensions)
     return same_shape(op, layouts, [dim not in reversed_ for dim in range(len(shape_of(op.results[0])))])
 
 
+@partition_rules.on(SortOp)
 def _sort(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, SortOp)
     return same_shape(op, layouts, [dim != op.dim for dim in range(len(shape_of(op.results[0])))])
 
 
+@partition_rules.on(ConcatenateOp)
 def _concatenate(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, ConcatenateOp)
     joined = op.dimension.value.data
     return same_shape(op, layouts, [dim != joined for dim in range(len(shape_of(op.results[0])))])
 
 
+@partition_rules.on(SliceOp)
 def _slice(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, SliceOp)
     shape, tiling = shape_of(op.operands[0]), even(op.operands[0], layouts)
@@ -140,24 +146,28 @@ def _slice(op: Operation, layouts: Layouts) -> Parts:
     return on_parts(op, layouts, [part], [kept], {"limit_indices": int_array(limits)})
 
 
+@partition_rules.on(PadOp)
 def _pad(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, PadOp)
     padding = zip(ints(op.edge_padding_low), ints(op.edge_padding_high), ints(op.interior_padding), strict=True)
     return same_shape(op, layouts, [each == (0, 0, 0) for each in padding])
 
 
+@partition_rules.on(CholeskyOp, TriangularSolveOp)
 def _matrices(op: Operation, layouts: Layouts) -> Parts:
     """Along the dimensions of a batch of matrices."""
     rank = len(shape_of(op.results[0]))
     return same_shape(op, layouts, [dim < rank - 2 for dim in range(rank)])
 
 
+@partition_rules.on(FftOp)
 def _fourier(op: Operation, layouts: Layouts) -> Parts:
     assert isinstance(op, FftOp)
     rank = len(shape_of(op.results[0]))
     return same_shape(op, layouts, [dim < rank - len(op.lengths) for dim in range(rank)])
 
 
+@partition_rules.on(OptimizationBarrierOp)
 def _barrier(op: Operation, layouts: Layouts) -> Parts:
     tilings = [
         even(value, layouts) or Tiling.replicated(len(shape_of(value)), layouts.partitions) for value in op.operands
@@ -169,30 +179,10 @@ def _barrier(op: Operation, layouts: Layouts) -> Parts:
 # Windows -------------------------------------------------------------------------------------------------------
 
 
+@partition_rules.on(ReduceWindowOp, SelectAndScatterOp)
 def _windowed(op: Operation, layouts: Layouts) -> Parts:
     """Along dimensions in which the window is one element that does not move past others."""
     assert isinstance(op, (ReduceWindowOp, SelectAndScatterOp))
     window = op.window
     fields = (window.dimensions, window.strides, window.base_dilations, window.dilations, window.low, window.high)
     return same_shape(op, layouts, [each == (1, 1, 1, 1, 0, 0) for each in zip(*fields, strict=True)])
-
-
-PARTITIONED: dict[type[Operation], Rule] = {
-    **contractions.PARTITIONED,
-    **indexing.PARTITIONED,
-    BroadcastInDimOp: _broadcast,
-    CholeskyOp: _matrices,
-    ConcatenateOp: _concatenate,
-    FftOp: _fourier,
-    OptimizationBarrierOp: _barrier,
-    PadOp: _pad,
-    ReduceWindowOp: _windowed,
-    ReshapeOp: _reshape,
-    ReverseOp: _reverse,
-    SelectAndScatterOp: _windowed,
-    SliceOp: _slice,
-    SortOp: _sort,
-    TransposeOp: _transpose,
-    TriangularSolveOp: _matrices,
-}
-"""Besides elementwise operations."""

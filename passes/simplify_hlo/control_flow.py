@@ -15,7 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.creation import constant_of
-from .rewrite import Rewrite
+from .rewrite import Rewrite, simplifications
 
 
 def _terminator(region: Region) -> Operation:
@@ -39,6 +39,7 @@ def _inlined(region: Region) -> Rewrite:
 # -- if and case -----------------------------------------------------------------------------------
 
 
+@simplifications.on(IfOp, CaseOp)
 def known_branch(op: Operation) -> Rewrite | None:
     """A branch that is known at compile time takes the place of the if or case."""
     choice = constant_of(op.operands[0])
@@ -50,6 +51,7 @@ def known_branch(op: Operation) -> Rewrite | None:
     return _inlined(op.regions[index if 0 <= index < last else last])
 
 
+@simplifications.on(IfOp, CaseOp)
 def unused_branch_results(op: Operation) -> Rewrite | None:
     """Results that nothing uses are not computed; one that all branches return alike from outside is that value."""
     keep = [i for i, result in enumerate(op.results) if result.first_use is not None]
@@ -94,6 +96,7 @@ def _restrict(terminator: Operation, keep: Sequence[int]) -> list[object]:
 # -- while -----------------------------------------------------------------------------------------
 
 
+@simplifications.on(WhileOp)
 def never_runs(op: Operation) -> Rewrite | None:
     """A loop whose condition is the constant false hands its operands on."""
     condition = constant_of(_terminator(op.regions[0]).operands[0])
@@ -102,6 +105,25 @@ def never_runs(op: Operation) -> Rewrite | None:
     return Rewrite((), tuple(op.operands))
 
 
+@simplifications.on(WhileOp)
+def same_values(op: Operation) -> Rewrite | None:
+    """Two values that begin alike and go on alike are one."""
+    cond, body = (region.block for region in op.regions)
+    returned = tuple(_terminator(op.regions[1]).operands)
+    first: dict[tuple[SSAValue, SSAValue], int] = {}
+    touched: list[object] = []
+    for i, pair in enumerate(zip(op.operands, returned, strict=True)):
+        j = first.setdefault(pair, i)
+        used = [value for value in (cond.args[i], body.args[i], op.results[i]) if value.first_use is not None]
+        if j == i or not used:
+            continue
+        for old, new in ((cond.args[i], cond.args[j]), (body.args[i], body.args[j]), (op.results[i], op.results[j])):
+            touched += [use.operation for use in old.uses]
+            old.replace_all_uses_with(new)
+    return Rewrite(touched=touched) if touched else None
+
+
+@simplifications.on(WhileOp)
 def carried_for_nothing(op: Operation) -> Rewrite | None:
     """Stop carrying values that never change, or that nothing needs."""
     cond, body = (region.block for region in op.regions)
@@ -195,27 +217,3 @@ def _arguments_behind(block: Block, values: Sequence[SSAValue]) -> set[int]:
             seen.add(owner)
             pending += [operand for inner in owner.walk() for operand in inner.operands]
     return found
-
-
-def same_values(op: Operation) -> Rewrite | None:
-    """Two values that begin alike and go on alike are one."""
-    cond, body = (region.block for region in op.regions)
-    returned = tuple(_terminator(op.regions[1]).operands)
-    first: dict[tuple[SSAValue, SSAValue], int] = {}
-    touched: list[object] = []
-    for i, pair in enumerate(zip(op.operands, returned, strict=True)):
-        j = first.setdefault(pair, i)
-        used = [value for value in (cond.args[i], body.args[i], op.results[i]) if value.first_use is not None]
-        if j == i or not used:
-            continue
-        for old, new in ((cond.args[i], cond.args[j]), (body.args[i], body.args[j]), (op.results[i], op.results[j])):
-            touched += [use.operation for use in old.uses]
-            old.replace_all_uses_with(new)
-    return Rewrite(touched=touched) if touched else None
-
-
-RULES = {
-    IfOp: (known_branch, unused_branch_results),
-    CaseOp: (known_branch, unused_branch_results),
-    WhileOp: (never_runs, same_values, carried_for_nothing),
-}

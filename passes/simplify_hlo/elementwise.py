@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder
-from ...hlo_dialect.op import is_elementwise
+from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.conversion import ConvertOp
 from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
 from ...hlo_dialect.ops.elementwise_binary import MaximumOp, MinimumOp
@@ -26,7 +26,7 @@ from ...hlo_dialect.types import (
     shape_of,
     tensor_type,
 )
-from .rewrite import Rewrite, by, to
+from .rewrite import Rewrite, by, simplifications, to
 
 _PRECISION: dict[type, int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24, Float64Type: 53}
 """Bits of a float's significand, the hidden one included."""
@@ -64,6 +64,7 @@ def is_exact_conversion(source: Attribute, target: Attribute) -> bool:
     return type(target) in _WIDER_FLOATS.get(type(source), ())
 
 
+@simplifications.on(ConvertOp)
 def merge_conversions(op: Operation) -> Rewrite | None:
     """
     `convert(convert(x))` is one conversion where the first loses nothing.
@@ -95,16 +96,19 @@ def _without_infinity(op: Operation, infinity: float) -> Rewrite | None:
     return None
 
 
+@simplifications.on(MaximumOp)
 def maximum_with_least(op: Operation) -> Rewrite | None:
     """`maximum(-inf, x)` is x."""
     return _without_infinity(op, float("-inf"))
 
 
+@simplifications.on(MinimumOp)
 def minimum_with_greatest(op: Operation) -> Rewrite | None:
     """`minimum(inf, x)` is x."""
     return _without_infinity(op, float("inf"))
 
 
+@simplifications.on(HloOp)
 def sink_reshape(op: Operation) -> Rewrite | None:
     """
     What is computed from a reduction that kept its dimensions is computed before the reshape.
@@ -161,10 +165,3 @@ def _comes_from_reduce(value: SSAValue) -> bool:
             return False
         value = next((v for v in owner.operands if not isinstance(v.owner, ConstantOp)), owner.operands[0])
     return False
-
-
-RULES = {
-    ConvertOp: (merge_conversions,),
-    MaximumOp: (maximum_with_least,),
-    MinimumOp: (minimum_with_greatest,),
-}

@@ -16,11 +16,12 @@ from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of, tensor_type
-from .rewrite import Rewrite, by, start, to
+from .rewrite import Rewrite, by, simplifications, start, to
 
 Shape = tuple[int, ...]
 
 
+@simplifications.on(BroadcastInDimOp)
 def simplify_broadcast(op: Operation) -> Rewrite | None:
     """A reshape, where only dimensions of size 1 are added; one broadcast for two."""
     assert isinstance(op, BroadcastInDimOp)
@@ -61,6 +62,7 @@ def _through_reshape(source: Shape, reshaped: Shape, dims: Shape, shape: Shape) 
     return placed
 
 
+@simplifications.on(ReshapeOp)
 def simplify_reshape(op: Operation) -> Rewrite | None:
     """One reshape for two; the broadcast of a scalar to the new shape."""
     inner, result = op.operands[0].owner, tensor_type(op.results[0])
@@ -71,6 +73,7 @@ def simplify_reshape(op: Operation) -> Rewrite | None:
     return None
 
 
+@simplifications.on(TransposeOp)
 def simplify_transpose(op: Operation) -> Rewrite | None:
     """A reshape, where only dimensions of size 1 move; one transpose or broadcast for two."""
     assert isinstance(op, TransposeOp)
@@ -89,6 +92,7 @@ def simplify_transpose(op: Operation) -> Rewrite | None:
     return None
 
 
+@simplifications.on(SliceOp)
 def simplify_slice(op: Operation) -> Rewrite | None:
     """One slice for two; the broadcast of a slice for the slice of a broadcast."""
     assert isinstance(op, SliceOp)
@@ -125,6 +129,7 @@ def _slice_of_broadcast(inner: BroadcastInDimOp, op: SliceOp) -> Tensor:
     return x.broadcast(result, dims)
 
 
+@simplifications.on(ConcatenateOp)
 def simplify_concatenate(op: Operation) -> Rewrite | None:
     """Operands without elements go."""
     assert isinstance(op, ConcatenateOp)
@@ -134,12 +139,3 @@ def simplify_concatenate(op: Operation) -> Rewrite | None:
     if 0 < len(kept) < len(op.operands):
         return by(Builder().op(ConcatenateOp, kept, op.results[0].type, dimension=op.dimension))
     return None
-
-
-RULES = {
-    BroadcastInDimOp: (simplify_broadcast,),
-    ReshapeOp: (simplify_reshape,),
-    TransposeOp: (simplify_transpose,),
-    SliceOp: (simplify_slice,),
-    ConcatenateOp: (simplify_concatenate,),
-}

@@ -13,12 +13,13 @@ from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp
 from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.types import element_of, shape_of
-from .rewrite import Rewrite, by
+from .rewrite import Rewrite, by, simplifications
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
 """Operations of a reducer that work on whole tensors as they do on elements."""
 
 
+@simplifications.on(ReduceOp)
 def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     """
     `reduce(%x: 4x1, init)` over dimension 1 becomes the reducer itself, on init and the reshaped operand.
@@ -58,6 +59,3 @@ def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     if any(value not in values for value in terminator.operands):
         return None
     return by(*(values[value] for value in terminator.operands))
-
-
-RULES = {ReduceOp: (simplify_unit_reduction,)}

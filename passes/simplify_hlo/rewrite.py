@@ -1,13 +1,14 @@
-"""The results of simplification rules."""
+"""Simplification rules and their results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class Rewrite:
     values: Sequence[SSAValue] | None = None
     touched: Sequence[object] = ()
     """Operations that are worth another visit beside the users and the operands' owners."""
+
+
+Rule = Callable[[Operation], Rewrite | None]
+simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
 
 
 def start(value: SSAValue) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -17,18 +17,8 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp, replace_op
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.walking import operations_in
-from . import control_flow, elementwise, movement, reduction
 from .constants import evaluate
-from .rewrite import Rewrite
-
-Rule = Callable[[Operation], Rewrite | None]
-
-_RULES: dict[type[Operation], tuple[Rule, ...]] = {
-    **movement.RULES,
-    **control_flow.RULES,
-    **elementwise.RULES,
-    **reduction.RULES,
-}
+from .rewrite import Rewrite, simplifications
 
 MAX_VISITS = 64
 """How often one operation may be visited: rules end by construction, this holds even if one does not."""
@@ -99,12 +89,10 @@ class Simplifier:
             return
         rewrite = self._fold(op)
         if rewrite is None:
-            for rule in _RULES.get(type(op), ()):
+            for rule in simplifications.all(type(op)):
                 rewrite = rule(op)
                 if rewrite is not None:
                     break
-            else:
-                rewrite = elementwise.sink_reshape(op)
         if rewrite is not None:
             self._replace(op, rewrite)
 

@@ -17,15 +17,14 @@ from xdsl.rewriter import InsertPoint
 
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
-from ...hlo_dialect.ops.comparison import SelectOp
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.conversion import BitcastConvertOp, ComplexOp, ConvertOp, ImagOp, RealOp
+from ...hlo_dialect.ops.convolution import ConvolutionOp, DynamicConvOp
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
-from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.ops.elementwise_binary import AddOp, MultiplyOp, SubtractOp
-from ...hlo_dialect.ops.elementwise_unary import AbsOp, NegateOp, part_type
-from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
-from ...hlo_dialect.ops.slicing import ConcatenateOp, PadOp, SliceOp
+from ...hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp
+from ...hlo_dialect.ops.elementwise_binary import MultiplyOp
+from ...hlo_dialect.ops.elementwise_unary import AbsOp, part_type
+from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.types import HloTensor, bit_width, element_of, make_tensor, numpy_dtype, shape_of
 
 Parts: TypeAlias = tuple[SSAValue, SSAValue]
@@ -51,9 +50,11 @@ class PartsBuilder(Builder):
 
 
 Rule = Callable[[Operation, PartsBuilder], Complex | Tensor | None]
+split_rules = Rules[Rule]("split-complex", __package__)
+"""Of operations that are not `LINEAR`; control flow, returns and operations with regions are the pass's own."""
 
 
-def _each(op: Operation, b: PartsBuilder) -> Complex:
+def each_part(op: Operation, b: PartsBuilder) -> Complex:
     """The same operation on the real parts and on the imaginary parts; real operands (indices) serve both."""
 
     def part(index: int) -> Tensor:
@@ -63,16 +64,19 @@ def _each(op: Operation, b: PartsBuilder) -> Complex:
     return Complex(part(0), part(1))
 
 
+@split_rules.on(ConstantOp)
 def _constant(op: Operation, b: PartsBuilder) -> Complex:
     value: Any = op.properties["value"]
     data: Any = np.frombuffer(value.data.data, dtype=numpy_dtype(value.get_element_type()))
     return Complex(b.constant(data.real, b.real_type), b.constant(data.imag, b.real_type))
 
 
+@split_rules.on(MultiplyOp)
 def _multiply(op: Operation, b: PartsBuilder) -> Complex:
     return b.operand(0) * b.operand(1)
 
 
+@split_rules.on(AbsOp)
 def _abs(op: Operation, b: PartsBuilder) -> Tensor:
     """sqrt(re**2 + im**2) without overflow: the larger part times sqrt(1 + (smaller / larger)**2)."""
     x, y = map(abs, b.operand(0))
@@ -86,18 +90,22 @@ def _abs(op: Operation, b: PartsBuilder) -> Tensor:
     return infinite.select(infinity, size)
 
 
+@split_rules.on(ComplexOp)
 def _complex(op: Operation, b: PartsBuilder) -> Complex:
     return Complex(*b.tensors(op.operands))
 
 
+@split_rules.on(RealOp)
 def _real(op: Operation, b: PartsBuilder) -> Tensor:
     return b.operand(0).re
 
 
+@split_rules.on(ImagOp)
 def _imag(op: Operation, b: PartsBuilder) -> Tensor:
     return b.operand(0).im
 
 
+@split_rules.on(ConvertOp)
 def _convert(op: Operation, b: PartsBuilder) -> Complex | Tensor:
     """To complex: each part, or the real one and 0. To anything else: the real part."""
     operand, target = op.operands[0], b.real_type
@@ -108,6 +116,7 @@ def _convert(op: Operation, b: PartsBuilder) -> Complex | Tensor:
     return Complex(Tensor(b, operand).convert(target.element_type), b.splat(0.0, target))
 
 
+@split_rules.on(DotGeneralOp, ConvolutionOp, DynamicConvOp)
 def _bilinear(op: Operation, b: PartsBuilder) -> Complex:
     """A contraction or convolution is four of the parts."""
     x, y = b.operand(0), b.operand(1)
@@ -118,10 +127,12 @@ def _bilinear(op: Operation, b: PartsBuilder) -> Complex:
     return Complex(dot(x.re, y.re) - dot(x.im, y.im), dot(x.re, y.im) + dot(x.im, y.re))
 
 
+@split_rules.on(IotaOp)
 def _iota(op: Operation, b: PartsBuilder) -> Complex:
     return Complex(b.op(IotaOp, (), b.real_type, **op.properties), b.splat(0.0, b.real_type))
 
 
+@split_rules.on(BitcastConvertOp)
 def _bitcast(op: Operation, b: PartsBuilder) -> Complex:
     """
     complex<f64> to two complex<f32>: the halves of the real part, then those of the imaginary one; and back.
@@ -144,43 +155,6 @@ def _exchanged(z: Complex) -> Complex:
     return Complex(first, second)
 
 
-RULES: dict[type[Operation], Rule] = {
-    ConstantOp: _constant,
-    MultiplyOp: _multiply,
-    AbsOp: _abs,
-    ComplexOp: _complex,
-    RealOp: _real,
-    ImagOp: _imag,
-    ConvertOp: _convert,
-    BitcastConvertOp: _bitcast,
-    IotaOp: _iota,
-    DotGeneralOp: _bilinear,
-    **dict.fromkeys((AddOp, SubtractOp, NegateOp, SelectOp), _each),
-    **dict.fromkeys(
-        (BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ConcatenateOp, PadOp, ReverseOp, DynamicSliceOp), _each
-    ),
-    DynamicUpdateSliceOp: _each,
-}
-"""By class; control flow, returns and operations with regions are the pass's own."""
-
-RULES_BY_NAME: dict[str, Rule] = {
-    **{f"hlo.{name}": _bilinear for name in ("convolution", "dynamic_conv")},
-    **{
-        f"hlo.{name}": _each
-        for name in (
-            "broadcast",
-            "collective_broadcast",
-            "collective_permute",
-            "dynamic_broadcast_in_dim",
-            "dynamic_gather",
-            "dynamic_pad",
-            "dynamic_reshape",
-            "gather",
-            "real_dynamic_slice",
-            "set_dimension_size",
-            "torch_index_select",
-        )
-    },
-    "hlo.get_dimension_size": lambda op, b: b.op(type(op), [b.operand(0).re], op.results[0].type, **op.properties),
-}
-"""Operations that move whole elements, or are linear in each operand."""
+split_rules.add(
+    {GetDimensionSizeOp: lambda op, b: b.op(type(op), [b.operand(0).re], op.results[0].type, **op.properties)}
+)

@@ -19,7 +19,7 @@ from ...hlo_dialect.ops import elementwise_binary as binary
 from ...hlo_dialect.ops import elementwise_unary as unary
 from ...hlo_dialect.ops.comparison import ClampOp, CompareOp
 from ...hlo_dialect.types import f32, f64, i32, i64
-from .arithmetic import PartsBuilder, Rule
+from .arithmetic import PartsBuilder, Rule, split_rules
 
 INF = math.inf
 
@@ -329,6 +329,7 @@ def _rule(function: Callable[..., Complex], wide: bool = False) -> Rule:
     return rule
 
 
+@split_rules.on(CompareOp)
 def _compare(op: Operation, b: PartsBuilder) -> Tensor:
     """Equal where both parts are, different where one is; else by the real, then by the imaginary parts."""
     x, y = b.operand(0), b.operand(1)
@@ -343,6 +344,7 @@ def _compare(op: Operation, b: PartsBuilder) -> Tensor:
     return result
 
 
+@split_rules.on(ClampOp)
 def _clamp(op: Operation, b: PartsBuilder) -> Complex:
     """min(max(x, low), high), bounds of rank 0 broadcast."""
     low, x, high = (b.operand(index) for index in range(3))
@@ -353,26 +355,25 @@ def _clamp(op: Operation, b: PartsBuilder) -> Complex:
     return _minimum(_maximum(x, low), high)
 
 
-RULES: dict[type[Operation], Rule] = {
-    unary.CbrtOp: _rule(_cbrt),
-    unary.CosineOp: _rule(_cosine),
-    unary.ExponentialOp: _rule(_exponential),
-    unary.ExponentialMinusOneOp: _rule(_exponential_minus_one, wide=True),
-    unary.LogOp: _rule(_log),
-    unary.LogPlusOneOp: _rule(_log_plus_one),
-    unary.LogisticOp: _rule(_logistic),
-    unary.RsqrtOp: _rule(_rsqrt),
-    unary.SignOp: _rule(_sign),
-    unary.SineOp: _rule(_sine),
-    unary.SqrtOp: _rule(_sqrt),
-    unary.TanOp: _rule(_tan),
-    unary.TanhOp: _rule(_tanh),
-    binary.Atan2Op: _rule(_atan2, wide=True),
-    binary.DivideOp: _rule(_quotient),
-    binary.MaximumOp: _rule(_maximum),
-    binary.MinimumOp: _rule(_minimum),
-    binary.PowerOp: _rule(_power, wide=True),
-    ClampOp: _clamp,
-    CompareOp: _compare,
-}
-"""By class."""
+split_rules.add(
+    {
+        unary.CbrtOp: _rule(_cbrt),
+        unary.CosineOp: _rule(_cosine),
+        unary.ExponentialOp: _rule(_exponential),
+        unary.ExponentialMinusOneOp: _rule(_exponential_minus_one, wide=True),
+        unary.LogOp: _rule(_log),
+        unary.LogPlusOneOp: _rule(_log_plus_one),
+        unary.LogisticOp: _rule(_logistic),
+        unary.RsqrtOp: _rule(_rsqrt),
+        unary.SignOp: _rule(_sign),
+        unary.SineOp: _rule(_sine),
+        unary.SqrtOp: _rule(_sqrt),
+        unary.TanOp: _rule(_tan),
+        unary.TanhOp: _rule(_tanh),
+        binary.Atan2Op: _rule(_atan2, wide=True),
+        binary.DivideOp: _rule(_quotient),
+        binary.MaximumOp: _rule(_maximum),
+        binary.MinimumOp: _rule(_minimum),
+        binary.PowerOp: _rule(_power, wide=True),
+    }
+)

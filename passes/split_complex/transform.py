@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import cast
 
 from xdsl.context import Context
@@ -15,29 +14,37 @@ from xdsl.rewriter import InsertPoint
 
 from ...dialects.build.rewriting import like
 from ...dialects.build.spread import Spread
+from ...hlo_dialect.collectives.exchanges import AllGatherOp, AllToAllOp
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, OptimizationBarrierOp, ReturnOp, WhileOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
+from ...hlo_dialect.ops.mapping import MapOp
 from ...hlo_dialect.ops.reduction import ReduceOp, single_combiner
+from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.sort import SortOp
 from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.walking import operations_in
-from ...lowering.tables import tables
-from .arithmetic import RULES_BY_NAME, Parts, PartsBuilder, Rule
-from .layout import as_pairs, deinterleave, is_complex_type, pairs_type, part_type, split_custom_call, split_signature
+from .arithmetic import Parts, PartsBuilder, each_part, split_rules
+from .layout import (
+    as_pairs,
+    deinterleave,
+    is_complex_type,
+    pairs_type,
+    part_type,
+    split_custom_call,
+    split_signature,
+)
 
-_CARRIERS = (WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp)
-_VARIADIC = frozenset(("hlo.all_gather", "hlo.all_to_all", "hlo.map", "hlo.scatter", "hlo.sort"))
+CARRIERS = (
+    *(WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp),
+    *(AllGatherOp, AllToAllOp, MapOp, ScatterOp, SortOp),
+)
 """Operations that take any number of tensors, and so both parts of one."""
-
-
-@lru_cache(maxsize=1)
-def rules() -> dict[type[Operation], Rule]:
-    """The rule of each operation class: the `RULES` of the files split_complex_*.py."""
-    return {cls: rule for table in tables(__package__ or "", "RULES") for cls, rule in table.items()}
 
 
 def _part_types(type_: Attribute) -> Sequence[Attribute] | None:
@@ -52,7 +59,7 @@ class SplitComplexPass(HloPass):
     Before: `%1 = hlo.multiply %z, %z : tensor<4xcomplex<f32>>`
     After:  two subtractions and additions of products of %z's parts
     A complex argument or result of a function becomes a tensor of pairs, marked `xhlo.complex` (see
-    split_complex_layout.py).
+    layout.py).
     Assumes: the level after inline. Operations without a rule are refused.
     Leaves: no complex types.
     """
@@ -107,13 +114,13 @@ class Splitter:
                 self._custom_call(op)
             elif isinstance(op, (ReduceOp, ReduceWindowOp)) and _is_sum(op):
                 self._sums(op)
-            elif isinstance(op, _CARRIERS) or op.name in _VARIADIC:
+            elif isinstance(op, CARRIERS):
                 self._carry(op)
             else:
                 self._apply(op)
 
     def _apply(self, op: Operation) -> None:
-        rule = rules().get(type(op)) or RULES_BY_NAME.get(op.name)
+        rule = split_rules.get(type(op)) or (each_part if isinstance(op, HloOp) and op.LINEAR else None)
         if rule is None:
             raise self.owner.unsupported(op)
         result = rule(op, PartsBuilder(op, self.parts))
@@ -139,7 +146,7 @@ class Splitter:
         """The same operation with both parts of each complex operand and result."""
         for region in op.regions:
             for block in region.blocks:
-                self.spread.arguments(block, group=2 if op.name == "hlo.sort" else 1)
+                self.spread.arguments(block, group=2 if isinstance(op, SortOp) else 1)
                 self.block(block)
         self.spread.carry(op)
 

@@ -12,11 +12,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.build import kernel as attributes
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
-from ...hlo_dialect.op import is_elementwise
-from ...hlo_dialect.ops.contraction import DotGeneralOp
-from ...hlo_dialect.ops.convolution import ConvolutionOp
-from ...hlo_dialect.ops.scatter import ScatterOp
-from ...hlo_dialect.ops.window import ReduceWindowOp, SelectAndScatterOp
+from ...hlo_dialect.op import HloOp
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...hlo_dialect.walking import operations_in
 from .facts import Kernel
@@ -30,26 +26,9 @@ def tensor_bytes(type_: Attribute) -> int:
 
 def flops_of(op: Operation) -> int:
     """Floating-point operations of one hlo operation, an elementary function counted as one."""
-    if not op.results or not is_float(element_of(op.results[0])):
+    if not isinstance(op, HloOp) or not op.results or not is_float(element_of(op.results[0])):
         return 0
-    if isinstance(op, DotGeneralOp):
-        contracted = op.dot_dimension_numbers.lhs_contracting
-        lhs = shape_of(op.lhs)
-        return 2 * math.prod(shape_of(op.results[0])) * math.prod(lhs[d] for d in contracted)
-    if isinstance(op, ConvolutionOp):
-        kernel, outputs = shape_of(op.rhs), op.dimension_numbers.kernel.feature
-        return 2 * math.prod(shape_of(op.result)) * math.prod(kernel[:outputs] + kernel[outputs + 1 :])
-    if is_elementwise(op):
-        return math.prod(shape_of(op.results[0]))
-    if op.name == "hlo.reduce":
-        return math.prod(shape_of(op.operands[0]))
-    if isinstance(op, ScatterOp):
-        return op.input_count * math.prod(shape_of(op.updates[0]))
-    if isinstance(op, ReduceWindowOp):
-        return math.prod(shape_of(op.results[0])) * (1 if op.scan is not None else op.window.size)
-    if isinstance(op, SelectAndScatterOp):
-        return math.prod(shape_of(op.source)) * (op.window.size + 1)
-    return 0
+    return op.flops()
 
 
 def describe_kernels(module: ModuleOp) -> list[Kernel]:

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
-from xhlo.hlo_dialect.op import check
+from xhlo.hlo_dialect.op import reject
 from xhlo.hlo_dialect.ops.elementwise import ElementwiseUnaryOp, Kind
 
 FORMS = ("none", "tanh")
@@ -38,7 +38,8 @@ class GeluOp(ElementwiseUnaryOp):
     def verify_(self) -> None:
         super().verify_()
         form = "none" if self.approximate is None else self.approximate.data
-        check(form in FORMS, lambda: f'gelu_c2: approximate is "{form}", expected one of {", ".join(FORMS)}')
+        if form not in FORMS:
+            reject(f'gelu_c2: approximate is "{form}", expected one of {", ".join(FORMS)}')
 
     def compute(self, x: Any) -> Any:
         if self.by_tanh:

@@ -60,6 +60,7 @@ class FftOp(KeywordOp):
     """
 
     name = "hlo.fft"
+    COMPUTES: ClassVar[bool] = True
     operand = operand_def(TensorType)
     fft_type = prop_def(FftTypeAttr)
     fft_length = prop_def(IntArray)

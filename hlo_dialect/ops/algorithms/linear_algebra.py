@@ -68,6 +68,7 @@ class CholeskyOp(KeywordOp):
     """
 
     name = "hlo.cholesky"
+    COMPUTES: ClassVar[bool] = True
     a = operand_def(TensorType)
     lower = opt_prop_def(BoolAttr)
     result = result_def(TensorType)
@@ -138,6 +139,7 @@ class TriangularSolveOp(HloOp):
     """
 
     name = "hlo.triangular_solve"
+    COMPUTES: ClassVar[bool] = True
     a = operand_def(TensorType)
     b = operand_def(TensorType)
     left_side = prop_def(BoolAttr)

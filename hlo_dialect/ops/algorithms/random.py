@@ -155,6 +155,7 @@ class RngOp(KeywordOp):
     """
 
     name = "hlo.rng"
+    COMPUTES: ClassVar[bool] = True
     a = operand_def(TensorType)
     b = operand_def(TensorType)
     shape = operand_def(TensorType)

@@ -81,6 +81,7 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
     """
 
     name = "hlo.dynamic_broadcast_in_dim"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     output_dimensions = operand_def(TensorType)
     broadcast_dimensions = prop_def(IntArray)
@@ -142,6 +143,7 @@ class DynamicIotaOp(ShapedByOperandOp):
     """
 
     name = "hlo.dynamic_iota"
+    COMPUTES: ClassVar[bool] = True
     output_shape = operand_def(TensorType)
     iota_dimension = prop_def(IntegerAttr[IntegerType])
     KEYWORDS: ClassVar = (integer("dim", "iota_dimension"),)
@@ -179,6 +181,7 @@ class DynamicReshapeOp(ShapedByOperandOp):
     """
 
     name = "hlo.dynamic_reshape"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     output_shape = operand_def(TensorType)
 
@@ -210,6 +213,7 @@ class DynamicPadOp(ShapedByOperandOp):
     """
 
     name = "hlo.dynamic_pad"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     padding_value = operand_def(TensorType)
     edge_padding_low = operand_def(TensorType)
@@ -266,6 +270,7 @@ class RealDynamicSliceOp(ShapedByOperandOp):
     """
 
     name = "hlo.real_dynamic_slice"
+    LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     start_indices = operand_def(TensorType)
     limit_indices = operand_def(TensorType)
