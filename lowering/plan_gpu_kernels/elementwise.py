@@ -53,8 +53,8 @@ MOST_SCALARS = 8
 
 GATHERED_BYTES = 4
 """
-Bytes of vectors with elements that are read one by one, so that neighbouring threads read neighbouring elements. With
-wider vectors they are so far apart that each access takes several passes through the first-level cache.
+Bytes of vectors with elements that are read one by one, so that neighbouring threads read neighbouring elements. Wider
+vectors are so far apart that each access takes several passes through the first-level cache.
 """
 
 MOST_OPERATIONS = 96
@@ -83,7 +83,7 @@ SHORTEST_INNER = 16
 """Minimum length of the output's lines for tiles: with shorter ones, a warp's accesses are close together anyway."""
 
 SHORTEST_OTHER = 2
-"""The same for the input's lines: with shorter ones, blocks of other output lines would read the same sectors again."""
+"""The same for the input's lines: small, as without tiles other blocks would read the same sectors again."""
 
 SMALLEST = 1024
 """Minimum elements of a tile for a block."""

@@ -1,5 +1,5 @@
 """
-Sums whose only use is rounded: a library writes them rounded, in half the bytes.
+Sums that are only read rounded: a library writes them rounded, in half the bytes.
 
     product -> f32 -> (round to bf16, add a bias, ..) -> bf16    becomes    product -> bf16 -> (add a bias, ..) -> bf16
 

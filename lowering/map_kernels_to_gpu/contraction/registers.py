@@ -7,7 +7,7 @@ Contractions in plain arithmetic: tiles of A and B in shared memory, a block of 
         the other half of shared memory <- registers; barrier
 
 Both tiles are stored by k, so that a thread reads its rows and columns as vectors, whatever the layout in global
-memory. Elements are converted to the accumulator type as they are stored there, and those beyond the edges are zero.
+memory. Elements are converted to the accumulator type before that, and those beyond the edges are zero.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Scans: a thread per column if there are many, or a block per long row; if there are few, per chunk of them.
+Scans: a thread per column if there are many, or a block per long row; if there are few, each is cut into chunks.
 
 A block scans its row tile by tile: each thread folds some neighbouring elements, the threads' totals are scanned in
 shared memory with doubling distances, and each thread scans its elements again, starting from the prefix before them.

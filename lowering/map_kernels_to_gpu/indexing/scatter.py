@@ -1,6 +1,5 @@
 """
-Scatters: a thread per update if no two can have the same destination. Otherwise the updates are sorted by destination
-          first.
+Scatters: a thread per update if no two can have the same destination. Otherwise updates are sorted by it first.
 
 The sort is stable, so that the updates of a destination are adjacent and in order; one thread combines them one after
 the other. The result has the same bits as that of a serial loop. Window dimensions that no index moves need no sort:

@@ -88,8 +88,8 @@ def _windows_around(selection: Selection, dim: int, place: Index) -> tuple[Index
     """The windows of a dimension that contain an element: [first, end)."""
     builder, size, stride = selection.builder, selection.sizes[dim], selection.strides[dim]
     begin = place + selection.low[dim]
-    # Window w begins at w * stride, counted from the start of the padding, and contains `begin`: w * stride <= begin <
-    # w * stride + size.
+    # Window w begins at w * stride, counted from the start of the padding, and contains `begin`:
+    # w * stride <= begin < w * stride + size.
     first = builder.index(begin + (stride - size)).max(0) // stride
     end = builder.index(begin + stride).max(0) // stride
     return first, builder.min(end, selection.counts[dim])

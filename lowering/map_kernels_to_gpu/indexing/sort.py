@@ -33,7 +33,7 @@ from ..threads.launch import KernelMapper
 from .launch import ExtLaunch
 
 BEYOND = (1 << 31) - 1
-"""The number of elements beyond the end of a row."""
+"""The number assigned to elements beyond the end of a row."""
 
 AnySort: TypeAlias = SortOp | SortByKeyOp
 Values: TypeAlias = Sequence[SSAValue]

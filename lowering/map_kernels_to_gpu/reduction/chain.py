@@ -3,8 +3,8 @@ Chains: operations of one launch over common rows, and the values passed between
 
 A chain is a sequence of nests over common *row* loops. Inside a row an operation is *wide*, over the row's own loops,
 or *scalar*, one value per row. Reductions are wide and yield scalars. A softmax is a chain of four: the maximum, the
-exponentials, their sum, the quotients. So is a reduction over any dimensions with what is computed from its result: the
-kept dimensions are rows.
+exponentials, their sum, the quotients. A reduction over any dimensions and the operations on its result form a chain
+too: the kept dimensions are rows.
 
 A value that one operation writes and another reads at the same index is *linked*: it stays in a register. Buffers that
 only the launch uses need not be written at all.

@@ -1,6 +1,5 @@
 """
-Combination of partial results: a reduction's body split into the part that computes an element and the part that
-combines two.
+Combination of partial results: splits a reduction's body into computing an element and combining two.
 
 The body of a reduction accumulates an element: `acc' = f(acc, inputs)`. To combine partial results of several threads,
 f must be `g(acc, e(inputs))` with an associative g. This holds by construction if each output has a known operation of
@@ -40,7 +39,7 @@ class Combination:
     types: tuple[Attribute, ...]
     inits: tuple[SSAValue | None, ...]
     combiners: tuple[Combiner, ...] = ()
-    """Per output; if empty, `block` is used:"""
+    """Per output; if empty, `block` is used."""
     block: Block | None = None
     """Takes two tuples and yields one of them; with positions, the result's position is its last value."""
     positioned: bool = False
