@@ -1,1 +1,1 @@
-"""Floor 1: dialects and operations that xDSL lacks."""
+"""Floor 1: dialects and operations missing from xDSL."""

@@ -1,4 +1,4 @@
-"""Operations that xDSL's arith dialect lacks."""
+"""Operations missing from xDSL's arith dialect."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-What computing costs: bytes, operations, and what each kind of operation weighs.
+Cost estimates: bytes, operations, and the weight of each kind of operation.
 
 The unit of work at every level of the compiler is the *operation*: the addition of two f32 elements. All numbers are
-estimates. They decide what is computed again, fused or run in parallel, never what a program computes.
+estimates. They decide what is recomputed, fused or run in parallel, and never affect results.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 F32_BYTES = 4
-"""The size of the element that estimates assume where they know no type."""
+"""The element size that estimates assume if the type is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a computation takes."""
+    """The cost of a computation."""
 
     bytes: int
     """Read from memory and written to it."""
@@ -25,23 +25,23 @@ class Cost:
 
 class Weight(NamedTuple):
     """
-    What one element of an operation counts as, in operations.
+    The weight of one element of an operation, in operations.
 
-    The levels differ because they see different parts of the code that will run: an hlo operation becomes several
-    scalar ones; a scalar operation has a latency where it is computed again, and a throughput in a vectorized loop.
+    The levels differ because they see different parts of the final code: an hlo operation becomes several scalar ones;
+    a scalar operation costs its latency if it is recomputed, and its throughput in a vectorized loop.
     """
 
     hlo: int
-    """Computed again in another kernel: fuse-hlo, which reads it as the `COST` of an operation's class."""
+    """Recomputed in another kernel: fuse-hlo, which reads it as the `COST` of an operation's class."""
     body: int
-    """Computed again in another loop of the same kernel: fuse-linalg."""
+    """Recomputed in another loop of the same kernel: fuse-linalg."""
     loop: int
-    """In a loop of a CPU's thread: how many tasks a parallel loop is cut into."""
+    """In a CPU thread's loop: determines the number of tasks of a parallel loop."""
 
 
 # fmt: off
 #                        hlo body loop
-FREE             = Weight(0,   0,   0)  # constants, and movement, which changes indices alone
+FREE             = Weight(0,   0,   0)  # constants, and movement, which only changes indices
 INDEX            = Weight(0,   1,   0)
 CHEAP            = Weight(1,   1,   1)  # additions, comparisons, conversions, bits
 LOAD             = Weight(1,   1,   2)
@@ -50,5 +50,5 @@ DIVISION         = Weight(4,   6,   4)
 INTEGER_DIVISION = Weight(4,   1,  12)
 SQUARE_ROOT      = Weight(4,   6,   6)
 RECIPROCAL_ROOT  = Weight(20, 12,   8)
-ELEMENTARY       = Weight(20, 12,  12)  # whatever becomes a polynomial
+ELEMENTARY       = Weight(20, 12,  12)  # everything computed by a polynomial
 # fmt: on

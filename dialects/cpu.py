@@ -24,14 +24,14 @@ i64 = IntegerType(64)
 
 SHARED = "xhlo.shared"
 """
-On a function that other programs are likely to have too: it is compiled by itself, once in a process.
+On a function that other programs are likely to contain too: it is compiled separately, once per process.
 
-Its memrefs do not overlap those that it writes to, and it calls nothing.
+The memrefs that it writes do not overlap any other, and it calls nothing.
 """
 
 
 class _CallsABody(SymbolUserOpInterface):
-    """cpu.parallel_for names a function of its captures and two index arguments, the bounds of a share."""
+    """cpu.parallel_for names a function of its captures and two index arguments, the bounds of a range."""
 
     def verify(self, op: Any) -> None:
         found = SymbolTable.lookup_symbol(op, op.callee)
@@ -45,11 +45,11 @@ class _CallsABody(SymbolUserOpInterface):
 @irdl_op_definition
 class ParallelForOp(IRDLOperation):
     """
-    Run a function over the iterations 0..count-1, shared out between the threads of the team.
+    Run a function over the iterations 0..count-1, divided among the threads of the team.
 
     `cpu.parallel_for @body(%a : memref<8xf32>) {count = 4 : i64}` calls `@body(%a, %lo, %hi)` once or more on each
-    thread so that the ranges [%lo, %hi) are disjoint and together [0, count). It returns when all are done. The
-    ranges are contiguous; which thread takes which is not fixed, so iterations must not depend on each other.
+    thread so that the ranges [%lo, %hi) are disjoint and together [0, count). It returns when all are done. The ranges
+    are contiguous; their assignment to threads is not fixed, so iterations must not depend on each other.
     """
 
     name = "cpu.parallel_for"
@@ -79,8 +79,8 @@ class HostCallOp(IRDLOperation):
     Call a function of the host program: `cpu.host_call @name(%a, %b : memref<4xf32>, memref<4xf32>) {..}`.
 
     Becomes a call of the external `void @name(void **buffers)`, which the executable binds: the addresses of the
-    operands in order, first those that are read, then those that are written. `target`, `call`, `operands_as` and
-    `results_as` say what the function does (see linalg_ext.host_call).
+    operands in order, inputs before outputs. `target`, `call`, `operands_as` and `results_as` describe the function
+    (see linalg_ext.host_call).
     """
 
     name = "cpu.host_call"

@@ -1,12 +1,12 @@
 """
-Operations of the llvm dialect that xDSL lacks, and two of its own in a form that takes vectors: fcmp and select.
+Operations of the llvm dialect missing from xDSL, and fcmp and select in a form that allows vectors.
 
-Facts that LLVM keeps as metadata travel as plain attributes:
+Facts that LLVM keeps as metadata are plain attributes:
 
 - `access_groups = array<i64: 0>` on llvm.load, llvm.store and intrinsic calls: the parallel loops they belong to;
-- `range = array<i32: 0, 256>` on a call of an intrinsic: its result is at least the first and less than the second;
+- `range = array<i32: 0, 256>` on a call of an intrinsic: its result is in [first, second);
 - `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop; `unroll = 0`
-  unrolls it wholly, `unroll = 1` not at all.
+  unrolls it fully, `unroll = 1` not at all.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ RANGE = "range"
 
 @irdl_op_definition
 class FPToSIOp(llvm.GenericCastOp):
-    """Float to signed integer, toward zero; poison where the value does not fit."""
+    """Float to signed integer, toward zero; poison if the value does not fit."""
 
     name = "llvm.fptosi"
 
 
 @irdl_op_definition
 class FPToUIOp(llvm.GenericCastOp):
-    """Float to unsigned integer, toward zero; poison where the value does not fit."""
+    """Float to unsigned integer, toward zero; poison if the value does not fit."""
 
     name = "llvm.fptoui"
 
@@ -66,7 +66,7 @@ class UIToFPOp(llvm.GenericCastOp):
 
 @irdl_op_definition
 class PoisonOp(IRDLOperation):
-    """The value that insertions start from: reading an element that nobody wrote is undefined."""
+    """A poison value, from which insertions start; reading an element that was never written is undefined."""
 
     name = "llvm.mlir.poison"
 
@@ -167,7 +167,7 @@ class FCmpOp(IRDLOperation):
 
 @irdl_op_definition
 class SelectOp(IRDLOperation):
-    """One of two values by a bit, or element by element by a vector of bits."""
+    """Select one of two values by a bit, or element by element by a vector of bits."""
 
     name = "llvm.select"
 
@@ -189,7 +189,7 @@ class SwitchOp(IRDLOperation):
     """
     Branch by the value of an integer.
 
-    `llvm.switch %flag : i64, ^default, [0: ^a(%x : i64), 1: ^b] ` : the first successor is taken when no case matches.
+    `llvm.switch %flag : i64, ^default, [0: ^a(%x : i64), 1: ^b] ` : the first successor is taken if no case matches.
     """
 
     name = "llvm.switch"
@@ -210,7 +210,7 @@ class SwitchOp(IRDLOperation):
             raise VerifyException("each case has a value, a block and its operands")
 
     def edges(self) -> list[tuple[int | None, Block, Sequence[SSAValue]]]:
-        """The successors in order, each with its case value (None for the default) and its operands."""
+        """The successors in order, each with its case value (None for the default) and operands."""
         found: list[tuple[int | None, Block, Sequence[SSAValue]]] = [(None, self.default_block, self.default_operands)]
         start = 0
         values, sizes = self.case_values.get_values(), self.case_segments.get_values()
@@ -310,14 +310,14 @@ ATOMIC_OPERATIONS = (
     "xchg", "add", "sub", "_and", "nand", "_or", "_xor", "max", "min", "umax", "umin",
     "fadd", "fsub", "fmax", "fmin", "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmaximum", "fminimum",
 )  # fmt: skip
-"""In the order of MLIR's enumeration AtomicBinOp; `_and` is LLVM's `and`."""
+"""In the order of MLIR's enum AtomicBinOp; `_and` is LLVM's `and`."""
 
 
 @irdl_op_definition
 class AtomicRMWOp(IRDLOperation):
     """
-    Combine a value with what is in memory, in one step for all who look: `%old = llvm.atomicrmw add %p, %x monotonic :
-    !llvm.ptr<1>, i32`. The result is what was there before. `syncscope("device")`: for whom it is one step.
+    Atomically combine a value with a location in memory: `%old = llvm.atomicrmw add %p, %x monotonic :
+    !llvm.ptr<1>, i32`. The result is the old value. `syncscope("device")`: the threads for which it is atomic.
     """
 
     name = "llvm.atomicrmw"
@@ -385,11 +385,11 @@ class AtomicRMWOp(IRDLOperation):
 
 
 _MONOTONIC = 2
-"""Of the enumeration AtomicOrdering: other memory may be seen in another order."""
+"""The value of monotonic in the enum AtomicOrdering: accesses to other memory may be reordered."""
 
 
 def mask_type(compared: Attribute) -> Attribute:
-    """i1, or the vector of i1 of a vector's shape: what a comparison of such values gives."""
+    """i1, or the vector of i1 of a vector's shape: the type of a comparison of such values."""
     if isinstance(compared, VectorType):
         return VectorType(IntegerType(1), compared.get_shape())  # pyright: ignore[reportUnknownMemberType]
     return IntegerType(1)

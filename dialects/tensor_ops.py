@@ -1,7 +1,7 @@
 """
-The reshapes of xDSL's tensor dialect, which knows none from or to rank 0.
+The reshapes of xDSL's tensor dialect, extended to rank 0.
 
-Subclasses without a definition of their own: xDSL cannot define what it has defined already.
+They are subclasses without an IRDL definition of their own, because xDSL cannot define an operation twice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def _is_of_scalar(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> bool:
-    """Whether one side has rank 0 (xDSL wants every dimension of the other in a group, and there is none); checked."""
+    """Whether one side has rank 0, checked here: xDSL requires a group for every dimension of the other side."""
     shapes: tuple[tuple[int, ...], ...] = (cast(Any, op.src.type).get_shape(), cast(Any, op.result.type).get_shape())
     if () not in shapes:
         return False
@@ -23,7 +23,7 @@ def _is_of_scalar(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp) -> bool:
 
 
 class CollapseShapeOp(tensor.CollapseShapeOp):
-    """The same elements with dimensions merged; all of them away, where the result has rank 0."""
+    """The same elements with dimensions merged; all are dropped if the result has rank 0."""
 
     name = "tensor.collapse_shape"
 
@@ -33,7 +33,7 @@ class CollapseShapeOp(tensor.CollapseShapeOp):
 
 
 class ExpandShapeOp(tensor.ExpandShapeOp):
-    """The same elements with dimensions split; out of none, where the operand has rank 0."""
+    """The same elements with dimensions split; unit dimensions are added if the operand has rank 0."""
 
     name = "tensor.expand_shape"
 

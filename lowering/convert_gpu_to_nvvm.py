@@ -1,4 +1,4 @@
-"""gpu to nvvm: thread and block numbers, barriers and shuffles as the hardware has them; kernels and their memory."""
+"""gpu to nvvm: thread and block numbers, barriers, shuffles, kernels and their shared memory."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ _I1, _I32 = IntegerType(1), IntegerType(32)
 @dataclass(frozen=True)
 class ConvertGpuToNvvmPass(HloPass):
     """
-    The functions of a gpu.module become functions of what NVIDIA's hardware has.
+    Lower the functions of a gpu.module to operations of NVIDIA's hardware.
 
     Before: `gpu.func @k(%x: ..) workgroup(%s: ..) kernel { %t = gpu.thread_id x .. gpu.return }`
     After:  `func.func @k(%x: ..) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>} {
              %s = memref.get_global @k_shared_0; %n = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256>; .. func.return }`
-    Each workgroup buffer is a memref.global of the gpu.module; above 48 KB they are views of one global with the mark
-    `nvvm.dynamic_shared`, whose size each launch says. Constants that the functions use are copied into the gpu.module.
-    gpu.shuffle exchanges 32 bits at a time: wider values in parts, narrower ones extended. A function whose index
-    values all fit into 32 bits gets `xhlo.index_bitwidth = 32` (`index-bitwidth=64` forbids it). Elementary functions
-    of f32 with `fastmath<afn>` become the chip's approximations.
-    Assumes: convert-loops-to-cf; with structured loops left indices stay at 64 bits.
-    Leaves: no gpu operation inside of gpu.modules; the host's gpu.launch_func stays, the runtime reads it.
+    Each workgroup buffer is a memref.global of the gpu.module; above 48 KB they are views of one global with the
+    attribute `nvvm.dynamic_shared`, whose size each launch states. Constants that the functions use are copied into the
+    gpu.module. gpu.shuffle exchanges 32 bits at a time: wider values are split, narrower ones extended. A function
+    whose index values all fit into 32 bits gets `xhlo.index_bitwidth = 32` (`index-bitwidth=64` forbids it). Elementary
+    functions of f32 with `fastmath<afn>` become the chip's approximate instructions.
+    Assumes: convert-loops-to-cf; if structured loops are left, indices stay at 64 bits.
+    Leaves: no gpu operations inside gpu.modules; the host's gpu.launch_func stays for the runtime.
     """
 
     name = "convert-gpu-to-nvvm"
@@ -83,7 +83,7 @@ class ConvertGpuToNvvmPass(HloPass):
     )
 
     index_bitwidth: int = 0
-    """Of index in functions of the device: 32, 64, or 0 for 32 where that is known to be enough."""
+    """The width of index in device functions: 32, 64, or 0 for 32 if that is known to suffice."""
 
     def __post_init__(self) -> None:
         if self.index_bitwidth not in (0, 32, 64):
@@ -108,7 +108,7 @@ class ConvertGpuToNvvmPass(HloPass):
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What is known of the launches of a function: threads of a block, blocks of the grid."""
+    """The known sizes of a function's launches: threads per block, blocks of the grid."""
 
     block: tuple[int, ...] | None
     grid: tuple[int, ...] | None
@@ -139,7 +139,7 @@ def _numbers(attr: DenseArrayBase[Any] | None) -> tuple[int, ...] | None:
 
 
 def _check_sizes(op: GpuFuncOp, sizes: _Sizes, chip: str | None) -> None:
-    """Refuse what no launch may have: the driver would, later and without the place."""
+    """Reject sizes that no launch may have: the driver would do so later, without a location."""
     if sizes.block is not None:
         threads = sizes.block[0] * sizes.block[1] * sizes.block[2]
         if not 0 < threads <= MAX_BLOCK_THREADS:
@@ -154,9 +154,9 @@ def _check_sizes(op: GpuFuncOp, sizes: _Sizes, chip: str | None) -> None:
 
 def _place_workgroup_buffers(op: GpuFuncOp, device: GpuModuleOp) -> None:
     """
-    The workgroup arguments of a function become memref.globals of the module, one each.
+    Turn the workgroup arguments of a function into memref.globals of the module, one each.
 
-    Where they take more than comes without asking, they are views of one global, whose size the launch says.
+    If they exceed the static limit, they are views of one global, whose size the launch states.
     """
     block = op.body.blocks[0]
     first = block.first_op
@@ -192,7 +192,7 @@ def _add_global(name: str, type_: Buffer, like: GpuFuncOp, device: GpuModuleOp) 
 
 
 def _copy_globals(module: ModuleOp, device: GpuModuleOp) -> None:
-    """The constants of the host's module that functions of the device use become the device's own."""
+    """Copy the constants of the host module that device functions use into the gpu.module."""
     own = {op.sym_name.data for op in device.body.block.ops if isinstance(op, memref.GlobalOp)}
     around = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, memref.GlobalOp)}
     first = device.body.block.first_op
@@ -211,7 +211,7 @@ def _copy_globals(module: ModuleOp, device: GpuModuleOp) -> None:
 
 
 class _Rewriter:
-    """Puts operations before the one that they replace, with its location."""
+    """Inserts operations before the one being replaced, with its location."""
 
     def __init__(self, op: Operation, sizes: _Sizes):
         self.op = op
@@ -222,7 +222,7 @@ class _Rewriter:
         cast(Block, self.op.parent).insert_op_before(op, self.op)
 
     def insert(self, op: Operation) -> SSAValue:
-        """Add an operation; its first result."""
+        """Insert an operation; returns its first result."""
         self.add(op)
         return op.results[0]
 
@@ -252,7 +252,7 @@ def _convert_operations(function: func.FuncOp, sizes: _Sizes) -> None:
 
 
 def _special_register(registers: Mapping[str, type[nvvm.SpecialRegisterOp]], counts_block: bool) -> _Pattern:
-    """`gpu.thread_id x` reads a register; with the size of the launches known it says between which bounds."""
+    """`gpu.thread_id x` reads a register; its range is stated if the size of the launches is known."""
 
     def convert(op: GpuThreadIdOp | GpuBlockIdOp, to: _Rewriter) -> None:
         known = to.sizes.block if counts_block else to.sizes.grid
@@ -267,7 +267,7 @@ def _special_register(registers: Mapping[str, type[nvvm.SpecialRegisterOp]], cou
 
 
 def _dimension(registers: Mapping[str, type[nvvm.SpecialRegisterOp]], counts_block: bool) -> _Pattern:
-    """`gpu.block_dim x` is a constant where the size of the launches is known."""
+    """`gpu.block_dim x` is a constant if the size of the launches is known."""
 
     def convert(op: GpuBlockDimOp | GpuGridDimOp, to: _Rewriter) -> None:
         known = to.sizes.block if counts_block else to.sizes.grid
@@ -297,8 +297,8 @@ def _shuffle(op: GpuShuffleOp, to: _Rewriter) -> None:
     """
     `gpu.shuffle up %x, %offset, %width` becomes `nvvm.shfl.sync up %all, %x, %offset, %clamp` of each 32 bits of %x.
 
-    Lanes are split into groups of `width`: the clamp's upper part, 32 - width, keeps the bits of the lane number that
-    tell the groups apart; its lower part is the last lane of a group, but for `up` the first.
+    Lanes are split into groups of `width`: the clamp's upper part, 32 - width, masks the bits of the lane number that
+    identify the group; its lower part is the last lane of a group, or the first for `up`.
     """
     everyone = to.constant(-1)
     split = to.create(arith.SubiOp, (to.constant(WARP), op.width), _I32)
@@ -321,7 +321,7 @@ def _shuffle(op: GpuShuffleOp, to: _Rewriter) -> None:
 
 
 def _bits_of(type_: Attribute, op: Operation) -> int:
-    """The bits of a scalar or vector that a register holds."""
+    """The width in bits of a scalar or vector that fits in a register."""
     if isinstance(type_, VectorType):
         vector = cast("VectorType[Any]", type_)
         if len(vector.get_shape()) == 1:
@@ -332,7 +332,7 @@ def _bits_of(type_: Attribute, op: Operation) -> int:
 
 
 def _parts(value: SSAValue, to: _Rewriter) -> list[SSAValue]:
-    """A value as i32s, the lower bits first; an f32 or i32 as it is."""
+    """A value as i32s, low bits first; an f32 or i32 unchanged."""
     type_ = value.type
     bits = _bits_of(type_, to.op)
     if type_ in (_I32, f32):
@@ -376,7 +376,7 @@ def _joined(parts: list[SSAValue], type_: Attribute, to: _Rewriter) -> SSAValue:
 
 
 def _bitcast(value: SSAValue, type_: Attribute, to: _Rewriter) -> SSAValue:
-    """Between a scalar and an integer, or a vector and an integer: arith.bitcast has no form for the latter."""
+    """A bitcast between a scalar or vector and an integer; arith.bitcast does not convert vectors to integers."""
     vectors = isinstance(value.type, VectorType) or isinstance(type_, VectorType)
     return to.create(llvm.BitcastOp if vectors else arith.BitcastOp, (value,), cast(Attribute, type_))
 
@@ -393,7 +393,7 @@ _APPROXIMATIONS: Mapping[type[Operation], str] = {
 
 
 def _approximation(name: str) -> _Pattern:
-    """`math.sin %x fastmath<afn> : f32` is an instruction of the chip; others are left to convert-to-llvm."""
+    """`math.sin %x fastmath<afn> : f32` is an instruction of the chip; other cases are left to convert-to-llvm."""
 
     def convert(op: Operation, to: _Rewriter) -> None:
         flags = op.properties.get("fastmath")

@@ -1,4 +1,4 @@
-"""Loops and conditionals to blocks and branches."""
+"""Lower loops and conditionals to blocks and branches."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from .device.parts import lowered_functions, lowered_parts
 from .loop_nests.unrolling import UNROLL, mark_small_loops
 
 LOOP_ATTRIBUTES = (PARALLEL, VECTORIZE, UNROLL)
-"""Facts about a loop that its closing branch keeps."""
+"""Attributes of a loop that its back edge keeps."""
 
 _I1 = IntegerType(1)
 _SIGNED_LESS = IntegerAttr(2, i64)
 _NO_SIGNED_WRAP = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW,))
 
 Lowering: TypeAlias = Callable[[Any, Block, Block], None]
-"""Replaces an operation that ended the first block; control goes on in the second, whose arguments are its results."""
+"""Replaces an operation that ended the first block; control continues in the second, with its results as arguments."""
 
 
 @dataclass(frozen=True)
 class ConvertLoopsToCfPass(HloPass):
     """
-    Turns scf.for, while, if, index_switch, execute_region and parallel (run serially) into blocks of cf.
+    Lower scf.for, while, if, index_switch, execute_region and parallel (run serially) to blocks and branches of cf.
 
     Before: `scf.for %i = %lo to %hi step %s iter_args(%a = %init) { .. yield %b } {xhlo.parallel}`
     After:  ^header(%i, %a): cond_br (%i < %hi), ^body, ^after(%a)
             ^body: ..  br ^header(%i + %s, %b) {xhlo.parallel}
     Assumes: nothing. In a module with a gpu.module only the functions of the device are converted.
-    Leaves: no scf in what it converts. What a loop says of itself (xhlo.parallel, xhlo.unroll, xhlo.vectorize) stands
-    on the branch that closes it; small loops of known bounds are marked to be unrolled (see loop_unrolling.py).
+    Leaves: no scf in what it converts. A loop's attributes (xhlo.parallel, xhlo.unroll, xhlo.vectorize) move to its
+            back edge; small loops with known bounds are marked to be unrolled (see loop_nests/unrolling.py).
     """
 
     name = "convert-loops-to-cf"
@@ -66,9 +66,9 @@ class ConvertLoopsToCfPass(HloPass):
 
 def lower_block(block: Block) -> Block:
     """
-    Lower every structured operation of a block, innermost last, and return the block that now ends with its terminator.
+    Lower every structured operation of a block, innermost last; returns the block that now ends with its terminator.
 
-    The operations are taken from the end, so that each is moved once however many there are.
+    Operations are visited from the end, so that each is moved only once.
     """
     structured = [op for op in block.ops if type(op) in _LOWERINGS]
     exit_ = block
@@ -92,7 +92,7 @@ def lower_block(block: Block) -> Block:
 
 
 def _inline(region: Region, after: Block) -> tuple[Block, Block, Operation]:
-    """Lower a region of one block and put its blocks before `after`: its first and last block and its terminator."""
+    """Inline a region of one block before `after`; returns its first and last block and its terminator."""
     first = region.block
     last = lower_block(first)
     terminator = last.last_op
@@ -133,7 +133,7 @@ def _loop_facts(op: Operation) -> dict[str, Attribute]:
 
 
 def _lower_for(op: scf.ForOp, before: Block, after: Block) -> None:
-    """The header compares; the body's last block adds the step and closes the loop."""
+    """The header compares; the body's last block adds the step and branches back."""
     first, last, terminator = _inline(op.body, after)
     region = cast(Region, after.parent)
     header = Block(arg_types=[arg.type for arg in first.args])
@@ -178,7 +178,7 @@ def _lower_while(op: scf.WhileOp, before: Block, after: Block) -> None:
 
 
 def _lower_region(region: Region, after: Block, like: Operation) -> Block:
-    """Inline a branch of a conditional; its values go on to `after`. Returns its first block."""
+    """Inline a branch of a conditional; its values are passed to `after`. Returns its first block."""
     first, last, terminator = _inline(region, after)
     _branch(last, after, terminator.operands, like)
     terminator.erase()
@@ -218,7 +218,7 @@ def _lower_execute_region(op: scf.ExecuteRegionOp, before: Block, after: Block) 
 
 
 def _serial(op: scf.ParallelOp) -> scf.ForOp:
-    """Replace scf.parallel by nested scf.for; reductions become values that the loops carry."""
+    """Replace scf.parallel by nested scf.for; reductions become loop-carried values."""
     bounds = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
     facts = _loop_facts(op)
     old = op.body.block

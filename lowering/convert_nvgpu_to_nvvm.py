@@ -1,4 +1,4 @@
-"""nvgpu to nvvm: fragments become registers, places in memory become pointers."""
+"""nvgpu to nvvm: fragments become registers, memref accesses become pointers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KINDS: Mapping[type[Attribute], str] = {
     Float32Type: "tf32",
     IntegerType: "s8",
 }
-"""What PTX calls the factors of a multiplication."""
+"""The PTX names of the factor types of a multiplication."""
 
 _GLOBAL = llvm.LLVMPointerType(IntAttr(GLOBAL_SPACE))
 _SHARED = llvm.LLVMPointerType(IntAttr(SHARED_SPACE))
@@ -50,16 +50,16 @@ _SHARED = llvm.LLVMPointerType(IntAttr(SHARED_SPACE))
 @dataclass(frozen=True)
 class ConvertNvgpuToNvvmPass(HloPass):
     """
-    Products of tensor cores and asynchronous copies become instructions on registers and pointers.
+    Lower tensor-core products and asynchronous copies to instructions on registers and pointers.
 
     Before: `%d = nvgpu.mma.sync(%a, %b, %c) {mmaShape = [16, 8, 16]} : (vector<4x2xbf16>, ..) -> vector<2x2xf32>`
     After:  `%d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%b0, %b1] C[%c0, %c1, %c2, %c3] {..}` and an
             llvm.extractvalue for each of its four registers
-    A vector of two dimensions is a fragment: one value for each of its registers, in block arguments too. A row of 32
-    bits is one register, `vector<2xf16>` of f16, else i32; rows of sums are one f32 or i32 for each element. Tokens of
-    asynchronous copies vanish.
+    A two-dimensional vector is a fragment: one value per register, in block arguments too. A row of 32 bits is one
+    register, `vector<2xf16>` for f16, else i32; rows of accumulators have one f32 or i32 per element. Tokens of
+    asynchronous copies are erased.
     Assumes: convert-loops-to-cf, and that fragments are used by nvgpu, cf, vector.broadcast, shuffle and extract only.
-    Leaves: no nvgpu, no vectors of several dimensions.
+    Leaves: no nvgpu, no multi-dimensional vectors.
     """
 
     name = "convert-nvgpu-to-nvvm"
@@ -80,7 +80,7 @@ def _has_fragments(function: GpuFuncOp) -> bool:
 
 
 def _register_types(type_: Attribute) -> Sequence[Attribute] | None:
-    """The types of a fragment's registers; None for another type."""
+    """The types of a fragment's registers; None for other types."""
     if not isinstance(type_, VectorType) or len((fragment := cast("VectorType[Any]", type_)).get_shape()) != 2:
         return None
     element: Attribute = fragment.element_type
@@ -94,7 +94,7 @@ _Pattern: TypeAlias = "Callable[[Any, _FunctionConversion], None]"
 
 
 class _FunctionConversion:
-    """Converts one function in place; knows the registers of each fragment."""
+    """Converts one function in place; maps each fragment to its registers."""
 
     def __init__(self, function: GpuFuncOp):
         self.function = function
@@ -121,17 +121,17 @@ class _FunctionConversion:
     # Used by the patterns.
 
     def add(self, op: Operation) -> None:
-        """Put an operation before the one under conversion."""
+        """Insert an operation before the one being converted."""
         op.location = self.op.location
         cast(Block, self.op.parent).insert_op_before(op, self.op)
 
     def insert(self, op: Operation) -> SSAValue:
-        """Add an operation; its first result."""
+        """Insert an operation; returns its first result."""
         self.add(op)
         return op.results[0]
 
     def fields(self, structure: SSAValue, types: Sequence[Attribute]) -> list[SSAValue]:
-        """The values that a structure holds."""
+        """The fields of a structure."""
         return [
             self.insert(
                 llvm.ExtractValueOp.create(
@@ -194,7 +194,7 @@ def _broadcast(op: vector.BroadcastOp, to: _FunctionConversion) -> None:
 
 
 def _shuffle(op: vector.ShuffleOp, to: _FunctionConversion) -> None:
-    """Rows of two fragments by number."""
+    """Select rows of two fragments by number."""
     rows: list[tuple[SSAValue, ...]] = []
     for value in (op.v1, op.v2):
         registers = to.spread.parts[value]
@@ -205,7 +205,7 @@ def _shuffle(op: vector.ShuffleOp, to: _FunctionConversion) -> None:
 
 
 def _extract(op: vector.ExtractOp, to: _FunctionConversion) -> None:
-    """A row of sums as a vector, or one of them."""
+    """A row of accumulators as a vector, or one of its elements."""
     fragment = cast("VectorType[Any]", op.vector.type)
     position = [int(number) for number in op.static_position.get_values()]
     registers = to.spread.parts[op.vector]

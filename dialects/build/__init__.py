@@ -1,1 +1,1 @@
-"""Notations and types that every lowering builds with."""
+"""Notations and types shared by every lowering."""

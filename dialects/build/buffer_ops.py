@@ -58,7 +58,7 @@ def copy(source: SSAValue, destination: SSAValue) -> memref.CopyOp:
 
 
 def take_block_arguments(function: func.FuncOp) -> None:
-    """Give a function without results the argument types of its entry block; new parameters have no attributes."""
+    """Give a function without results the argument types of its entry block; new parameters get no attributes."""
     types = [argument.type for argument in function.body.block.args]
     function.properties["function_type"] = FunctionType.from_lists(types, [])
     if function.arg_attrs is not None:

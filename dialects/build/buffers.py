@@ -42,7 +42,7 @@ def _typed(shape: tuple[int, ...], element: Attribute, layout: tuple[tuple[int, 
 def memref_type(
     shape: tuple[int, ...], element: Attribute, strides: tuple[int, ...] | None = None, offset: int | None = 0
 ) -> Buffer:
-    """A memref type from a cache; of identity layout without `strides`. An `offset` of None is dynamic."""
+    """A memref type from a cache; identity layout without `strides`. An `offset` of None is dynamic."""
     if strides is not None and offset == 0 and strides == row_major(shape):
         strides = None
     return _typed(shape, element, None if strides is None else (strides, offset))

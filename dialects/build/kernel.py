@@ -1,8 +1,7 @@
 """
-The attributes that passes leave for later passes and for targets: of kernels, their operations, other functions, the
-module.
+Attributes that passes set for later passes and targets: on kernels, their operations, other functions and the module.
 
-A kernel is a function that outline-kernels makes of a fusion; `Kernel` reads what it says of itself.
+A kernel is a function that outline-kernels creates from a fusion; `Kernel` reads its attributes.
 """
 
 from __future__ import annotations
@@ -16,32 +15,32 @@ from xdsl.ir import Operation
 
 _KIND, _ROWS, _TIED = "hlo.kernel", "hlo.row_dims", "hlo.tied"
 
-# Of linalg operations and loops.
+# On linalg operations and loops.
 CONTRACTION = "xhlo.contraction"
 """A generic that multiplies and adds."""
 LOOP_SIZES = "xhlo.loop_sizes"
-"""The sizes of a generic's loops, where its operands do not tell them."""
+"""The sizes of a generic's loops, if its operands do not determine them."""
 PARALLEL = "xhlo.parallel"
 """An innermost loop whose iterations do not depend on each other through memory."""
 VECTORIZE = "xhlo.vectorize"
 
-# Of functions, their arguments and results.
+# On functions, their arguments and results.
 COMPLEX = "xhlo.complex"
-"""An argument or result whose last dimension, of two, makes a complex number."""
+"""An argument or result whose last dimension, of size two, is a complex number."""
 COMPLEX_OPERANDS, COMPLEX_RESULTS = "xhlo.complex_operands", "xhlo.complex_results"
-"""Of a custom call: which operands and results were complex, arrays of booleans."""
+"""On a custom call: which operands and results were complex, arrays of booleans."""
 INLINE = "xhlo.inline"
 PARALLEL_BODY = "xhlo.parallel_body"
 
-# Of the module.
+# On the module.
 ARENA_SIZE = "xhlo.arena_size"
 """Bytes of the entry's arena (plan-buffers)."""
 CHECKS, RESULT_COUNT = "xhlo.checks", "xhlo.result_count"
-"""The program's checks, and how many results are not theirs (extract-checks)."""
+"""The program's checks, and the number of results that do not belong to them (extract-checks)."""
 
 
 def is_kernel(op: Operation) -> TypeGuard[func.FuncOp]:
-    """Whether an operation is the function of a kernel."""
+    """Whether an operation is a kernel function."""
     return isinstance(op, func.FuncOp) and _KIND in op.attributes
 
 
@@ -51,14 +50,14 @@ def kernels_of(module: ModuleOp) -> Iterator[func.FuncOp]:
 
 
 class Kernel:
-    """What a kernel's function says of itself."""
+    """The attributes of a kernel's function."""
 
     def __init__(self, function: func.FuncOp):
         self.attributes = function.attributes
 
     @staticmethod
     def mark(function: func.FuncOp, kind: StringAttr, rows: int, tied: Sequence[int]) -> None:
-        """Make a function a kernel; for `kind`, `rows` and `tied` see the properties."""
+        """Make a function a kernel; see the properties for `kind`, `rows` and `tied`."""
         function.attributes[_KIND] = kind
         if rows:
             function.attributes[_ROWS] = IntegerAttr(rows, i64)
@@ -67,7 +66,7 @@ class Kernel:
 
     @property
     def kind(self) -> str:
-        """The kind of its fusion: loop, reduce, row, dot, ..; empty for a function that is no kernel."""
+        """The kind of its fusion: loop, reduce, row, dot, ..; empty for other functions."""
         kind = self.attributes.get(_KIND)
         return kind.data if isinstance(kind, StringAttr) else ""
 
@@ -85,6 +84,6 @@ class Kernel:
 
 
 def loop_sizes(op: Operation) -> tuple[int, ...] | None:
-    """The stated sizes of a generic's loops; None where its operands tell them."""
+    """The stated sizes of a generic's loops; None if its operands determine them."""
     stated = op.attributes.get(LOOP_SIZES)
     return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if isinstance(stated, DenseArrayBase) else None

@@ -29,7 +29,7 @@ def integer(width: int) -> Integer:
 
 
 def bit_width(type_: Attribute) -> int:
-    """Bits of an integer, or of the elements of a vector of integers."""
+    """Bits of an integer, or of a vector of integers' elements."""
     if isinstance(type_, VectorType):
         type_ = cast(Vector, type_).element_type
     return cast(Integer, type_).width.data
@@ -48,7 +48,7 @@ def mangled(type_: Attribute) -> str:
 
 
 def byte_width(element: Attribute) -> int:
-    """Bytes of a float, integer or pointer in memory; an i1, i2 or i4 takes one."""
+    """Bytes of a float, integer or pointer in memory; i1, i2 and i4 take one."""
     if isinstance(element, IntegerType):
         return max(1, cast(Integer, element).width.data // 8)
     if isinstance(element, Float16Type | BFloat16Type):
@@ -68,7 +68,7 @@ class Layout:
     itemsize: int
     """Bytes of an element."""
     narrow: int | None
-    """The bits of an element of 1, 2 or 4, which has a byte for itself, zeros above; None of wider elements."""
+    """The width of a 1, 2 or 4 bit element, which takes one byte with zero upper bits; None for wider elements."""
 
     @property
     def nbytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Rewriting in place: operations like others, types of values, and replaced operations that are erased at the end."""
+"""Rewriting in place: copies of operations, types of values, and deferred erasure of replaced operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 def set_type(value: SSAValue, type_: Attribute) -> None:
-    """Change the type of a value where it is; its uses are the caller's responsibility."""
+    """Change the type of a value in place; the caller is responsible for its uses."""
     value._type = type_  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 
 
@@ -26,7 +26,7 @@ def like(
     """
     The same operation on other operands, with the attributes and location of `op`; it is not in a block yet.
 
-    `properties` replace those of the same names. Unless `regions` are given it takes the regions of `op` away.
+    `properties` replace those of the same names. Unless `regions` are given, the regions of `op` move to it.
     """
     return type(op).create(
         operands=operands,
@@ -40,13 +40,13 @@ def like(
 
 @dataclass
 class Replaced:
-    """Operations and block arguments that a rewrite has replaced, in the order in which it came to them."""
+    """Operations and block arguments that a rewrite has replaced, in program order."""
 
     operations: list[Operation] = field(default_factory=list[Operation])
     arguments: list[BlockArgument] = field(default_factory=list[BlockArgument])
 
     def erase(self) -> None:
-        """Erase them all, users before what they use. Call last: until then the rewrite may look at them."""
+        """Erase them all, users before definitions. Call last: until then the rewrite may inspect them."""
         for op in reversed(self.operations):
             op.detach()
             op.erase()

@@ -1,8 +1,9 @@
 """
-A small notation for straight-line arithmetic: `Scalar` overloads the operators, each emits one arith operation.
+A small notation for straight-line arithmetic: `Scalar` overloads the operators, each of which emits one arith
+operation.
 
-The same approximations serve every target: nothing here knows of CPUs or GPUs. Kernels whose constants are shared, and
-whose operations go to a builder's insertion point, derive from it (`lowering/loop_nests/loop_builder.py`).
+It is independent of the target. `KernelScalar` (`lowering/loop_nests/kernel_builder.py`) derives from it: it shares a
+kernel's constants and inserts at a builder's insertion point.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Scalar:
         self.block.add_op(op)
 
     def _at(self, value: SSAValue) -> Scalar:
-        """Another value, to which operators apply in the same place."""
+        """Another value under construction in the same block."""
         return Scalar(self.block, value)
 
     def constant(self, value: float | int, type_: Attribute | None = None) -> Scalar:
@@ -170,14 +171,14 @@ class Scalar:
         return self._binary(arith.ShLIOp, arith.ShLIOp, other)
 
     def __rshift__(self, other: Operand) -> Scalar:
-        """Arithmetic shift to the right."""
+        """Arithmetic right shift."""
         return self._emit(arith.ShRSIOp, (self.value, self.lift(other).value), self.type)
 
     def shift_right_logical(self, other: int) -> Scalar:
         return self._emit(arith.ShRUIOp, (self.value, self.lift(other).value), self.type)
 
     def apply(self, cls: type[Operation], *others: Operand) -> Scalar:
-        """An operation on values of this type with a result of this type; float ones without fast-math."""
+        """An operation whose operands and result have this type; float ones without fast-math."""
         operands = (self.value, *(self.lift(other).value for other in others))
         if self.is_float:
             return self._emit(cls, operands, self.type, fastmath=NO_FASTMATH)
@@ -223,7 +224,7 @@ class Scalar:
         return self._emit(arith.BitcastOp, (self.value,), type_)
 
     def bits(self) -> Scalar:
-        """The float's pattern as an integer of the same width."""
+        """The float's bit pattern as an integer of the same width."""
         return self.bitcast(IntegerType(width_of(self.type)))
 
     def to_float(self, type_: Attribute) -> Scalar:
@@ -248,7 +249,7 @@ class Scalar:
 
 
 Operand: TypeAlias = Scalar | SSAValue | float
-"""What operators take beside a Scalar; a number becomes a constant of its type."""
+"""Operands of the operators besides a Scalar; a number becomes a constant of its type."""
 
 
 def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:
@@ -260,7 +261,7 @@ def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:
 
 
 def power_of_two(exponent: Scalar, type_: Attribute) -> Scalar:
-    """2**exponent as a float, for an integer exponent of the float's width within the normal range."""
+    """2**exponent as a float, for an integer exponent of the float's width in the normal range."""
     bias, shift = (1023, 52) if width_of(type_) == 64 else (127, 23)
     return ((exponent + bias) << shift).bitcast(type_)
 

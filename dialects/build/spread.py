@@ -1,9 +1,8 @@
 """
-One-to-many conversion of values: a tuple becomes its elements, a complex tensor two real ones, a fragment its
-registers.
+One-to-many conversion of values: a tuple to its elements, a complex tensor to two real ones, a fragment to registers.
 
-Operations that only carry values, such as loops, branches and returns, carry the several values in place of the one,
-always in the same way. MLIR's model is the OneToN dialect conversion.
+Operations that only carry values, such as loops, branches and returns, are converted here, because they are all
+converted in the same way. The model is MLIR's one-to-N dialect conversion.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from .rewriting import Replaced, like
 
 class Spread:
     """
-    The values that stand for each converted value of one function, and the conversion of operations that carry values.
+    The replacements of each converted value of one function, and the conversion of operations that carry values.
 
-    `types` gives the types of the values that a value of a type becomes, none or any number, and None for a type that
-    stays. `suffixes` are added to the name of a value for those that it becomes. The caller visits operations in
-    program order, converts those that compute and calls `replace` for their results; `erase` ends the conversion.
+    `types` maps a type to the types of its replacements (any number, or none), or to None if it stays. `suffixes` are
+    added to a value's name for its replacements. The caller visits operations in program order, converts those that
+    compute and calls `replace` for their results; `erase` ends the conversion.
     """
 
     def __init__(self, types: Callable[[Attribute], Sequence[Attribute] | None], suffixes: Sequence[str] = ()):
@@ -56,7 +55,7 @@ class Spread:
         return found
 
     def replace(self, old: SSAValue, new: Sequence[SSAValue]) -> None:
-        """State what a value became: its parts, or the one value that takes its place if its type stays."""
+        """Record the replacements of a value: its parts, or a single value if its type stays."""
         if self.types(old.type) is None:
             (value,) = new
             old.replace_all_uses_with(value)
@@ -70,8 +69,8 @@ class Spread:
         """
         Convert the arguments of a block.
 
-        Arguments that come in groups of `group` values of one type, like the pairs that a sort compares, are converted
-        part by part: z, w become z_re, w_re, z_im, w_im.
+        Arguments in groups of `group` values of one type, like the pairs that a sort compares, are converted part by
+        part: z, w become z_re, w_re, z_im, w_im.
         """
         old = list(block.args)
         for first in range(0, len(old), group):
@@ -85,14 +84,14 @@ class Spread:
             self.replaced.arguments += members
 
     def operands(self, op: Operation) -> None:
-        """Give a return or branch the parts of its operands, in place."""
+        """Replace the operands of a return or branch by their parts, in place."""
         segments = self._segments(op)
         op.operands = self.of(op.operands)
         op.properties.update(segments)
 
     def carry(self, op: Operation) -> None:
         """
-        Put the same operation with all parts of its operands and results before `op`, which stays until `erase`.
+        Insert the same operation on the parts of its operands and results before `op`, which stays until `erase`.
 
         The new operation takes the regions, whose arguments and contents the caller has converted. An operation without
         results and regions is changed in place.
@@ -108,7 +107,7 @@ class Spread:
         self.replaced.operations.append(op)
 
     def _segments(self, op: Operation) -> dict[str, Attribute]:
-        """The sizes of the groups of operands, where the operation states them, with all parts counted."""
+        """The sizes of the operand groups, if the operation states them, with all parts counted."""
         stated = op.properties.get("operandSegmentSizes")
         if stated is None:
             return {}
@@ -130,5 +129,5 @@ class Spread:
         function.properties["function_type"] = FunctionType.from_lists(self.types_of(inputs), self.types_of(outputs))
 
     def erase(self) -> None:
-        """Erase what was replaced."""
+        """Erase all replaced operations and arguments."""
         self.replaced.erase()

@@ -1,4 +1,4 @@
-"""Views: operations whose result lies in the memory of their first operand, under another shape, layout or type."""
+"""Views: operations whose result aliases the memory of their first operand, with another shape, layout or type."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _VIEWS = (
 
 
 class ViewLike(OpTrait):
-    """Declares an operation of another package a view: its first result lies in the memory of its first operand."""
+    """Declares an operation of another package a view: its first result aliases the memory of its first operand."""
 
 
 def is_view(op: Operation | Block) -> TypeGuard[Operation]:
-    """Whether the first result of `op` lies in the memory of its first operand."""
+    """Whether the first result of `op` aliases the memory of its first operand."""
     return isinstance(op, _VIEWS) or (isinstance(op, Operation) and op.has_trait(ViewLike, value_if_unregistered=False))
 
 

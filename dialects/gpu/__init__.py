@@ -1,1 +1,1 @@
-"""Operations of `gpu`, `nvgpu` and `nvvm` that xDSL lacks, and calls of a GPU's libraries."""
+"""Operations of `gpu`, `nvgpu` and `nvvm` missing from xDSL, and calls of GPU libraries."""

@@ -1,9 +1,8 @@
 """
-Operations that xDSL's gpu dialect lacks: functions with workgroup memory, launches, shuffles; and the address space of
-workgroups.
+Operations missing from xDSL's gpu dialect: functions with workgroup memory, launches; and the workgroup address space.
 
-The operations are MLIR's (mlir/include/mlir/Dialect/GPU/IR/GPUOps.td); those that xDSL has in part are defined here
-completely.
+The operations are MLIR's (mlir/include/mlir/Dialect/GPU/IR/GPUOps.td); those that xDSL defines only partially are
+redefined here.
 """
 
 from __future__ import annotations
@@ -76,14 +75,14 @@ class AddressSpaceAttr(ParametrizedAttribute):
 WORKGROUP = AddressSpaceAttr(StringAttr("workgroup"))
 
 WORKGROUP_ALIGNMENT = 16
-"""Bytes, of each buffer of a block's memory: the widest access of one thread."""
+"""The alignment of each workgroup buffer in bytes: the widest access of one thread."""
 
 STATIC_WORKGROUP_BYTES = 48 * 1024
-"""Bytes of a block's shared memory that every device function may use; a launch that needs more requests it."""
+"""Bytes of shared memory that every block may use; a launch that needs more requests it."""
 
 
 def workgroup_bytes(type_: MemRefType[Any]) -> int:
-    """The bytes of a buffer in the identity layout; elements of fewer than 8 bits take one."""
+    """The bytes of a buffer of identity layout; elements narrower than 8 bits take one."""
     element = type_.element_type
     bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 64
     return math.prod(type_.get_shape()) * max(1, bits // 8)
@@ -91,12 +90,12 @@ def workgroup_bytes(type_: MemRefType[Any]) -> int:
 
 @irdl_op_definition
 class GpuModuleOp(IRDLOperation):
-    """Functions of the device: `gpu.module @kernels [#nvvm.target<chip = "sm_90">] { .. }`."""
+    """Device functions: `gpu.module @kernels [#nvvm.target<chip = "sm_90">] { .. }`."""
 
     name = "gpu.module"
     sym_name = prop_def(StringAttr)
     targets = opt_prop_def(ArrayAttr)
-    """The chips that they are made for."""
+    """The chips that they are compiled for."""
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface(), SymbolTable())
 
@@ -131,10 +130,10 @@ class GpuModuleOp(IRDLOperation):
 @irdl_op_definition
 class GpuFuncOp(IRDLOperation):
     """
-    A function of the device; `kernel` ones are launched.
+    A device function; those marked `kernel` are launched.
 
     `gpu.func @k(%x: memref<8xf32>) workgroup(%s: memref<32xf32, #gpu.address_space<workgroup>>) kernel`: the last
-    `workgroup_attributions` arguments of the entry block are memory of the block, not parameters. `known_block_size`
+    `workgroup_attributions` arguments of the entry block are workgroup memory, not parameters. `known_block_size`
     and `known_grid_size` (x, y, z) are the sizes that every launch uses.
     Raises: VerifyException.
     """
@@ -168,12 +167,12 @@ class GpuFuncOp(IRDLOperation):
 
     @property
     def workgroup_buffers(self) -> tuple[SSAValue, ...]:
-        """The entry block's arguments that are memory of the block."""
+        """The entry block's arguments that are workgroup memory."""
         return tuple(self.body.blocks[0].args[len(self.function_type.inputs) :])
 
     @property
     def workgroup_offsets(self) -> tuple[int, ...]:
-        """The offset of each buffer in the block's memory, in bytes, and the total size at the end."""
+        """The offset of each workgroup buffer in bytes, followed by the total size."""
         offsets = [0]
         for buffer in self.workgroup_buffers:
             size = workgroup_bytes(cast("MemRefType[Any]", buffer.type))
@@ -182,14 +181,12 @@ class GpuFuncOp(IRDLOperation):
 
     @property
     def dynamic_workgroup_bytes(self) -> int:
-        """
-        The block memory that a launch must request: all of it if it exceeds the static limit, else 0.
-        """
+        """The workgroup memory that a launch must request: all of it if it exceeds the static limit, else 0."""
         total = self.workgroup_offsets[-1]
         return total if total > STATIC_WORKGROUP_BYTES else 0
 
     def add_workgroup_buffer(self, type_: MemRefType[Any]) -> SSAValue:
-        """A new buffer that the threads of a block share; its type must be in the workgroup address space."""
+        """Add a buffer shared by the threads of a block; its type must be in the workgroup address space."""
         block = self.body.block
         buffer = block.insert_arg(type_, len(block.args))
         self.properties["workgroup_attributions"] = IntegerAttr(self.workgroup_count + 1, I64)
@@ -259,7 +256,7 @@ class GpuFuncOp(IRDLOperation):
 
 
 def _parse_argument(parser: Parser) -> Parser.Argument:
-    """`%x: type` and where it was written, if that is said."""
+    """`%x: type`, and its location if stated."""
     argument = parser.parse_argument()
     argument.location = parser.parse_optional_location()
     return argument
@@ -267,7 +264,7 @@ def _parse_argument(parser: Parser) -> Parser.Argument:
 
 @irdl_op_definition
 class GpuReturnOp(IRDLOperation):
-    """The end of a gpu.func."""
+    """The terminator of a gpu.func."""
 
     name = "gpu.return"
     values = var_operand_def()

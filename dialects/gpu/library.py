@@ -1,8 +1,8 @@
 """
-The gpu_library dialect: GPU work that the host passes to a vendor library instead of launching a kernel.
+The gpu_library dialect: GPU work that the host delegates to a vendor library instead of launching a kernel.
 
-A call takes the place of a launch among the host's operations of a kernel, and runs in their order. It states
-everything the library must know; buffers are whole, of identity layout, and it describes the matrices in them.
+A call takes the place of a launch among the host's operations of a kernel, and runs in their order. It states all the
+information that the library needs; buffers are whole, of identity layout, and it describes the matrices in them.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ SUMS = {
     ("bf16", "f32"): "f32",
     ("i8", "i32"): "i32",
 }
-"""By the types of factors and result: the type that products are added in."""
+"""The accumulator type, by the types of factors and result."""
 
 WITH_EPILOGUE = ("f32", "f16", "bf16")
-"""The types of results that a bias or an activation can be applied to."""
+"""The result types that allow a bias or an activation."""
 
 MOST = 2**31 - 1
-"""Rows, columns, batches and elements from row to row."""
+"""Maximum rows, columns, batches and elements from row to row."""
 
 
 @dataclass(frozen=True)
 class Matrix:
     """
     `rows x columns` elements of a buffer; [b, i, j] is at `offset + b * batch_stride + i * row_stride +
-    j * column_stride`. Numbers are of elements.
+    j * column_stride`. All in elements.
     """
 
     rows: int
@@ -65,7 +65,7 @@ class Matrix:
 
     @property
     def row_major(self) -> bool:
-        """Whether neighbours of a row are neighbours in memory."""
+        """Whether neighbouring elements of a row are neighbours in memory."""
         return self.column_stride == 1 and self.row_stride >= self.columns
 
     @property
@@ -74,18 +74,18 @@ class Matrix:
 
     @property
     def leading(self) -> int:
-        """Elements from row to row, or from column to column: BLAS's leading dimension."""
+        """Elements from row to row, or from column to column: the leading dimension of BLAS."""
         return self.row_stride if self.row_major else self.column_stride
 
     def end(self, batch: int) -> int:
-        """One more than the last element's number in the buffer."""
+        """One past the last element's index in the buffer."""
         last = (self.rows - 1) * self.row_stride + (self.columns - 1) * self.column_stride
         return self.offset + (batch - 1) * self.batch_stride + last + 1
 
 
 @dataclass(frozen=True)
 class Matmul:
-    """The problem of a gpu_library.matmul, as data: equal ones are the same problem for the library."""
+    """The problem of a gpu_library.matmul, as data: equal problems are the same for the library."""
 
     lhs: Matrix
     rhs: Matrix
@@ -100,7 +100,7 @@ class Matmul:
 
     @property
     def total(self) -> str:
-        """The type that products are added in."""
+        """The accumulator type."""
         return SUMS[self.element, self.result]
 
     @property
@@ -165,10 +165,10 @@ class MatmulOp(IRDLOperation):
     `gpu_library.matmul ins(%a, %b : memref<8x4xf32>, memref<4x16xf32>) bias(%c : memref<16xf32>)
     outs(%d : memref<8x16xf32>) {lhs_matrix = #gpu_library.matrix<..>, rhs_matrix = .., out_matrix = ..}`
 
-    Each matrix is row- or column-major, that of the result row-major. Products are exact and added in the type that
-    `SUMS` names, in an order that the library chooses, the same one each time; with `tf32` the factors' mantissas may
-    be cut to 10 bits. Bias (a vector along the rows of the result, of its type) and activation are applied to the sum,
-    which is then rounded once to the result's type. The results of relu for NaN and -0 are up to the library.
+    Each matrix is row- or column-major, that of the result row-major. Products are exact and accumulated in the type
+    given by `SUMS`, in an order that the library chooses, always the same; with `tf32` the factors' mantissas may be
+    truncated to 10 bits. Bias (a vector along the rows of the result, of its type) and activation are applied to the
+    sum, which is then rounded once to the result's type. The results of relu for NaN and -0 are library-defined.
 
     Raises: VerifyException.
     """
@@ -270,7 +270,7 @@ def _check_matrix(name: str, matrix: Matrix, batch: int, elements: int) -> None:
 
 
 def _is_apart(matrix: Matrix, batch: int) -> bool:
-    """Whether the matrices of a row-major batch share no element; rows of one may interleave with those of another."""
+    """Whether the matrices of a row-major batch share no element; their rows may interleave."""
     dims = sorted([(matrix.row_stride, matrix.rows), (matrix.batch_stride, batch)])
     inner = matrix.columns
     for stride, size in dims:

@@ -72,12 +72,12 @@ MMA_DEPTHS: dict[type[Attribute], tuple[int, ...]] = {
     Float32Type: (4, 8),
     IntegerType: (16, 32),
 }
-"""By the type of A and B: how many columns of A one multiplication takes; it has 16 rows, and B 8 columns."""
+"""The number of columns of A in one multiplication, by the type of A and B; A has 16 rows, and B 8 columns."""
 
 
 @irdl_attr_definition
 class DeviceAsyncTokenType(ParametrizedAttribute, TypeAttribute):
-    """`!nvgpu.device.async.token`: copies that run by themselves."""
+    """`!nvgpu.device.async.token`: a group of asynchronous copies."""
 
     name = "nvgpu.device.async.token"
 
@@ -86,14 +86,14 @@ TOKEN = DeviceAsyncTokenType()
 
 
 def bits_of(element: Attribute) -> int:
-    """The bits of an element; raises VerifyException for one of no known width."""
+    """The bits of an element; raises VerifyException if its width is unknown."""
     if not isinstance(element, FixedBitwidthType):
         raise VerifyException(f"an element of type {element} has no known width")
     return element.bitwidth
 
 
 def fragment_types(element: Attribute, depth: int, total: Attribute) -> tuple[Fragment, Fragment, Fragment]:
-    """The types of A, B and C in each lane; `depth`: the columns of A."""
+    """The types of A, B and C in each lane; `depth`: the number of columns of A."""
     width = 32 // bits_of(element)
     return (
         VectorType(element, (depth // (2 * width), width)),
@@ -127,11 +127,11 @@ def _memref(value: SSAValue, indices: Sequence[SSAValue], what: str) -> Buffer:
 class MmaSyncOp(IRDLOperation):
     """
     `%d = nvgpu.mma.sync(%a, %b, %c) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) ->
-    vector<2x2xf32>`: D = A B + C of one warp. The fragments are laid out as the dialect's docstring says.
+    vector<2x2xf32>`: D = A B + C of one warp. The module docstring describes the layout of fragments.
 
-    Products are exact; sums are of the type of C, rounded in an order that the hardware does not state. A and B of f32
-    need `tf32Enabled`: their mantissas are cut to 10 bits (the hardware ignores the low 13 bits).
-    A lane's inputs may not depend on which lane it is otherwise than by the layout: no lane is masked out.
+    Products are exact; sums have the type of C, and the hardware does not specify the order of roundings. A and B of
+    f32 need `tf32Enabled`: their mantissas are truncated to 10 bits (the hardware ignores the low 13 bits). All lanes
+    take part: none may be masked out.
     Raises: VerifyException.
     """
 
@@ -191,10 +191,10 @@ class LdMatrixOp(IRDLOperation):
     `%f = nvgpu.ldmatrix %s[%i, %j] {numTiles = 4 : i32, transpose = false} : memref<..xf16, workgroup> ->
     vector<4x2xf16>`: fragments of `numTiles` (1, 2 or 4) tiles in shared memory, each 8 rows of 16 bytes.
 
-    Lane `8 * i + r` provides the address of row r of tile i, a multiple of 16 bytes; those of lanes
-    beyond the tiles are not used. Row i of a lane's result holds 4 bytes (w elements) of tile i:
-    `tile_i[lane / 4, w * (lane % 4) + j]`, or `tile_i[2 * (lane % 4) + j, lane / 4]` with `transpose`, which takes
-    elements of 16 bits. All lanes of the warp take part.
+    Lane `8 * i + r` provides the address of row r of tile i, a multiple of 16 bytes; those of lanes beyond the tiles
+    are ignored. Row i of a lane's result holds 4 bytes (w elements) of tile i: `tile_i[lane / 4, w * (lane % 4) + j]`,
+    or `tile_i[2 * (lane % 4) + j, lane / 4]` with `transpose`, which takes elements of 16 bits. All lanes of the warp
+    take part.
     Raises: VerifyException.
     """
 
@@ -245,12 +245,12 @@ class LdMatrixOp(IRDLOperation):
 class DeviceAsyncCopyOp(IRDLOperation):
     """
     `%t = nvgpu.device_async_copy %src[%i], %dst[%j, %k], 8, %n {bypassL1} : memref<..> to memref<.., workgroup>`:
-    begin to copy `dstElements` neighbouring elements from global to shared memory.
+    start copying `dstElements` neighbouring elements from global to shared memory.
 
     With the operand `srcElements` only that many are read, and zeros fill the rest; with 0 the source is not read, but
-    its indices must be inside the memref. 4, 8 or 16 bytes are written; both addresses are multiples of that.
-    The copy is done when a `device_async_wait` of the thread that began it says so; other threads see it after the
-    barrier that follows. `bypassL1`: by way of the second-level cache only, for copies of 16 bytes.
+    its indices must be in bounds. 4, 8 or 16 bytes are written; both addresses are multiples of that. The copy is
+    complete after a `device_async_wait` of the thread that started it; other threads see it after the next barrier.
+    `bypassL1`: cached in the second-level cache only, for copies of 16 bytes.
     Raises: VerifyException.
     """
 
@@ -288,7 +288,7 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
     @property
     def bytes(self) -> int:
-        """Written to shared memory."""
+        """Bytes written to shared memory."""
         return self.dstElements.value.data * bits_of(cast(Buffer, self.dst.type).element_type) // 8
 
     def verify_(self) -> None:
@@ -360,10 +360,11 @@ class DeviceAsyncCopyOp(IRDLOperation):
 @irdl_op_definition
 class DeviceAsyncCreateGroupOp(IRDLOperation):
     """
-    `%g = nvgpu.device_async_create_group %t, %u`: all copies that this thread began since its last group are a group.
+    `%g = nvgpu.device_async_create_group %t, %u`: all copies that this thread started since its last group form a
+    group.
 
-    As in PTX, the operands only document its purpose: without any it contains the same copies. A group may be empty.
-    Without operands `{}` is printed, else the next line's result would be read as one.
+    As in PTX, the operands are informative only: the group contains the same copies without them. A group may be empty.
+    Without operands `{}` is printed, because the next line's result would be parsed as an operand.
     """
 
     name = "nvgpu.device_async_create_group"
@@ -397,9 +398,9 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
 class DeviceAsyncWaitOp(IRDLOperation):
     """
     `nvgpu.device_async_wait %g {numGroups = 1 : i32}`: wait until at most the newest `numGroups` groups of this thread
-    are still being copied; without it, until none is.
+    are still in flight; without it, until none is.
 
-    The copies of the others are then seen by this thread, and by the block after the next barrier.
+    The copies of the other groups are then visible to this thread, and to the block after the next barrier.
     """
 
     name = "nvgpu.device_async_wait"
@@ -415,7 +416,7 @@ class DeviceAsyncWaitOp(IRDLOperation):
 
     @property
     def pending(self) -> int:
-        """Groups that need not be done."""
+        """The number of groups that may remain in flight."""
         return 0 if self.numGroups is None else self.numGroups.value.data
 
     def verify_(self) -> None:

@@ -1,8 +1,8 @@
 """
-The nvvm dialect: features of NVIDIA's GPUs that LLVM's core lacks, as far as the compiler uses them.
+The nvvm dialect: features of NVIDIA's GPUs outside of LLVM's core, as far as the compiler uses them.
 
-Names, operands and syntax are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A function that is launched carries
-`nvvm.kernel`, and `nvvm.reqntid = array<i32: x, y, z>` where every launch has blocks of that size.
+Names, operands and syntax are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A function that is launched has
+`nvvm.kernel`, and `nvvm.reqntid = array<i32: x, y, z>` if every launch has blocks of that size.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from ..build.buffers import i32_array
 I32 = IntegerType(32)
 
 KERNEL = "nvvm.kernel"
-"""On a function of the device: it is launched from the host."""
+"""On a device function: it is launched from the host."""
 
 BLOCK_SIZE = "nvvm.reqntid"
-"""On a kernel: the threads of a block along x, y, z that every launch has."""
+"""On a kernel: the block size along x, y, z of every launch."""
 
 DYNAMIC = "nvvm.dynamic_shared"
-"""On a global in shared memory: how long it is, each launch says."""
+"""On a global in shared memory: each launch states its size."""
 
 MIN_BLOCKS = "nvvm.minctasm"
-"""On a kernel: resident blocks per multiprocessor that must fit, which bounds the registers of a thread."""
+"""On a kernel: resident blocks per multiprocessor that must fit, which limits the registers per thread."""
 
 GLOBAL_SPACE = 1
-"""LLVM's number for the memory that all threads of the device see."""
+"""LLVM's address space of global memory."""
 
 SHARED_SPACE = 3
-"""LLVM's number for the memory that the threads of a block share."""
+"""LLVM's address space of shared memory."""
 
 SHUFFLES = ("bfly", "up", "down", "idx")
-"""As PTX calls them; gpu.shuffle's xor is bfly."""
+"""PTX's names; gpu.shuffle's xor is bfly."""
 
 
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """`#nvvm.target<chip = "sm_90">`, on a gpu.module: the chip that its functions are made for."""
+    """`#nvvm.target<chip = "sm_90">`, on a gpu.module: the chip that its functions are compiled for."""
 
     name = "nvvm.target"
     chip: StringAttr
@@ -76,9 +76,9 @@ _PREFIX = "nvvm.read.ptx.sreg."
 
 class SpecialRegisterOp(IRDLOperation):
     """
-    A number that the hardware assigns to a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`.
+    A special register of a thread: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`.
 
-    `range` states that the number is in [first, second), which every launch must guarantee.
+    `range` states that the value is in [first, second), which every launch must guarantee.
     """
 
     range = opt_prop_def(DenseArrayBase.constr(i32))
@@ -87,7 +87,7 @@ class SpecialRegisterOp(IRDLOperation):
 
     @property
     def register(self) -> str:
-        """As PTX calls it, without the %."""
+        """The PTX name, without the %."""
         return self.name.removeprefix(_PREFIX)
 
     def __init__(self, bounds: tuple[int, int] | None = None):
@@ -160,9 +160,9 @@ class ShflSyncOp(IRDLOperation):
     """
     A value from another lane: `%r = nvvm.shfl.sync bfly %mask, %x, %offset, %clamp : f32 -> f32`.
 
-    `mask` names the lanes that take part; `clamp` holds, as PTX has it, the last lane that may be read (5 bits) and,
-    8 bits higher, which bits of the lane number split the warp. With `return_value_and_is_valid` the result is a
-    structure of the value and an i1: whether the lane that was asked may be read.
+    `mask` selects the lanes that take part; `clamp` holds, as in PTX, the last lane that may be read (5 bits) and, 8
+    bits higher, the bits of the lane number that split the warp. With `return_value_and_is_valid` the result is a
+    structure of the value and an i1: whether the source lane may be read.
     Raises: VerifyException.
     """
 

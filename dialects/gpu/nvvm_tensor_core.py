@@ -1,7 +1,7 @@
 """
 The operations of the nvvm dialect for tensor cores and asynchronous copies.
 
-Names and operands are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A fragment is some registers of 32 bits:
+Names and operands are MLIR's (mlir/include/mlir/Dialect/LLVMIR/NVVMOps.td). A fragment is a list of 32-bit registers:
 i32, `vector<2xf16>` for f16, f32 for sums of floats; dialects/gpu/nvgpu.py says which elements a lane's registers hold.
 """
 
@@ -50,14 +50,14 @@ MULTIPLICATIONS: dict[tuple[str, int], tuple[int, int]] = {
     ("s8", 16): (2, 1),
     ("s8", 32): (4, 2),
 }
-"""By the type of the factors and the columns of A: the registers of A and of B. C and D have four."""
+"""The number of registers of A and of B, by the type of the factors and the columns of A. C and D have four."""
 
 CACHES = ("ca", "cg")
-"""Which caches a copy goes by way of: all of them, or the second-level one only."""
+"""The caches that a copy uses: all of them, or the second-level one only."""
 
 
 def register_of(kind: str) -> Attribute:
-    """The type of 32 bits of a factor: `vector<2xf16>` for f16, else i32."""
+    """The register type of a factor, 32 bits: `vector<2xf16>` for f16, else i32."""
     return VectorType(Float16Type(), (2,)) if kind == "f16" else i32
 
 
@@ -161,7 +161,7 @@ class LdMatrixOp(IRDLOperation):
 class CpAsyncOp(IRDLOperation):
     """
     `nvvm.cp.async.shared.global %dst, %src, %n {size = 16 : i32, modifier = "cg"} : !llvm.ptr<3>, !llvm.ptr<1>, i32`:
-    begin to copy `size` bytes; with %n, bytes from the %n-th on are zeros.
+    start copying `size` bytes; with %n, bytes from the %n-th on are zeros.
     Raises: VerifyException.
     """
 
@@ -193,7 +193,7 @@ class CpAsyncOp(IRDLOperation):
 
 @irdl_op_definition
 class CpAsyncCommitGroupOp(IRDLOperation):
-    """`nvvm.cp.async.commit.group`: the copies that this thread began since the last one form a group."""
+    """`nvvm.cp.async.commit.group`: the copies that this thread started since the last group form a group."""
 
     name = "nvvm.cp.async.commit.group"
     assembly_format = "attr-dict"
@@ -201,7 +201,7 @@ class CpAsyncCommitGroupOp(IRDLOperation):
 
 @irdl_op_definition
 class CpAsyncWaitGroupOp(IRDLOperation):
-    """`nvvm.cp.async.wait.group {n = 1 : i32}`: wait until at most the newest `n` groups of the thread are not done."""
+    """`nvvm.cp.async.wait.group {n = 1 : i32}`: wait until at most the newest `n` groups of the thread are pending."""
 
     name = "nvvm.cp.async.wait.group"
     n = prop_def(IntegerAttr.constr(i32))

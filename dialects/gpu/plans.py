@@ -1,10 +1,10 @@
 """
-How kernels run on a GPU, as attributes: `gpu.plan = #gpu.rows<threads = 32, rows = 8, width = 4, unroll = 4>`.
+The mapping of kernels to a GPU, as attributes: `gpu.plan = #gpu.rows<threads = 32, rows = 8, width = 4, unroll = 4>`.
 
-plan-gpu-kernels writes them, map-kernels-to-gpu reads them; both accept plans that were written by hand. The operation
-that a launch begins with has `gpu.plan`; each that runs in the launch of the one before it has `gpu.joined`.
-Every plan is a class of numbers; parameters that have their default value are not printed. The verifiers here see the
-numbers alone; map-kernels-to-gpu checks whether a plan fits its operation and the chip.
+plan-gpu-kernels writes them, map-kernels-to-gpu reads them; both accept plans that were written by hand. The first
+operation of a launch has `gpu.plan`; each further operation of the same launch has `gpu.joined`. Every plan is a class
+of numbers; parameters with their default value are not printed. The verifiers here only check the numbers;
+map-kernels-to-gpu checks whether a plan fits its operation and the chip.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 PLAN = "gpu.plan"
-"""The plan of the launch that begins with an operation."""
+"""The plan of the launch that starts with an operation."""
 
 JOINED = "gpu.joined"
-"""The mark of an operation that runs in the launch of the one before it."""
+"""Marks an operation that runs in the same launch as the operation before it."""
 
 WARP = 32
 MAX_BLOCK_THREADS = 1024
 MAX_VECTOR = 16
-"""Elements of a vector: one access moves 16 bytes."""
+"""Maximum elements of a vector: one access moves 16 bytes."""
 
 HEAD = {"head": True}
 """Marks the field that is printed first and without its name, `128x64x32`."""
@@ -37,13 +37,13 @@ HEAD = {"head": True}
 
 @dataclass(frozen=True)
 class Plan:
-    """How one operation, or several that run together, are mapped to launches."""
+    """How one operation, or several in one launch, are mapped to a GPU."""
 
     name: ClassVar[str]
-    """`#gpu.rows`, say, without the hash."""
+    """The attribute's name without the hash, such as `gpu.rows`."""
 
     def check(self) -> None:
-        """Raises VerifyException where the numbers contradict each other or a limit of all chips."""
+        """Raises VerifyException if the numbers contradict each other or exceed a limit of all chips."""
 
     @property
     def block(self) -> int:
@@ -79,7 +79,7 @@ class NoLaunch(Plan):
 
 @dataclass(frozen=True)
 class Serial(Plan):
-    """One thread runs all."""
+    """One thread runs everything."""
 
     name = "gpu.serial"
 
@@ -94,15 +94,15 @@ class Points(Plan):
 
 @dataclass(frozen=True)
 class Elementwise(Plan):
-    """Each thread takes several vectors of neighbouring elements; a thread per element takes what is left over."""
+    """Each thread takes several vectors of neighbouring elements; the remainder gets a thread per element."""
 
     name = "gpu.elementwise"
     width: int = 1
     """Elements of a vector."""
     items: int = 1
-    """Vectors of each operand in one thread."""
+    """Vectors of each operand per thread."""
     along: int | None = None
-    """The loop along which the vectors of a thread follow each other; None: they are a block apart."""
+    """The loop along which the vectors of a thread are consecutive; None: they are a block apart."""
     crosses: bool = False
     """Whether vectors continue from one row of the last loop to the next."""
     threads: int = 256
@@ -113,7 +113,7 @@ class Elementwise(Plan):
 
 @dataclass(frozen=True)
 class Transpose(Plan):
-    """Tiles of inputs that lie across go through shared memory."""
+    """Tiles of transposed inputs go through shared memory."""
 
     name = "gpu.transpose"
     tile: tuple[int, ...] = field(metadata=HEAD)
@@ -121,7 +121,7 @@ class Transpose(Plan):
     loop: int
     """The loop along which the inputs are contiguous."""
     inputs: tuple[int, ...]
-    """Those that go through shared memory."""
+    """The inputs that go through shared memory."""
     threads: int = 256
 
     def check(self) -> None:
@@ -132,25 +132,25 @@ class Transpose(Plan):
 
 @dataclass(frozen=True)
 class Rows(Plan):
-    """A block, a warp or a part of one per row; its threads read vectors side by side."""
+    """A block, a warp or a part of a warp per row; neighbouring threads read neighbouring vectors."""
 
     name = "gpu.rows"
     threads: int
-    """Threads of a row."""
+    """Threads per row."""
     rows: int = 1
-    """Rows of a block."""
+    """Rows per block."""
     width: int = 1
     """Elements of a vector."""
     unroll: int = 1
     """Vectors that a thread reads before it combines them."""
     partials: int = 1
-    """Vectors of partial results that a thread has of each reduction; those that it reads together share them."""
+    """Vectors of partial results per thread and reduction; the vectors of one `unroll` are distributed over them."""
     keep: bool = False
-    """Whether values that several passes over the row need stay in registers."""
+    """Whether values that several passes over the row use stay in registers."""
     part: int = 0
     """Vectors of a part of a row, one part per block; 0: rows are not cut."""
     blocks: int = 1
-    """Blocks for which a multiprocessor must have registers."""
+    """Resident blocks per multiprocessor that the register budget must allow."""
     then: Plan | None = None
     """How the results of the parts are combined."""
 
@@ -171,7 +171,7 @@ class Rows(Plan):
 
 @dataclass(frozen=True)
 class Columns(Plan):
-    """`lanes` x `groups` threads take a tile of `lanes` vectors of columns, the groups take the places in turn."""
+    """`lanes` x `groups` threads process a tile of `lanes` vectors of columns; the groups take iterations in turn."""
 
     name = "gpu.columns"
     tile: tuple[int, ...] = field(metadata=HEAD)
@@ -179,13 +179,13 @@ class Columns(Plan):
     width: int = 1
     """Columns of a vector."""
     unroll: int = 1
-    """Places that a thread reads before it combines them."""
+    """Iterations of the reduced loops that a thread reads before it combines them."""
     partials: int = 1
-    """Vectors of partial results that a thread has of each reduction."""
+    """Vectors of partial results per thread and reduction."""
     part: int = 0
-    """Places of a part of the columns, one part per block; 0: columns are not cut."""
+    """Iterations of a part of the columns, one part per block; 0: columns are not cut."""
     blocks: int = 1
-    """Blocks for which a multiprocessor must have registers."""
+    """Resident blocks per multiprocessor that the register budget must allow."""
     then: Plan | None = None
     """How the results of the parts are combined."""
 
@@ -222,11 +222,11 @@ def _check_reduction(plan: Rows | Columns) -> None:
 @dataclass(frozen=True)
 class Tile(Plan):
     """
-    A block computes a tile of `m x n` sums of a contraction, `k` products of each between two barriers.
+    A block computes a tile of `m x n` sums of a contraction, a depth of `k` between two barriers.
 
-    Each of its units, threads or warps, has a `share` of the sums, rows and columns. `splits`: blocks that share the k
-    of a tile; `raster`: rows of tiles that neighbouring blocks go down before the next column; `blocks`: for how many a
-    multiprocessor must have registers.
+    Each of its units, threads or warps, has a `share` of the sums, in rows and columns. `splits`: blocks that share the
+    k of a tile; `raster`: rows of tiles that consecutive blocks go down before the next column; `blocks`: resident
+    blocks per multiprocessor that the register budget must allow.
     """
 
     unit: ClassVar[str]
@@ -254,7 +254,7 @@ class Tile(Plan):
 
     @property
     def units(self) -> int:
-        """Threads of a block, or its warps."""
+        """The number of threads of a block, or of its warps."""
         return self.m * self.n // (self.share_m * self.share_n)
 
     def check(self) -> None:
@@ -267,7 +267,7 @@ class Tile(Plan):
 
 @dataclass(frozen=True)
 class RegisterTile(Tile):
-    """A contraction in plain arithmetic: each thread holds a part of the sums in registers."""
+    """A contraction in plain arithmetic: each thread holds a share of the sums in registers."""
 
     name = "gpu.tile"
     unit = "thread"
@@ -283,13 +283,13 @@ class RegisterTile(Tile):
 
 @dataclass(frozen=True)
 class TensorTile(Tile):
-    """A contraction on tensor cores: each warp holds a part of the sums."""
+    """A contraction on tensor cores: each warp holds a share of the sums."""
 
     name = "gpu.tensor_tile"
     unit = "warp"
     warp: tuple[int, ...]
     stages: int = 2
-    """Tiles of both factors in shared memory at a time."""
+    """Tiles of both factors in shared memory at the same time."""
     copies: bool = False
     """Whether tiles are copied asynchronously, or go through registers."""
     splits: int = 1
@@ -309,18 +309,18 @@ class TensorTile(Tile):
 
 @dataclass(frozen=True)
 class Library(Plan):
-    """A contraction, with a bias, an activation and a rounding after it, as calls of a library."""
+    """A contraction, with a bias, an activation and a rounding after it, as library calls."""
 
     name = "gpu.library"
 
 
 @dataclass(frozen=True)
 class ScanRows(Plan):
-    """Short rows go through shared memory; a thread scans each."""
+    """Short rows go through shared memory; one thread scans each."""
 
     name = "gpu.scan_rows"
     rows: int
-    """Rows, and threads, of a block."""
+    """Rows, and threads, per block."""
 
     @property
     def block(self) -> int:
@@ -333,7 +333,7 @@ class ScanThreads(Plan):
 
     name = "gpu.scan_threads"
     chunk: int
-    """Elements of a chunk; three launches where lines have several."""
+    """Elements of a chunk; three launches if lines have several."""
     threads: int = 256
 
 
@@ -343,9 +343,9 @@ class ScanBlocks(Plan):
 
     name = "gpu.scan_blocks"
     chunk: int
-    """Elements of a chunk; three launches where lines have several."""
+    """Elements of a chunk; three launches if lines have several."""
     elements: int
-    """Neighbouring elements of a thread in a tile."""
+    """Neighbouring elements per thread in a tile."""
     threads: int = 256
 
     @property
@@ -359,13 +359,13 @@ class ScanBlocks(Plan):
 
 @dataclass(frozen=True)
 class Sort(Plan):
-    """Bitonic networks sort tiles in shared memory; merges follow where rows have several."""
+    """Bitonic networks sort tiles in shared memory; merges follow if rows have several tiles."""
 
     name = "gpu.sort"
     tile: int
-    """Elements."""
+    """Elements of a tile."""
     rows: int = 1
-    """Rows of a block."""
+    """Rows per block."""
 
     @property
     def block(self) -> int:
@@ -378,7 +378,7 @@ class Sort(Plan):
 
 @dataclass(frozen=True)
 class SortedScatter(Plan):
-    """Updates are sorted by their place; one thread combines those of a place in order."""
+    """Updates are sorted by destination; one thread combines those of a destination in order."""
 
     name = "gpu.sorted_scatter"
     sort: Plan
@@ -388,7 +388,7 @@ class SortedScatter(Plan):
 
 
 class PlanAttr(Data[Plan]):
-    """The attribute of a kind of plan; `kind` is its class."""
+    """The attribute of a plan; `kind` is the plan's class."""
 
     kind: ClassVar[type[Plan]]
 
@@ -487,7 +487,7 @@ def attribute_of(plan: Plan) -> Attribute:
 
 
 def set_plan(op: Operation, plan: Plan | None, joins: bool = False) -> None:
-    """Write a plan to an operation; `joins`: whether it runs in the launch of the one before it."""
+    """Write a plan to an operation; `joins`: it runs in the same launch as the operation before it."""
     if plan is not None:
         op.attributes[PLAN] = attribute_of(plan)
     if joins:

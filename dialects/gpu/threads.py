@@ -1,6 +1,4 @@
-"""
-What a thread of a GPU asks for: its numbers, and what the others of its block or warp hold (MLIR's GPUOps.td).
-"""
+"""Operations of a GPU thread: its numbers, barriers, and values of other lanes of its warp (MLIR's GPUOps.td)."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ I32 = IntegerType(32)
 AXES = ("x", "y", "z")
 
 SHUFFLES = ("xor", "up", "down", "idx")
-"""Which lane a shuffle reads: the own number xor, minus, plus the offset; or the offset itself."""
+"""The lane that a shuffle reads: the own number xor, minus, plus the offset; or the offset itself."""
 
 
 class _NumberOp(IRDLOperation):
-    """A number along one axis of the block or the grid."""
+    """An index or size along one axis of the block or the grid."""
 
     dimension = prop_def(gpu.DimensionAttr)
     result = result_def(INDEX)
@@ -55,35 +53,35 @@ class _NumberOp(IRDLOperation):
 
 @irdl_op_definition
 class GpuThreadIdOp(_NumberOp):
-    """The number of the thread in its block: `%t = gpu.thread_id x`."""
+    """The index of the thread in its block: `%t = gpu.thread_id x`."""
 
     name = "gpu.thread_id"
 
 
 @irdl_op_definition
 class GpuBlockIdOp(_NumberOp):
-    """The number of the block in the grid: `%b = gpu.block_id x`."""
+    """The index of the block in the grid: `%b = gpu.block_id x`."""
 
     name = "gpu.block_id"
 
 
 @irdl_op_definition
 class GpuBlockDimOp(_NumberOp):
-    """The threads of a block: `%n = gpu.block_dim x`."""
+    """The number of threads of a block: `%n = gpu.block_dim x`."""
 
     name = "gpu.block_dim"
 
 
 @irdl_op_definition
 class GpuGridDimOp(_NumberOp):
-    """The blocks of the grid: `%n = gpu.grid_dim x`."""
+    """The number of blocks of the grid: `%n = gpu.grid_dim x`."""
 
     name = "gpu.grid_dim"
 
 
 @irdl_op_definition
 class GpuLaneIdOp(IRDLOperation):
-    """The number of the thread in its warp: `%l = gpu.lane_id`."""
+    """The lane of the thread in its warp: `%l = gpu.lane_id`."""
 
     name = "gpu.lane_id"
     result = result_def(INDEX)
@@ -96,7 +94,7 @@ class GpuLaneIdOp(IRDLOperation):
 
 @irdl_op_definition
 class GpuBarrierOp(IRDLOperation):
-    """All threads of the block wait for each other; what each wrote to memory before, all see after."""
+    """All threads of the block wait for each other; memory writes before it are visible to all threads after it."""
 
     name = "gpu.barrier"
     assembly_format = "attr-dict"
@@ -108,10 +106,10 @@ class GpuBarrierOp(IRDLOperation):
 @irdl_op_definition
 class GpuShuffleOp(IRDLOperation):
     """
-    The value that another lane of the warp holds: `%r, %valid = gpu.shuffle xor %x, %offset, %width : f32`.
+    The value of another lane of the warp: `%r, %valid = gpu.shuffle xor %x, %offset, %width : f32`.
 
     All 32 lanes take part. `width` is the number of neighbouring lanes that exchange values, a power of two up to 32;
-    `valid` says whether the lane that is asked lies among them (otherwise the result is the own value).
+    `valid` says whether the source lane is among them (otherwise the result is the own value).
     """
 
     name = "gpu.shuffle"

@@ -1,1 +1,1 @@
-"""The dialect `linalg_ext`: structured operations that linalg lacks."""
+"""The dialect `linalg_ext`: structured operations missing from linalg."""

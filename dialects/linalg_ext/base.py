@@ -1,10 +1,10 @@
 """
-The linalg_ext dialect: structured operations that linalg has no form for (sort, scatter, scan, ..), in its style.
+The linalg_ext dialect: structured operations missing from linalg (sort, scatter, scan, ..), in its style.
 
-They are in destination-passing style: `inputs` are read, `outputs` give the initial contents and the place of the
+They are in destination-passing style: `inputs` are read, `outputs` provide the initial contents and the memory of the
 results. On tensors each output has a result; on memrefs there are none, and the outputs are written. Regions hold
-scalar arithmetic and end with linalg.yield. `convert-hlo-to-linalg` makes them, `bufferize` takes them to memrefs, and
-`convert-linalg-ext-to-scf` makes loops of them. The name and the idea are those of IREE's dialect.
+scalar arithmetic and end with linalg.yield. `convert-hlo-to-linalg` creates them, `bufferize` converts them to memrefs,
+and `convert-linalg-ext-to-scf` lowers them to loops. The name and the idea come from IREE's dialect.
 
 A family file of this folder defines operations as subclasses of `DestinationOp` and ends with `OPS = (..)`.
 """
@@ -35,9 +35,9 @@ _SEGMENTS = "operandSegmentSizes"
 
 class DestinationOp(IRDLOperation):
     """
-    `name {props} ins(%a : t) outs(%b : u) ({region}, ..) -> u`; without results where the operands are memrefs.
+    `name {props} ins(%a : t) outs(%b : u) ({region}, ..) -> u`; without results if the operands are memrefs.
 
-    A subclass gives `name`, properties, and in `verify_` what it demands of types and regions.
+    A subclass defines `name`, properties, and in `verify_` its constraints on types and regions.
     """
 
     inputs = var_operand_def()
@@ -54,7 +54,7 @@ class DestinationOp(IRDLOperation):
         regions: Sequence[Region] = (),
         properties: Mapping[str, Attribute] | None = None,
     ) -> Self:
-        """The operation with a result for each output that is a tensor."""
+        """The operation with a result per output that is a tensor."""
         return cls.create(
             operands=[*inputs, *outputs],
             result_types=_tensor_types(outputs),
@@ -63,7 +63,7 @@ class DestinationOp(IRDLOperation):
         )
 
     def with_operands(self, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> Self:
-        """The same operation on other operands; it takes the regions of this one."""
+        """The same operation on other operands; the regions move to it."""
         segments = {_SEGMENTS: i32_array((len(inputs), len(outputs)))}
         return like(self, [*inputs, *outputs], _tensor_types(outputs), segments)
 

@@ -1,4 +1,4 @@
-"""linalg_ext operations that call out of compiled code: host_call."""
+"""linalg_ext operations that call functions outside of compiled code: host_call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .base import DestinationOp
 @irdl_op_definition
 class HostCallOp(DestinationOp):
     """
-    Call the function that the host program has for a custom call's target: it reads `ins` and fills `outs`.
+    Call the host program's function for a custom call's target: it reads `ins` and fills `outs`.
 
-    `call` is what the custom call states; `operands_as` and `results_as` are the types, of hlo, that the function sees:
-    they have signs, and complex numbers where the buffers hold pairs.
+    `call` holds the custom call's properties and attributes; `operands_as` and `results_as` are the hlo types that the
+    function sees: they have signedness, and are complex if the buffers hold pairs.
     """
 
     name = "linalg_ext.host_call"

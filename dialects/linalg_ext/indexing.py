@@ -1,4 +1,4 @@
-"""linalg_ext operations at computed places: scatter."""
+"""linalg_ext operations at computed indices: scatter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .window import shape_of
 @irdl_op_definition
 class ScatterOp(DestinationOp):
     """
-    Combine each element of N updates into its place in the N outputs, in the updates' row-major order.
+    Combine each element of N updates into its destination in the N outputs, in the updates' row-major order.
 
     ins: indices, then the updates. outs: N of one shape, with their initial contents. The region takes N present and N
-    update values and yields N. Windows that are not inside the outputs as a whole are dropped.
-    The lists are those of hlo.scatter's dimension numbers; `is_unsigned` says how indices are read, `is_unique` that no
-    place is updated twice.
+    update values and yields N. Windows that are not entirely in bounds are dropped. The lists are those of
+    hlo.scatter's dimension numbers; `is_unsigned` is the signedness of the indices, `is_unique` states that no element
+    is updated twice.
     """
 
     name = "linalg_ext.scatter"

@@ -1,4 +1,4 @@
-"""linalg_ext operations that order: sort by a comparator, sort by an integer key."""
+"""linalg_ext operations that sort: by a comparator, or by an integer key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .window import shape_of
 
 
 class _SortingOp(DestinationOp):
-    """Reorders the slices of N outputs along `dimension` together, stably; the initial contents are what is sorted."""
+    """Stably reorders the slices of N outputs along `dimension` together; the initial contents are sorted."""
 
     dimension = prop_def(IntegerAttr)
 
@@ -28,7 +28,7 @@ class _SortingOp(DestinationOp):
             raise VerifyException("expected a dimension of the outputs")
 
     def verify_region(self, arguments: int, integer: bool) -> None:
-        """Check the number of the region's arguments and what it yields: an integer of any width, or an i1."""
+        """Check the number of the region's arguments and the type it yields: an integer of any width, or an i1."""
         block = self.regions[0].block
         last = block.last_op
         if len(block.args) != arguments:
@@ -41,9 +41,9 @@ class _SortingOp(DestinationOp):
 @irdl_op_definition
 class SortOp(_SortingOp):
     """
-    The region takes a pair of elements of each output (a0, b0, a1, b1, ..) and yields whether the a's precede.
+    The region takes a pair of elements of each output (a0, b0, a1, b1, ..) and yields whether the a's come first.
 
-    Whatever it answers, the results are the inputs' slices in some order.
+    Whatever it yields, the results are a permutation of the inputs' slices.
     """
 
     name = "linalg_ext.sort"
@@ -55,7 +55,7 @@ class SortOp(_SortingOp):
 
 @irdl_op_definition
 class SortByKeyOp(_SortingOp):
-    """The region takes an element of each output and yields an unsigned integer; they are put in ascending order."""
+    """The region takes an element of each output and yields an unsigned integer key; keys ascend in the result."""
 
     name = "linalg_ext.sort_by_key"
 

@@ -22,7 +22,7 @@ class ScanOp(DestinationOp):
     """
     All prefixes (suffixes with `reverse`) of one dimension, folded: `y[i] = f(y[i - 1], x[i])`.
 
-    ins: N shaped inputs, then N scalars that the folds begin from. outs: N of the inputs' shape, only written.
+    ins: N shaped inputs, then the N initial scalars of the folds. outs: N of the inputs' shape, only written.
     The region takes N left and N right values and yields N; it is associative: the order of evaluation is free.
     """
 
@@ -47,11 +47,11 @@ class ScanOp(DestinationOp):
 @irdl_op_definition
 class SelectAndScatterOp(DestinationOp):
     """
-    For each window of the first input, in row-major order, combine the second's element into the selected place.
+    For each window of the first input, in row-major order, combine the second's element into the selected element.
 
-    ins: operand, source (an element for each window). outs: of the operand's shape, with its initial contents.
+    ins: operand, source (an element per window). outs: of the operand's shape, with its initial contents.
     Regions: select (kept, candidate) -> i1, scatter (present, update) -> new.
-    Window i covers the places `i * strides + j - low` inside the operand, j up to `sizes`.
+    Window i covers the elements `i * strides + j - low` of the operand, for j below `sizes`.
     """
 
     name = "linalg_ext.select_and_scatter"

@@ -1,4 +1,4 @@
-"""nvvm to llvm: each operation as the intrinsic that LLVM's NVPTX target turns into an instruction."""
+"""nvvm to llvm: each operation becomes the intrinsic that LLVM's NVPTX target selects as an instruction."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from ..device.parts import device_modules, lowered_parts
 @dataclass(frozen=True)
 class ConvertNvvmToLlvmPass(HloPass):
     """
-    The nvvm operations become calls of LLVM's intrinsics.
+    Lower nvvm operations to calls of LLVM's intrinsics.
 
     Before: `%t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 256> : i32`
     After:  `%t = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"() {range = array<i32: 0, 256>} : () -> i32`
     Assumes: nothing; runs before or after convert-to-llvm.
-    Leaves: no nvvm operations. The attributes of functions, `nvvm.kernel` and the like, stay: the writer of LLVM IR
-    reads them.
+    Leaves: no nvvm operations. Function attributes such as `nvvm.kernel` stay for the LLVM IR writer.
     """
 
     name = "convert-nvvm-to-llvm"
@@ -78,6 +77,6 @@ def _barrier(op: nvvm.Barrier0Op) -> None:
 
 @patterns.on(nvvm.ShflSyncOp)
 def _shuffle(op: nvvm.ShflSyncOp) -> None:
-    """`llvm.nvvm.shfl.sync.bfly.f32`; with a `p` at its end it also says whether the lane may be read."""
+    """`llvm.nvvm.shfl.sync.bfly.f32`; with the suffix `p` it also returns whether the lane may be read."""
     predicate = "p" if op.return_value_and_is_valid is not None else ""
     call_intrinsic(op, f"shfl.sync.{op.kind.data}.{op.val.type}{predicate}")

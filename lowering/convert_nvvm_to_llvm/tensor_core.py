@@ -12,7 +12,7 @@ from .conversion import call_intrinsic, patterns
 
 @patterns.on(nvvm.MmaSyncOp)
 def _mma(op: nvvm.MmaSyncOp) -> None:
-    """`llvm.nvvm.mma.m16n8k16.row.col.bf16`; of f16 the name says the types of D and C instead."""
+    """`llvm.nvvm.mma.m16n8k16.row.col.bf16`; for f16 the name has the types of D and C instead."""
     m, n, k = op.shape.get_values()
     types = "f32.f32" if op.kind == "f16" else op.kind
     call_intrinsic(op, f"mma.m{m}n{n}k{k}.row.col.{types}")
@@ -26,7 +26,7 @@ def _ldmatrix(op: nvvm.LdMatrixOp) -> None:
 
 @patterns.on(nvvm.CpAsyncOp)
 def _copy(op: nvvm.CpAsyncOp) -> None:
-    """`llvm.nvvm.cp.async.cg.shared.global.16`; with an `s` at its end it takes the bytes to read."""
+    """`llvm.nvvm.cp.async.cg.shared.global.16`; with the suffix `s` it takes the number of bytes to read."""
     partly = ".s" if op.cpSize is not None else ""
     call_intrinsic(op, f"cp.async.{op.modifier.data}.shared.global.{op.size.value.data}{partly}")
 

@@ -1,1 +1,1 @@
-"""Facts about the machine that is compiled for: GPU chips, the device part of a module, ranges of indices."""
+"""Facts about the target machine: GPU chips, the device part of a module, ranges of indices."""

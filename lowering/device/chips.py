@@ -1,10 +1,10 @@
 """
-NVIDIA chips: what a mapping of kernels and the emission of PTX must know of each.
+NVIDIA chips: the facts that kernel mapping and PTX emission depend on.
 
 The limits are those of the CUDA C++ programming guide (table "Technical specifications per compute capability"), the
-PTX versions those of the PTX ISA (section "Release notes"), which LLVM checks too: it ends the process where a version
-does not know a chip. Numbers of multiprocessors and cache sizes are of one typical part; they decide about tile sizes,
-never about results.
+PTX versions those of the PTX ISA (section "Release notes"), which LLVM checks too: it aborts the process if a version
+does not support a chip. Numbers of multiprocessors and cache sizes are those of one typical part; they affect tile
+sizes, never results.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ import re
 from dataclasses import dataclass
 
 WARP = 32
-"""Threads that run in step."""
+"""Threads of a warp."""
 
 MAX_BLOCK_THREADS = 1024
 MAX_GRID = (2**31 - 1, 65535, 65535)
-"""Blocks along x, y, z."""
+"""Maximum blocks along x, y, z."""
 
 STATIC_SHARED_BYTES = 48 * 1024
-"""Shared memory that a block may have without asking the driver for more (`max dynamic shared size`)."""
+"""Shared memory per block without an opt-in from the driver (`max dynamic shared size`)."""
 
 MAX_REGISTERS = 255
-"""Of a thread, 32 bits each."""
+"""Maximum registers per thread, 32 bits each."""
 
 PTX_VERSIONS = (
     63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90,
 )  # fmt: skip
-"""The versions of PTX that llvmlite's LLVM writes and some chip of the table takes: 78 is 7.8."""
+"""The PTX versions that llvmlite's LLVM emits and some chip of the table accepts: 78 is 7.8."""
 
 PTX_WRITTEN = 78
-"""The lowest version that has all instructions that LLVM selects for us on chips that are older: bf16, `max.NaN`."""
+"""The lowest version with all instructions that LLVM selects for our code on older chips: bf16, `max.NaN`."""
 
 DEFAULT_CHIP = "sm_90"
 
 
 class UnknownChipError(LookupError):
-    """No chip has the name."""
+    """There is no chip of this name."""
 
 
 class PtxVersionError(ValueError):
-    """A PTX version that LLVM does not write, or that does not know the chip."""
+    """A PTX version that LLVM does not emit, or that does not support the chip."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Chip:
     """A chip family's limits; sizes in bytes."""
 
     name: str
-    """As LLVM and ptxas call it: `sm_90`; `sm_90a` has instructions that no other chip runs."""
+    """The name used by LLVM and ptxas: `sm_90`; `sm_90a` has instructions that no other chip supports."""
     part: str
-    """The part that the counts below are of."""
+    """The part that the counts below belong to."""
     oldest_ptx: int
-    """The first PTX version that knows it: 78 is 7.8."""
+    """The first PTX version that supports it: 78 is 7.8."""
     shared_per_block: int
-    """Shared memory of one block at most, when the driver is asked for it."""
+    """Maximum shared memory of one block, with an opt-in from the driver."""
     shared_per_multiprocessor: int
     threads_per_multiprocessor: int
     blocks_per_multiprocessor: int
@@ -70,15 +70,15 @@ class Chip:
 
     @property
     def ptx(self) -> int:
-        """The PTX version that is written for it where none is asked for."""
+        """The PTX version that is emitted for it by default."""
         return max(self.oldest_ptx, PTX_WRITTEN)
 
     @property
     def accelerated(self) -> bool:
-        """Whether it is an `a` form, with the instructions of this chip alone."""
+        """Whether it is an `a` variant, with instructions of this chip only."""
         return self.name.endswith("a")
 
-    # What it can do that others cannot ------------------------------------------------------------------------
+    # Features that not all chips have ---------------------------------------------------------------------------
 
     @property
     def has_async_copies(self) -> bool:
@@ -87,7 +87,7 @@ class Chip:
 
     @property
     def has_bf16_tensor_cores(self) -> bool:
-        """`mma.sync` on bf16, and on tf32 and f64; on f16 every chip of the table has it."""
+        """`mma.sync` on bf16, tf32 and f64; every chip of the table has it on f16."""
         return self.capability >= 80
 
     @property
@@ -97,7 +97,7 @@ class Chip:
 
     @property
     def has_bf16_arithmetic(self) -> bool:
-        """add, mul and fma of bf16; else they are made of f32 ones."""
+        """add, mul and fma of bf16; otherwise they are computed in f32."""
         return self.capability >= 90
 
     @property
@@ -107,12 +107,12 @@ class Chip:
 
     @property
     def has_wgmma(self) -> bool:
-        """`wgmma.mma_async`: products of 64 rows by a warp group, operands in shared memory."""
+        """`wgmma.mma_async`: products of 64 rows by a warp group, with operands in shared memory."""
         return self.name == "sm_90a"
 
     @property
     def has_nan_max(self) -> bool:
-        """`max.NaN` and `min.NaN`, which are HLO's; else two instructions more."""
+        """`max.NaN` and `min.NaN`, which have HLO's semantics; otherwise two more instructions are needed."""
         return self.capability >= 80
 
 
@@ -142,7 +142,7 @@ CHIPS = {
 
 
 def get_chip(name: str) -> Chip:
-    """The chip of that name. Raises UnknownChipError, which says what there is."""
+    """The chip of that name. Raises UnknownChipError, which lists the known names."""
     chip = CHIPS.get(name)
     if chip is None:
         meant = next((one for one in CHIPS.values() if name.lower() in one.part.lower().split(", ")), None)
@@ -153,9 +153,9 @@ def get_chip(name: str) -> Chip:
 
 def chip_of_capability(major: int, minor: int) -> Chip:
     """
-    The chip to compile for on a device of that compute capability: its own, else the newest before it.
+    The chip to compile for on a device of that compute capability: the same, else the newest older one.
 
-    Machine code of the latter runs where the major versions are equal; elsewhere the driver compiles PTX.
+    Machine code for an older one runs if the major versions are equal; otherwise the driver compiles PTX.
     Raises UnknownChipError for devices older than the table.
     """
     capability = 10 * major + minor
@@ -170,10 +170,10 @@ def chip_of_capability(major: int, minor: int) -> Chip:
 
 def ptx_version(chip: Chip, wanted: str | None = None) -> int:
     """
-    The PTX version to write for a chip: that of the table, or the `wanted` one, "8.0".
+    The PTX version to emit for a chip: that of the table, or the `wanted` one, such as "8.0".
 
-    Raises PtxVersionError for versions that LLVM does not write, and for those that do not know the chip: on these LLVM
-    would end the process.
+    Raises PtxVersionError for versions that LLVM does not emit, and for those that do not support the chip: LLVM would
+    abort the process.
     """
     if wanted is None:
         return chip.ptx

@@ -1,4 +1,4 @@
-"""The CPU that is compiled for: its vectors, caches and rates, as far as decisions depend on them."""
+"""The target CPU: its vectors, caches and rates, as far as decisions depend on them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from ...dialects.cost import Cost
 
 @dataclass(frozen=True)
 class Machine:
-    """A CPU; rates and caches are those of one thread."""
+    """A CPU; rates and caches are per thread."""
 
     vector_bits: int = 512
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 1024 * 1024
     operations_per_ns: int = 8
-    """Operations as dialects/cost.py counts them, in a loop over many elements."""
+    """Operations, as counted in dialects/cost.py, in a loop over many elements."""
     products_per_ns: int = 32
-    """Multiply-adds, in the micro-kernel of a matrix product."""
+    """Multiply-adds in the micro-kernel of a matrix product."""
     bytes_per_ns: int = 4
-    """From and to memory, while the other threads use it too."""
+    """Memory bandwidth while the other threads use it too."""
     launch_ns: int = 512
-    """To start one more kernel."""
+    """The cost of one more kernel."""
     fork_ns: int = 1024
-    """To start the threads of a parallel loop and to wait for them."""
+    """The cost of starting the threads of a parallel loop and waiting for them."""
 
     @property
     def registers(self) -> int:
@@ -35,9 +35,9 @@ class Machine:
         return ns * self.operations_per_ns
 
     def hides(self, cost: Cost) -> bool:
-        """Whether the operations take no longer than the memory traffic, so that they cost no time of their own."""
+        """Whether the operations take no longer than the memory traffic, so that they are free."""
         return cost.operations * self.bytes_per_ns <= cost.bytes * self.operations_per_ns
 
 
 CPU = Machine()
-"""A typical one of today's servers: what is decided before the target is known, and for GPUs too, is decided for it."""
+"""A typical server CPU of today, also used for decisions made for GPUs or before the target is known."""

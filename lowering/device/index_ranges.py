@@ -1,9 +1,8 @@
 """
-Between which bounds the integers of a function lie, and whether its index arithmetic may be done in 32 bits.
+Ranges of a function's integers, and whether its index arithmetic fits into 32 bits.
 
-An address of 64 bits costs a GPU's thread two registers, and a division of 64 bits a hundred instructions. Where every
-index value of a function, computed exactly, fits into 32 bits, so do all intermediate results, and i32 arithmetic
-gives the same.
+A 64-bit address costs a GPU thread two registers, and a 64-bit division a hundred instructions. If every index value of
+a function, computed exactly, fits into 32 bits, i32 arithmetic has the same results.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ...dialects.gpu.nvvm import SpecialRegisterOp
 from ...hlo_dialect.walking import reverse_postorder
 
 Range: TypeAlias = "tuple[int, int]"
-"""The least and the greatest value, as signed numbers."""
+"""The least and the greatest value, signed."""
 
 Facts: TypeAlias = "dict[SSAValue, Range]"
 
@@ -29,17 +28,17 @@ LEAST, GREATEST = -(2**31), 2**31 - 1
 
 class IndexRanges:
     """
-    The ranges of the integers of a region whose control flow is blocks; None: nothing is known.
+    The ranges of the integers of a region with unstructured control flow; None: unknown.
 
-    Blocks are taken in reverse postorder, definitions before uses but for those along a loop's closing branch. Of loops
-    the form is known that convert-loops-to-cf makes: a header that compares an argument with a bound. What a
-    conditional branch compares is known better in the blocks that it leads to.
+    Blocks are visited in reverse postorder, definitions before uses except along back edges. Loops are recognized in
+    the form that convert-loops-to-cf produces: a header that compares an argument with a bound. The operands of a
+    conditional branch's comparison have narrower ranges in its successors.
     """
 
     def __init__(self, region: Region):
         self.ranges: dict[SSAValue, Range | None] = {}
         self._facts: dict[Block, Facts] = {}
-        """By block: ranges that hold there and are narrower than those of the values."""
+        """Per block: ranges that hold there and are narrower than those of the values."""
         for block in reverse_postorder(region):
             for number, argument in enumerate(block.args):
                 self.ranges[argument] = self._argument(block, number)
@@ -52,10 +51,10 @@ class IndexRanges:
     def of(self, value: SSAValue) -> Range | None:
         return self.ranges.get(value)
 
-    # What branches tell
+    # Facts from branches
 
     def _facts_at(self, block: Block) -> Facts:
-        """What holds at the end of all blocks before; and the condition, where a branch on one is the only way in."""
+        """Facts at the end of all predecessors, and the condition of the branch if there is only one."""
         before = [one for one in block.predecessors() if one in self._facts]
         if not before:
             return {}
@@ -68,7 +67,7 @@ class IndexRanges:
         return facts
 
     def _learn(self, condition: SSAValue, holds: bool, facts: Facts) -> None:
-        """Narrow the operands of a comparison that holds or not, and of several of which all hold."""
+        """Narrow the operands of a comparison with a known result, and of a conjunction that is true."""
         owner = condition.owner
         if isinstance(owner, arith.AndIOp) and holds:
             for part in owner.operands:
@@ -79,10 +78,10 @@ class IndexRanges:
                 narrowed = _narrowed(owner.predicate.value.data, holds, a, b)
                 facts.update(zip(owner.operands, narrowed, strict=True))
 
-    # Arguments of blocks
+    # Block arguments
 
     def _argument(self, block: Block, number: int) -> Range | None:
-        """What comes along all edges; of a loop's counter what its bound allows."""
+        """The union over all incoming edges; a loop counter is limited by its bound."""
         argument = block.args[number]
         if not _is_integer(argument):
             return None
@@ -98,7 +97,7 @@ class IndexRanges:
         return merged or _whole(argument.type)
 
     def _counted(self, header: Block, argument: SSAValue, next_: SSAValue) -> Range | None:
-        """The values that a counter gets at the end of an iteration: at most the bound less one, plus the step."""
+        """The range of a counter at the end of an iteration: at most the bound minus one, plus the step."""
         last = header.last_op
         if not isinstance(last, cf.ConditionalBranchOp):
             return None
@@ -116,7 +115,7 @@ class IndexRanges:
         return min(lows), max(min(lows), bound[1] - 1 + by[1])
 
     def _known(self, value: SSAValue) -> Range | None:
-        """The range also of a constant that stands in a later block."""
+        """The range of a value, also if it is a constant defined in a later block."""
         owner = value.owner
         return _constant(owner) if isinstance(owner, arith.ConstantOp) else self.ranges.get(value)
 
@@ -144,18 +143,18 @@ class IndexRanges:
         return found
 
 
-# Of arith.cmpi: the predicate that holds where another does not, and signed forms of the unsigned ones.
+# For arith.cmpi: inverse predicates, and signed forms of the unsigned ones.
 _NEGATED = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2, 6: 9, 7: 8, 8: 7, 9: 6}
 _EQ, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = 0, 2, 3, 4, 5, 6, 7, 8, 9
 _SIGNED = {_ULT: _SLT, _ULE: _SLE, _UGT: _SGT, _UGE: _SGE}
 
 
 def _narrowed(predicate: int, holds: bool, a: Range, b: Range) -> tuple[Range, Range]:
-    """The ranges of both operands of a comparison; as they were where it tells nothing, or cannot be."""
+    """The narrowed ranges of both operands of a comparison; unchanged if it implies nothing, or is impossible."""
     if not holds:
         predicate = _NEGATED[predicate]
     if predicate in _SIGNED:
-        # Below a number that is never negative is none that is: as unsigned ones they are huge.
+        # Negative numbers are huge as unsigned ones, so none is below a non-negative number.
         if predicate in (_ULT, _ULE) and b[0] >= 0:
             a = max(a[0], 0), a[1]
         if predicate in (_UGT, _UGE) and a[0] >= 0:
@@ -180,7 +179,7 @@ def _is_integer(value: SSAValue) -> bool:
 
 
 def _whole(type_: Attribute) -> Range | None:
-    """All values of an integer type; None of index, whose width is the question."""
+    """All values of an integer type; None for index, whose width is to be determined."""
     if not isinstance(type_, IntegerType):
         return None
     width = cast("IntegerType[Any, Any]", type_).width.data
@@ -188,7 +187,7 @@ def _whole(type_: Attribute) -> Range | None:
 
 
 def _incoming(block: Block, number: int) -> list[SSAValue]:
-    """The values of an argument along all edges into its block."""
+    """The values of an argument on all edges into its block."""
     found: list[SSAValue] = []
     for before in block.predecessors():
         last = before.last_op
@@ -227,7 +226,7 @@ def _extent_of(op: memref.DimOp) -> Range | None:
     return 0, max(sizes, default=0)
 
 
-# Rules: the range of a result from those of the operands; None where nothing can be said.
+# Rules: the range of a result from those of the operands; None if unknown.
 
 
 def _add(a: Range, b: Range) -> Range:
@@ -256,7 +255,7 @@ def _rest_unsigned(a: Range, b: Range) -> Range | None:
 
 
 def _divide(a: Range, b: Range) -> Range | None:
-    """Rounded in any direction: a quotient by at least 1 is no larger than the dividend."""
+    """A quotient, rounded in any direction: dividing by at least 1 does not increase the magnitude."""
     if b[0] < 1:
         return None
     low = a[0] // b[1] if a[0] >= 0 else a[0] // b[0]
@@ -269,7 +268,7 @@ def _divide_positive(a: Range, b: Range) -> Range | None:
 
 
 def _rest(a: Range, b: Range) -> Range | None:
-    """The sign is the dividend's."""
+    """The sign is that of the dividend."""
     if b[0] < 1:
         return None
     most = b[1] - 1
@@ -293,7 +292,7 @@ def _greatest_unsigned(a: Range, b: Range) -> Range | None:
 
 
 def _at_most(a: Range, b: Range) -> Range | None:
-    """The unsigned minimum, and `and`: no more than an operand that is never negative."""
+    """The unsigned minimum, and `and`: at most an operand that is never negative."""
     bounds = [one[1] for one in (a, b) if one[0] >= 0]
     return (0, min(bounds)) if bounds else None
 
@@ -362,9 +361,9 @@ _NSW_NUW = arith.IntegerOverflowAttr((arith.IntegerOverflowFlag.NSW, arith.Integ
 
 def narrow_indices(region: Region) -> bool:
     """
-    Whether all index values of a region fit into 32 bits, and its buffers' places too.
+    Whether all index values of a region, and the offsets in its buffers, fit into 32 bits.
 
-    Where they do, its index arithmetic is marked as free of overflow, in 32 bits.
+    If they do, marks its index arithmetic as free of overflow in 32 bits.
     """
     if not all(_fits(value.type) for block in region.blocks for value in _values(block)):
         return False
@@ -388,13 +387,13 @@ def _values(block: Block) -> list[SSAValue]:
 
 
 def _takes_any_width(op: Operation) -> bool:
-    """Whether the operation's index operands, if it has any, may be of any width."""
+    """Whether the operation allows any width for its index operands."""
     indices = any(isinstance(value.type, IndexType) for value in op.operands)
     return not indices or op.name.startswith(("arith.", "memref.", "vector.", "cf."))
 
 
 def _fits(type_: Attribute) -> bool:
-    """Whether the places of a memref's elements, counted in elements, fit; other types do but those that hold index."""
+    """Whether the element offsets of a memref fit; other types do unless they hold index values."""
     if isinstance(type_, VectorType):
         return not isinstance(cast("VectorType[Any]", type_).element_type, IndexType)
     if not isinstance(type_, MemRefType):

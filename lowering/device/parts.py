@@ -1,8 +1,8 @@
 """
-What the last lowering passes work on: the functions of the device where a module has some, else the whole module.
+The part of a module that the last lowering passes convert: its device functions if there are any, else all of it.
 
 In a module with a gpu.module the functions at the top are the host program: calls, launches, copies, loops and
-branches around them. The runtime walks it as it stands, so these passes leave it alone.
+branches around them. The runtime interprets it as it is, so these passes do not change it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...dialects.gpu.functions import GpuFuncOp, GpuModuleOp
 from ...dialects.gpu.nvvm import TargetAttr
 
 MATH_FUNCTION = "xhlo_math_"
-"""How the names of expand-math's functions begin, which compute and do nothing else."""
+"""The name prefix of expand-math's functions, which are pure."""
 
 
 def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
@@ -22,13 +22,13 @@ def device_modules(module: ModuleOp) -> list[GpuModuleOp]:
 
 
 def chip_of(device: GpuModuleOp) -> str | None:
-    """The chip that a gpu.module is made for, where it says."""
+    """The chip that a gpu.module targets, if stated."""
     targets = device.targets.data if device.targets is not None else ()
     return next((target.chip.data for target in targets if isinstance(target, TargetAttr)), None)
 
 
 def lowered_parts(module: ModuleOp) -> list[ModuleOp | GpuModuleOp]:
-    """The gpu.modules of a module; a module without one itself."""
+    """The gpu.modules of a module; if there are none, the module itself."""
     return list(device_modules(module)) or [module]
 
 

@@ -1,1 +1,1 @@
-"""Loops from linalg: what the CPU's and the GPU's lowerings share."""
+"""Loops from linalg: shared by the CPU and GPU lowerings."""

@@ -1,4 +1,4 @@
-"""Which reduction bodies combine by a known associative operation, and that operation's neutral element."""
+"""Reduction bodies that combine by a known associative operation, and that operation's neutral element."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _integer(value: Callable[[int], int]) -> Callable[[Any], Scalar]:
 
 
 NEUTRAL: dict[type[Operation], Callable[[Any], Scalar]] = {
-    # -0.0, not 0.0: it leaves every number as it is, -0.0 too.
+    # -0.0, not 0.0: adding it leaves every number unchanged, including -0.0.
     arith.AddfOp: _float(-0.0),
     arith.MulfOp: _float(1.0),
     arith.MaximumfOp: _float(-math.inf),
@@ -80,7 +80,7 @@ class Combiner:
 
 
 def known_combiners(nest: Nest) -> list[Combiner] | None:
-    """A combiner for each output; None unless each yields `known_op(its own present value, something else)`."""
+    """A combiner per output; None unless each yields `known_op(its own present value, something else)`."""
     if nest.body is None or not isinstance(nest.body.last_op, YieldOp):
         return None
     outputs = nest.body.args[len(nest.inputs) :]

@@ -1,7 +1,7 @@
 """
-The work of a loop: when it is worth several threads, and into how many tasks it is cut.
+The work of a loop: when it is worth several threads, and how many tasks it is cut into.
 
-Both depend on shapes and the body alone, never on the number of threads: the same program computes the same bits
+Both depend on shapes and the body only, never on the number of threads: the same program computes the same bits
 on every machine.
 """
 
@@ -19,13 +19,13 @@ PARALLEL_WORK = CPU.operations_in(4 * CPU.fork_ns)
 """Operations below which a nest stays on the calling thread."""
 
 TASK_WORK = CPU.operations_in(8 * CPU.fork_ns)
-"""Operations that one task should have at least."""
+"""Minimum operations of one task."""
 
 MAX_TASKS = 256
-"""Tasks of one parallel loop at most: enough to balance many cores, few enough to have no overhead."""
+"""Maximum tasks of one parallel loop: enough to balance many cores, few enough to have no overhead."""
 
 CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
-"""Elements of a row that stays in a quarter of the first-level cache from one step of a loop to the next."""
+"""Elements of a row that stays in a quarter of the first-level cache between iterations of a loop."""
 
 _WEIGHTS: dict[type[Operation], cost.Weight] = {
     arith.ConstantOp: cost.FREE,
@@ -56,13 +56,13 @@ def body_cost(nest: Nest) -> int:
 
 
 def region_cost(block: Block) -> int:
-    """Operations of a region that stays as it is: each of its operations is one, an elementary function more."""
+    """Operations of a region that stays: each of its operations counts as one, elementary functions as more."""
     return sum(cost.ELEMENTARY.loop if op.name.startswith("math.") else 1 for op in block.ops)
 
 
 def task_count(iterations: int, work: int, splittable: int) -> int:
     """
-    How many tasks to cut a loop into.
+    The number of tasks to cut a loop into.
 
     `work`: operations of all iterations; `splittable`: iterations of the loop that is cut. 1 means serial.
     """

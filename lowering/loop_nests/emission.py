@@ -1,4 +1,4 @@
-"""Emits one nest: its loops, each operand's load as far out as it can stand, the body, the stores."""
+"""Emits one nest: its loops, each operand's load as far out as possible, the body, the stores."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 
 Bounds = Mapping[int, tuple[Index, Index]]
-"""The part of a loop that is to be run; loops that are not in the mapping run whole."""
+"""The range of each loop to be run; loops that are not in the mapping run completely."""
 
 
 class NestEmitter:
-    """Knows which loops of a nest stand around the insertion point, and what is loaded there."""
+    """Tracks the loops of a nest around the insertion point, and the values loaded there."""
 
     def __init__(self, builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None):
         self.builder = builder
         self.nest = nest
         self.roots = roots or {}
-        """Buffers that stand in for others."""
+        """Replacements of root buffers."""
         self.indices: list[Index | None] = [None] * len(nest.sizes)
         self.loaded: dict[int, SSAValue] = {}
-        """By input: the value loaded at the insertion point."""
+        """Per input: the value loaded at the insertion point."""
         self.views: dict[int, tuple[SSAValue, list[int]]] = {}
         self.staged: dict[int, tuple[SSAValue, list[tuple[int, Index]]]] = {}
-        """By input: a buffer with a tile of it, and for each dimension the loop and where the tile starts."""
+        """Per input: a buffer with a tile of it, and for each dimension the loop and the start of the tile."""
         written = {access.root for access in nest.outputs}
         self.hoistable = [isinstance(x, Access) and x.root not in written for x in nest.inputs]
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """What is bound, viewed and loaded inside is forgotten at the end."""
+        """Bindings, views and loads made in the `with` block are forgotten at its end."""
         saved = list(self.indices), dict(self.loaded), dict(self.views)
         yield
         self.indices, self.loaded, self.views = saved
 
     def bind(self, loop: int, index: Index) -> None:
-        """Fix a loop's index, and load what no further loop moves."""
+        """Fix a loop's index, and load the operands that no unbound loop moves."""
         self.indices[loop] = index
         self.load_ready()
 
@@ -62,16 +62,16 @@ class NestEmitter:
     # Operands.
 
     def make_views(self) -> None:
-        """Make the views of all operands here, so that no parallel body captures two names of one buffer."""
+        """Create the views of all operands here, so that no parallel body captures two names of one buffer."""
         for k, access in enumerate((*self.nest.inputs, *self.nest.outputs)):
             if isinstance(access, Access):
                 self.view(k, access)
 
     def view(self, k: int, access: Access) -> tuple[SSAValue, list[int]]:
         """
-        A view of an operand with one dimension for each loop that moves it, and those loops.
+        A view of an operand with one dimension per loop that moves it, and those loops.
 
-        A loop that moves it backwards runs through a dimension that goes forwards, from its end.
+        A loop that moves it backwards visits a forward dimension from its end.
         """
         found = self.views.get(k)
         if found is None:
@@ -132,9 +132,9 @@ class NestEmitter:
 
     def body(self, outputs: Sequence[SSAValue] | None = None) -> list[SSAValue]:
         """
-        One iteration's work: what the body yields. All loops must be bound.
+        Emit one iteration of the body and return the values it yields. All loops must be bound.
 
-        `outputs`: the outputs' present values; without them they are loaded where the body reads them.
+        `outputs`: the outputs' present values; without them they are loaded if the body reads them.
         """
         block = self.nest.body
         count = len(self.nest.inputs)
@@ -151,7 +151,7 @@ class NestEmitter:
         return self.clone(list(block.ops), mapping)
 
     def clone(self, ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue]) -> list[SSAValue]:
-        """Copy operations here under `mapping`; return what the terminator, the last one, would yield."""
+        """Copy operations here under `mapping`; return the operands of the terminator, which comes last."""
         for op in ops[:-1]:
             self._clone_op(op, mapping)
         return [mapping.get(value, value) for value in ops[-1].operands]
@@ -190,7 +190,7 @@ class NestEmitter:
         """
         Loops without carried values, `order[0]` outermost, around what is emitted in the `with` block.
 
-        `innermost`: no loop is in it, so that the last of these is the one to vectorize.
+        `innermost`: the block contains no loop, so that the last of these is the one to vectorize.
         """
         with ExitStack() as nest:
             for loop in order:

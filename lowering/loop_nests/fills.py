@@ -1,4 +1,4 @@
-"""Fills that need not run, because the reduction that follows starts from their value."""
+"""Fills that need not run, because the following reduction starts from their value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_reduction(op: Operation) -> bool:
 
 def absorbed_fills(ops: Sequence[Operation]) -> dict[GenericOp, tuple[FillOp | None, ...]]:
     """
-    For each reduction of a kernel: by output, the fill whose value it starts from.
+    For each reduction of a kernel: per output, the fill whose value it starts from.
 
     The reduction stores every element itself, so that such a fill need not run. A reduction over nothing stores
     nothing, and absorbs nothing.

@@ -1,8 +1,8 @@
 """
-Where operations of a kernel are inserted, its constants, and the notations of the scalars and indices it computes.
+The insertion point of a kernel's operations, its constants, and the notations of scalars and indices.
 
-An expression of indices, such as `row * width + column`, inserts the operations that compute it, and folds what is
-known: its operands are values or plain numbers.
+An index expression, such as `row * width + column`, inserts the operations that compute it and folds constants: its
+operands are values or plain numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 class KernelScalar(Scalar):
-    """A scalar whose operators insert where its builder is; constants are shared by the kernel."""
+    """A scalar whose operators insert at its builder's insertion point; constants are shared by the kernel."""
 
     __slots__ = ("builder",)
 
@@ -43,8 +43,8 @@ class IndexValue:
     """
     A value of type index under construction.
 
-    `+ - *` fold known operands. `//` and `%` take numbers that are not negative. `< <= > >=` compare signed numbers and
-    always insert a comparison. `==` asks whether two Python objects are the same value.
+    `+ - *` fold known operands. `//` and `%` take non-negative numbers. `< <= > >=` compare signed numbers and
+    always insert a comparison. `==` tests whether two Python objects are the same value.
     """
 
     __slots__ = ("builder", "value")
@@ -125,7 +125,7 @@ class IndexValue:
         return self.builder.binary(arith.MaxSIOp, self, other)
 
     def compare(self, predicate: str, other: Index) -> Scalar:
-        """A comparison: eq, ne, and of signed (unsigned) numbers lt, le, gt, ge (ult, ule, ugt, uge)."""
+        """A comparison: eq, ne, and signed (unsigned) lt, le, gt, ge (ult, ule, ugt, uge)."""
         return KernelScalar(self.builder, self.value).compare(predicate, self.builder.index(other).value)
 
     def __lt__(self, other: Index) -> Scalar:
@@ -141,7 +141,7 @@ class IndexValue:
         return self.compare("ge", other)
 
     def below(self, bound: Index) -> Scalar:
-        """Whether the number is from 0 to `bound - 1`: one unsigned comparison."""
+        """Whether the number is between 0 and `bound - 1`: one unsigned comparison."""
         return self.compare("ult", bound)
 
     def cast_to(self, type_: Attribute) -> SSAValue:
@@ -150,14 +150,14 @@ class IndexValue:
 
 
 Index: TypeAlias = int | IndexValue
-"""A number that is known now, or a value of type index."""
+"""A constant, or a value of type index."""
 
 Value: TypeAlias = SSAValue | Scalar | IndexValue
 """A value in any notation."""
 
 
 def known(value: Index) -> Index:
-    """A constant of the kernel as the number that it is."""
+    """A constant of the kernel as a Python number; any other value unchanged."""
     if not isinstance(value, int):
         number = known_number(value.value)
         return value if number is None else number
@@ -165,7 +165,7 @@ def known(value: Index) -> Index:
 
 
 def known_number(value: SSAValue) -> int | None:
-    """The number that an integer constant is."""
+    """The number of an integer constant."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data
@@ -214,17 +214,17 @@ class KernelBuilder:
         return found
 
     def index(self, value: Index | SSAValue) -> IndexValue:
-        """A number as a value, and a value of type index in the notation of indices."""
+        """A number or value as an IndexValue."""
         if isinstance(value, IndexValue):
             return value
         return IndexValue(self, self.scalar(IntegerAttr(value, INDEX)) if isinstance(value, int) else value)
 
     def on(self, value: SSAValue) -> Scalar:
-        """A value in the notation of scalars."""
+        """A value as a KernelScalar."""
         return KernelScalar(self, value)
 
     def binary(self, cls: type[Operation], lhs: Index, rhs: Index) -> IndexValue:
-        """An operation on two indices, whatever is known of them."""
+        """An operation on two indices, without folding."""
         operands = [self.index(lhs).value, self.index(rhs).value]
         properties: dict[str, Attribute] = {}
         if cls in (arith.AddiOp, arith.MuliOp, arith.SubiOp, arith.ShLIOp):

@@ -1,5 +1,5 @@
 """
-Builds loops, loads, stores and index arithmetic inside one kernel function, folding what is known.
+Builds loops, loads, stores and index arithmetic inside one kernel function, folding constants.
 
 Regions are `with` blocks and indices have operators:
 
@@ -36,7 +36,7 @@ from ...dialects.gpu.functions import GpuFuncOp
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, value_of
 
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}
-"""The mark of an innermost loop whose iterations do not depend on each other through memory."""
+"""The attribute of an innermost loop whose iterations do not depend on each other through memory."""
 
 
 def buffer_of(value: SSAValue) -> Buffer:
@@ -51,7 +51,7 @@ class LoopBuilder(KernelBuilder):
         self.parallel_body: Block | None = None
         """The body of the scf.parallel being built."""
         self._yielded: Sequence[SSAValue] = ()
-        """The values that the region being built has yielded."""
+        """The values yielded by the region being built."""
         self._states: list[tuple[list[SSAValue], Block]] = []
         """For each scf.while being built: the carried values, and the block of its second region."""
 
@@ -66,15 +66,15 @@ class LoopBuilder(KernelBuilder):
         self.insert(memref.StoreOp.create(operands=operands))
 
     def alloc(self, type_: Buffer) -> SSAValue:
-        """A buffer of the kernel's own, at its top level."""
+        """A buffer of the kernel, allocated at its top level."""
         op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
-        # Loops are attached when complete: the anchor comes after the one being built.
+        # Loops are attached when complete: the anchor comes after the loop being built.
         self.top.insert_op_before(op, self.anchor)
         return op.memref
 
     def alloca(self, type_: Buffer) -> SSAValue:
-        """A small buffer of the running thread's own: at the start of the parallel body, or of the kernel."""
+        """A small buffer of the current thread, allocated at the start of the parallel body, or of the kernel."""
         op = memref.AllocaOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.location
         block = self.parallel_body or self.top
@@ -112,12 +112,12 @@ class LoopBuilder(KernelBuilder):
     # Regions.
 
     def yield_(self, *values: Value) -> None:
-        """What the innermost region yields: the next values of a loop, or the results of a branch."""
+        """Yield from the innermost region: the next values of a loop, or the results of a branch."""
         self._yielded = [value_of(value) for value in values]
 
     @contextmanager
     def _inside(self, block: Block | None) -> Generator[list[SSAValue]]:
-        """Insert at the end of a block, or go on here; the list holds what was yielded after the `with` block."""
+        """Insert at the end of a block, or continue here; the list holds the yielded values after the `with` block."""
         outer, pending, self._yielded = self.block, self._yielded, ()
         self.block = block or outer
         yielded: list[SSAValue] = []
@@ -153,10 +153,10 @@ class LoopBuilder(KernelBuilder):
         attributes: Mapping[str, Attribute] | None = None,
     ) -> AbstractContextManager[Any]:
         """
-        `scf.for` from `lower` to `upper`, a `with` block that gets the induction variable.
+        `scf.for` from `lower` to `upper`: the `with` block gets the induction variable.
 
-        With `carry` it gets also a list: the carried values, for which it yields the next. After the block the list
-        holds the loop's results. A loop of one known iteration is no loop.
+        With `carry` it also gets a list of the carried values, and yields their next values. After the block the list
+        holds the loop's results. A loop known to run once is inlined.
         """
         return self._loop(known(lower), known(upper), carry, step, attributes)
 
@@ -216,7 +216,7 @@ class LoopBuilder(KernelBuilder):
 
     @contextmanager
     def when(self, condition: Value) -> Generator[list[SSAValue]]:
-        """`scf.if`; after the block the list holds the results, which are what the block yields."""
+        """`scf.if`; after the block the list holds the results, which are the values that the block yields."""
         block = Block()
         results: list[SSAValue] = []
         with self._inside(block) as yielded:
@@ -229,19 +229,19 @@ class LoopBuilder(KernelBuilder):
         results[:] = self.insert(op).results
 
     def guarded(self, condition: Value | None) -> AbstractContextManager[Any]:
-        """`when` without results; always where there is no condition."""
+        """`when` without results; unconditional if there is no condition."""
         return nullcontext() if condition is None else self.when(condition)
 
     def when_below(self, number: Index, bound: Index, checked: bool = True) -> AbstractContextManager[Any]:
-        """`when` a number is from 0 to `bound - 1`; always unless `checked`."""
+        """`when` a number is between 0 and `bound - 1`; unconditional unless `checked`."""
         return self.guarded(self.index(number).below(bound) if checked else None)
 
     @contextmanager
     def otherwise(self) -> Generator[None]:
-        """The other branch of the `when` that ended right before."""
+        """The else branch of the `when` that ended right before."""
         op = self.anchor.prev_op if self.block is self.top else self.block.last_op
         assert isinstance(op, scf.IfOp) and not op.false_region.blocks, "otherwise follows when"
-        # What the kernel allocates meanwhile goes before it.
+        # Buffers that the branch allocates for the kernel go before the `scf.if`.
         op.detach()
         block = Block()
         with self._inside(block):
@@ -252,7 +252,7 @@ class LoopBuilder(KernelBuilder):
     @contextmanager
     def loop_while(self, carry: Sequence[Value]) -> Generator[list[SSAValue]]:
         """
-        `scf.while`: the `with` block computes a condition, says `go_on_if`, and yields the next values.
+        `scf.while`: the `with` block computes a condition, calls `go_on_if`, and yields the next values.
 
         The list holds the carried values, and the loop's results after the block.
         """
@@ -271,13 +271,13 @@ class LoopBuilder(KernelBuilder):
         state[:] = self.insert(op).results
 
     def go_on_if(self, condition: Value) -> None:
-        """The innermost scf.while goes on with what follows if the condition holds, and ends otherwise."""
+        """Continue the innermost scf.while if the condition holds, else end it."""
         state, after = self._states[-1]
         self.insert(scf.ConditionOp.create(operands=[value_of(condition), *self.block.args]))
         self.block, state[:] = after, after.args
 
     def inline(self, block: Block, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """A copy of a block of scalar operations here, `arguments` for its arguments; what its terminator yields."""
+        """Copy a block of scalar operations here for these arguments; returns its terminator's operands."""
         mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
         for op in block.ops:
             if op is block.last_op:

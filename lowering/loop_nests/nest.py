@@ -3,7 +3,7 @@ The analysed form of a linalg operation on memrefs: a loop nest and, for each op
 
 Indexing maps and layouts together make every operand's element address linear in the loop indices:
 `root[offset + sum(stride_l * i_l)]`. In that form dropping unit loops, reordering and collapsing loops are tuple
-operations, and an operand becomes a strided view with one dimension for each loop that moves it.
+operations, and an operand becomes a strided view with one dimension per loop that moves it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .loop_builder import Index, LoopBuilder, buffer_of
 
 @dataclass(frozen=True)
 class ElementAddress:
-    """Where a memref's element 0 lies in a buffer of identity layout, and the strides of its dimensions."""
+    """The offset of a memref's element 0 in a buffer of identity layout, and the strides of its dimensions."""
 
     root: SSAValue
     offset: int
@@ -53,7 +53,7 @@ class Access:
     offset: int
     dynamic: tuple[tuple[SSAValue, int], ...]
     strides: tuple[int, ...]
-    """Elements, one per loop of the nest; 0 where the loop does not move the operand."""
+    """In elements, one per loop of the nest; 0 if the loop does not move the operand."""
 
     def offset_at(self, builder: LoopBuilder) -> Index:
         """The offset in the root buffer, computed at the builder's insertion point."""
@@ -65,18 +65,18 @@ class Access:
 
 @dataclass(frozen=True)
 class Nest:
-    """A linalg operation as loops. The first `bound` loops are given from outside (rows of a row kernel)."""
+    """A linalg operation as loops. The first `bound` loops are bound from outside (rows of a row kernel)."""
 
     op: Operation
     sizes: tuple[int, ...]
     reduction: tuple[bool, ...]
     inputs: tuple[Access | SSAValue, ...]
-    """A plain value stands for a scalar operand."""
+    """A plain value is a scalar operand."""
     outputs: tuple[Access, ...]
     body: Block | None
-    """The generic's body; None: input i is stored to output i."""
+    """The generic's body; None: input i is copied to output i."""
     dims: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
-    """For each dimension that linalg.index asks for, its loop; None for a dimension of size 1."""
+    """For each dimension used by linalg.index, its loop; None for a dimension of size 1."""
     bound: int = 0
 
     @property
@@ -85,7 +85,7 @@ class Nest:
 
     @property
     def free(self) -> range:
-        """The loops to be built."""
+        """The loops that are not bound."""
         return range(self.bound, len(self.sizes))
 
     @property
@@ -100,7 +100,7 @@ class Nest:
         return math.prod(self.sizes[l] for l in loops)
 
     def permuted(self, order: Sequence[int]) -> Nest:
-        """The nest with loop `order[k]` in place k; loops that are left out must have size 1."""
+        """The nest with loop `order[k]` at position k; loops that are left out must have size 1."""
 
         def pick(access: Access) -> Access:
             return replace(access, strides=tuple(access.strides[l] for l in order))
@@ -120,7 +120,7 @@ class Nest:
         return self.permuted([l for l, size in enumerate(self.sizes) if size != 1 or l < self.bound])
 
     def collapsed(self) -> Nest:
-        """Neighbouring free loops of one kind become one where every operand moves through both evenly."""
+        """Collapse neighbouring free loops of one kind if every operand moves through both with matching strides."""
         asked = {l for l in self.dims.values() if l is not None}
         sizes = list(self.sizes)
         keep: list[int] = []
@@ -132,7 +132,7 @@ class Nest:
                 keep.append(l)
         if len(keep) == len(sizes):
             return self
-        # The inner of two collapsed loops stays, with the strides it has and the size of both.
+        # The inner one of two collapsed loops remains, with its strides and the size of both.
         return replace(self, sizes=tuple(sizes)).permuted(keep)
 
     def _can_collapse(self, outer: int, inner: int, inner_size: int, asked: set[int]) -> bool:
@@ -145,9 +145,9 @@ class Nest:
 
 def address_of(value: SSAValue) -> ElementAddress:
     """
-    Follow views to the buffer of identity layout that `value` lies in.
+    Follow views to the buffer of identity layout that contains `value`.
 
-    A memref.view begins such a buffer: different ones are taken for disjoint, as plan-buffers makes them.
+    A memref.view starts such a buffer: different ones are assumed to be disjoint, as plan-buffers makes them.
     """
     type_ = buffer_of(value)
     owner = value.owner
@@ -192,7 +192,7 @@ def _subview_address(op: memref.SubviewOp) -> ElementAddress:
 
 
 def _kept_dims(op: memref.SubviewOp, sizes: list[int]) -> list[int]:
-    """The dimensions of the source that a rank-reducing subview keeps: all but unit ones."""
+    """The dimensions of the source that a rank-reducing subview keeps: all but the dropped unit dimensions."""
     shape = list(buffer_of(op.result).get_shape())
     kept: list[int] = []
     for dim, size in enumerate(sizes):
@@ -242,7 +242,7 @@ def access_of(value: SSAValue, map_: AffineMap, op: Operation) -> Access:
 
 def _loop_sizes(op: GenericOp, maps: Sequence[AffineMap]) -> tuple[int, ...]:
     """
-    The size of each dimension: what xhlo.loop_sizes says, else that of an operand that a plain dimension indexes.
+    The size of each dimension: from xhlo.loop_sizes, else from an operand that a plain dimension indexes.
 
     Fused reductions carry the attribute: a slice that is read from its start looks like the whole of its operand.
     """

@@ -1,8 +1,9 @@
 """
-Which loops are written out: those of few, known iterations, and small bodies. Long innermost loops, a few times.
+Marks loops to unroll: fully if they have few, known iterations and a small body, partially if they are long and
+innermost.
 
-LLVM is told of these loops and unrolls no others. Left to itself it unrolls every loop many times over for today's
-processors, which takes half of the compile time and gains nothing where loops are vectorized and interleaved.
+LLVM unrolls only the marked loops. By default it unrolls every loop many times for today's processors, which takes half
+of the compile time and gains nothing for loops that are vectorized and interleaved.
 """
 
 from __future__ import annotations
@@ -12,31 +13,31 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Block, SSAValue
 
 UNROLL = "xhlo.unroll"
-"""On a loop: how often its body is repeated in one iteration; `WHOLLY`: as often as it runs."""
+"""The attribute of a loop: its unroll factor; `WHOLLY` for full unrolling."""
 
 WHOLLY = 0
 
 MOST_ITERATIONS = 32
 MOST_OPERATIONS = 128
-"""Operations of a loop that is unrolled wholly, over all iterations."""
+"""Operations of a fully unrolled loop, over all iterations."""
 
 MOST_OPERATIONS_ON_GPU = 512
-"""The same for a GPU's thread: its loops are short ones over elements that it holds, and nothing vectorizes them."""
+"""The same for a GPU thread: its loops are short, over elements that it holds, and nothing vectorizes them."""
 
 INLINED = 24
-"""Operations of an elementary function, for a GPU: there what unrolling gives is not vectorized, but repeated."""
+"""Operations of an inlined elementary function on a GPU, where unrolling repeats it instead of vectorizing it."""
 
 LANES = 16
 """
-Iterations that one vector stands for, or so. An innermost loop of whole vectors, or of many, is left to the vectorizer
-and unrolled in part after that.
+Iterations of about one vector. An innermost loop of whole vectors, or of many iterations, is left to the vectorizer and
+partially unrolled after that.
 """
 
 TIMES = 4
-"""How often, at most."""
+"""Maximum factor of partial unrolling."""
 
 LONG_BODY = 24
-"""Operations up to which it is."""
+"""Operations up to which a loop is partially unrolled."""
 
 _ROLLED = MOST_OPERATIONS_ON_GPU + 1
 _FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCastOp)
@@ -44,9 +45,9 @@ _FREE = (arith.ConstantOp, scf.YieldOp, memref.ReinterpretCastOp, arith.IndexCas
 
 def mark_small_loops(block: Block, device: bool = False) -> int:
     """
-    Mark the loops inside of a block that are to be unrolled; its size once they are, at most `_ROLLED`.
+    Mark the loops to unroll in a block; returns the block's size after unrolling, at most `_ROLLED`.
 
-    `device`: of a function that each thread of a GPU runs by itself.
+    `device`: the block is in a function that each thread of a GPU runs.
     """
     size = 0
     for op in block.ops:
@@ -56,8 +57,8 @@ def mark_small_loops(block: Block, device: bool = False) -> int:
         for region in op.regions:
             for inside in region.blocks:
                 size += mark_small_loops(inside, device)
-        # A call without results is of a shared part of a kernel, and large; LLVM unrolls no loop around what it may
-        # yet inline, and would say so on standard error.
+        # A call without results is a large shared part of a kernel; LLVM does not unroll a loop around a call that it
+        # may still inline, and would warn on standard error.
         shared = isinstance(op, func.CallOp) and not op.results
         if device and isinstance(op, func.CallOp):
             size += INLINED
@@ -67,7 +68,7 @@ def mark_small_loops(block: Block, device: bool = False) -> int:
 
 
 def _mark(op: scf.ForOp, device: bool) -> int:
-    """The size of a loop, marked where it is to be unrolled."""
+    """Mark a loop if it is to be unrolled; returns its size."""
     inner, count = mark_small_loops(op.body.block, device), _iterations(op)
     if count is None:
         return _ROLLED
@@ -92,7 +93,7 @@ def _repeat(op: scf.ForOp, times: int) -> None:
 
 
 def _iterations(op: scf.ForOp) -> int | None:
-    """How often a loop runs, where its bounds are constants or a constant apart."""
+    """The number of iterations, if the bounds are constants or a constant apart."""
     lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
     if not step:
         return None

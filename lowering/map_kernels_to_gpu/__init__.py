@@ -1,1 +1,1 @@
-"""From kernels of linalg on memrefs to functions of the GPU: blocks, threads and the memory that blocks share."""
+"""Lower kernels of linalg on memrefs to GPU functions: blocks, threads and shared memory."""

@@ -1,4 +1,4 @@
-"""Kernels of linalg on memrefs become launches of functions of the device."""
+"""Lower kernels of linalg on memrefs to launches of device functions."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ DEVICE = "kernels"
 """The name of the module of device functions."""
 
 Mapping = Callable[[KernelMapper, Phase], None]
-"""Replaces a phase by launches, as its plan says; raises DiagnosticError where the plan does not fit."""
+"""Replaces a phase by the launches of its plan; raises DiagnosticError if the plan does not fit."""
 
 
 def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
-    """As in contraction/, which takes longer to load than a program without contractions to map."""
+    """See contraction/, whose import takes longer than mapping a program without contractions."""
     from .contraction import mapping
 
     mapping.map_contraction(mapper, phase)
 
 
 def map_library(mapper: KernelMapper, phase: Phase) -> None:
-    """As in library/."""
+    """See library/."""
     from .library import mapping
 
     mapping.map_library(mapper, phase)
 
 
 def map_points(mapper: KernelMapper, phase: Phase) -> None:
-    """A thread per result, update or iteration."""
+    """Map with one thread per result, update or iteration."""
     op, threads = phase.anchor, phase.plans[0].block
     if phase.is_structured and len(phase.structured) == 1 and is_reduction(op):
         map_reduction(mapper, phase, threads)
@@ -108,7 +108,7 @@ MAPPINGS: dict[type[Plan], Mapping] = {
 
 
 def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
-    """Replace a kernel's operations by launches, and by calls of libraries."""
+    """Replace a kernel's operations by launches and library calls."""
     mapper, old = KernelMapper(kernel, device, chip), list(kernel.body.block.ops)
     for phase in planned_phases(kernel):
         mapper.phase = phase
@@ -120,7 +120,7 @@ def map_kernel(kernel: func.FuncOp, device: GpuModuleOp, chip: Chip) -> None:
 
 
 def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:
-    """Erase what the launches replace: all but the kernel's end and the buffers that launches hand on."""
+    """Erase the replaced operations: all but the terminator and the buffers passed between launches."""
     launches = [op for op in kernel.body.block.ops if isinstance(op, (GpuLaunchFuncOp, MatmulOp))]
     kept = {value.owner for launch in launches for value in launch.operands}
     for op in reversed(ops[:-1]):
@@ -132,11 +132,11 @@ def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:
 @dataclass(frozen=True)
 class MapKernelsToGpuPass(HloPass):
     """
-    Each kernel becomes launches of functions in a gpu.module: its parallel loops become blocks and threads.
+    Lower each kernel to launches of functions in a gpu.module: parallel loops become blocks and threads.
 
     Before: `linalg.generic {..} ins(%a ..) outs(%b ..) attrs = {gpu.plan = #gpu.elementwise<..>} {..}` in a kernel
     After:  `gpu.launch_func @kernels::@loop_fusion_0 blocks in (..) threads in (..) args(%a, %b : ..)` in the kernel
-    Assumes: the level after plan-gpu-kernels: an operation without a plan, or with one that does not fit, is an error.
+    Assumes: the output of plan-gpu-kernels: an operation without a plan, or with one that does not fit, is an error.
     Leaves: no linalg, no linalg_ext. Host functions keep their calls, loops, branches and copies.
     """
 
@@ -144,7 +144,7 @@ class MapKernelsToGpuPass(HloPass):
     illegal = ("linalg.*", "linalg_ext.*")
 
     chip: str = DEFAULT_CHIP
-    """`lowering/device/chips.py` has their names."""
+    """The chip's name, as in `lowering/device/chips.py`."""
 
     def __post_init__(self) -> None:
         try:
@@ -159,6 +159,6 @@ class MapKernelsToGpuPass(HloPass):
         for kernel in list(kernels_of(module)):
             map_kernel(kernel, device, chip)
         if device.body.block.first_op is not None or any(isinstance(op, MatmulOp) for op in operations_in(module)):
-            # Without kernels too: functions beside a gpu.module are the host's.
+            # Emitted even without kernels: functions beside a gpu.module belong to the host.
             module.body.block.add_op(device)
             module.attributes["gpu.container_module"] = UnitAttr()

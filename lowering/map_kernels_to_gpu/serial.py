@@ -1,4 +1,4 @@
-"""Loops of the host level: parallel ones over threads, anything else in one thread."""
+"""Host-level loops: parallel loops over threads, anything else in one thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def map_serially(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def parallel_range(op: Operation) -> range | None:
-    """The iterations of a parallel loop; None where they are not known, or in several dimensions."""
+    """The iterations of a parallel loop; None if their number is unknown, or there are several dimensions."""
     if not isinstance(op, scf.ParallelOp) or len(op.lowerBound) != 1:
         return None
     lower, upper, step = (known_number(bounds[0]) for bounds in (op.lowerBound, op.upperBound, op.step))
@@ -35,7 +35,7 @@ def parallel_range(op: Operation) -> range | None:
 
 
 def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
-    """A thread for each iteration of a parallel loop."""
+    """Map with one thread per iteration of a parallel loop."""
     launch = Launch(mapper, phase)
     op, builder = launch.copies[0], launch.builder
     iterations = parallel_range(op)
@@ -57,7 +57,7 @@ def map_parallel_loop(mapper: KernelMapper, phase: Phase, threads: int) -> None:
 
 
 def _loops_for_parallel(launch: Launch, op: Operation) -> None:
-    """Parallel loops inside of `op` become serial ones: a thread runs them by itself."""
+    """Make parallel loops inside `op` serial: one thread runs all of their iterations."""
     for inner in list(op.walk()):
         if isinstance(inner, scf.ParallelOp):
             _serial(inner)

@@ -1,1 +1,1 @@
-"""How each kernel runs on a GPU: tiles, vectors, threads, launches, written as attributes."""
+"""The mapping of each kernel to a GPU (tiles, vectors, threads, launches), written as attributes."""

@@ -1,4 +1,4 @@
-"""Plans of contractions: the kernel that a product gets, by its shape, its types and the chip."""
+"""Plans of contractions: the kernel for a product, chosen by its shape, its types and the chip."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ..map_kernels_to_gpu.threads.ranges import ceil_div
 from .contraction_tiles import REGISTER_TILES, TENSOR_TILES, WIDE_REGISTER_TILES, Candidate, choose
 
 LEAST_PRODUCTS = 4096
-"""Products of a contraction, in all, below which a thread for each result does as well."""
+"""Total multiply-adds of a contraction below which a thread per result does as well."""
 
 
 THIN = 4
-"""Rows, or columns, below which a tile's loads are hardly used more than once."""
+"""Rows, or columns, below which each element of a tile is hardly used more than once."""
 
 MOST_REGISTERS = 160
-"""Of sums and of tiles on their way, for a thread: fragments and addresses take the rest of 255."""
+"""Registers of a thread for accumulators and tiles in flight: fragments and addresses take the rest of 255."""
 
 MOST_COPIES = 24
-"""Asynchronous copies of a thread for a tile of both factors: each has addresses."""
+"""Asynchronous copies of a thread for a tile of both factors: each needs address registers."""
 
 
 def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """The plan of a contraction, alone or with elementwise operations after it; none where a phase is no such."""
+    """The plan of a contraction, alone or with elementwise operations after it; none for any other phase."""
     fused = fused_product_of(phase)
     if fused is None or not _is_worth_tiles(fused):
         return ()
@@ -46,23 +46,23 @@ def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
     tile = replace(tile, raster=_raster(product, tile, chip))
     factors = list(zip(product.factors(), tile_shapes(product, tile), strict=True))
     if isinstance(tile, RegisterTile):
-        # Two blocks of 256 threads leave 128 registers to each: 64 sums, and what the products take. Single elements
-        # have more addresses than vectors.
+        # Two blocks of 256 threads leave 128 registers per thread: 64 accumulators, and the operands of the products.
+        # Single elements need more addresses than vectors.
         return (replace(tile, blocks=2 if all(lanes_of(*one) > 1 for one in factors) else 1),)
     copies = chip.has_async_copies and all(copies_asynchronously(*one) for one in factors)
     room = chip.shared_per_block // sum(one.size * bytes_of(one.element) for _, one in factors)
     rounds = split_depth(tile, product.depth) // tile.k
     stages = min(tile.stages, max(2, rounds), room) if copies else 2
-    # Beside its sums a thread holds two sets of fragments; and its part of a tile that goes through registers.
+    # Besides its accumulators a thread holds two sets of fragments, and its share of a tile that goes through
+    # registers.
     return (replace(tile, copies=copies, stages=stages, blocks=2 if _sums(tile) <= 32 and copies else 1),)
 
 
 def _is_worth_tiles(fused: FusedProduct) -> bool:
-    """
-    Inner products are reductions; outer ones, and small ones, have nothing to keep in shared memory.
+    """Whether tiles pay off. Inner products are reductions; outer and small products reuse nothing in shared memory.
 
-    Nor have depthwise convolutions, batches of products with a vector: where neighbours in memory are of different
-    batches, threads side by side are to compute those.
+    Depthwise convolutions, batches of matrix-vector products, do not either: if neighbouring elements in memory belong
+    to different batches, neighbouring threads should compute those.
     """
     product = fused.product
     if product.rows == product.columns == 1 or product.depth == 1:
@@ -74,20 +74,19 @@ def _is_worth_tiles(fused: FusedProduct) -> bool:
 
 
 def _raster(product: Product, tile: Tile, chip: Chip) -> int:
-    """
-    Rows of tiles that neighbouring blocks go down before they go on to the next column.
+    """Rows of tiles that consecutive blocks go down before the next column.
 
-    The blocks that run at a time then cover about a square of C, which reads the least of A and B.
+    Concurrent blocks then cover roughly a square of C, which minimizes the reads of A and B.
     """
     rows = ceil_div(product.rows, tile.m)
     wanted = math.sqrt(chip.multiprocessors * tile.n / tile.m)
-    # A number near it that divides the rows, where there is one: it saves divisions, and registers.
+    # Prefer a close number that divides the rows: it saves divisions and registers.
     near = [d for d in range(1, rows + 1) if rows % d == 0 and wanted / 2 <= d <= wanted * 2]
     return min(near, key=lambda d: abs(math.log(d / wanted)), default=min(max(1, round(wanted)), rows))
 
 
 def tensor_candidates(product: Product, chip: Chip) -> list[Candidate]:
-    """The tiles for the size of the factors' elements, with which a thread's registers hold all that they must."""
+    """The tiles for the factors' element size that do not exceed the registers of a thread."""
     size = bytes_of(product.factors()[0].element)
     candidates = [_of_size(one, size) for one in TENSOR_TILES if fits(one.tile, chip)]
     if _may_copy(product, chip):
@@ -98,16 +97,16 @@ def tensor_candidates(product: Product, chip: Chip) -> list[Candidate]:
 
 
 def _of_size(candidate: Candidate, size: int) -> Candidate:
-    """The candidate for elements of `size` bytes rather than 2."""
+    """The candidate for elements of `size` bytes instead of 2."""
     m, n, k = candidate.tile.tile
     return replace(candidate, tile=replace(candidate.tile, tile=(m, n, k * 2 // size)))
 
 
 def fits(tile: Tile, chip: Chip) -> bool:
-    """Whether a block's tiles of 2-byte elements find room: three stages, or two where they go through registers."""
+    """Whether a block's tiles of 2-byte elements fit: three stages, or two if they go through registers."""
     stages = min(3, tile.stages) if chip.has_async_copies and isinstance(tile, TensorTile) else 2
     padded = (tile.m + tile.n) * (tile.k + 8)
-    # Tiles that are stored by k have longer rows, and fewer.
+    # Tiles stored by k have longer rows, and fewer of them.
     return stages * 2 * max(padded, tile.k * (tile.m + tile.n + 16)) <= chip.shared_per_block
 
 
@@ -119,12 +118,12 @@ def _may_copy(product: Product, chip: Chip) -> bool:
 
 
 def _sums(tile: Tile) -> int:
-    """Registers of a thread that hold sums."""
+    """Registers of a thread for accumulators."""
     return tile.share_m * tile.share_n // WARP
 
 
 def _vectors(tile: Tile, product: Product) -> list[tuple[int, int]]:
-    """Of both factors: the vectors that a thread moves of a tile, and the bytes of one."""
+    """For each factor: the vectors that a thread moves per tile, and the bytes of one."""
     found: list[tuple[int, int]] = []
     for factor, outer in zip(product.factors(), (tile.m, tile.n), strict=True):
         size = bytes_of(factor.element)
@@ -138,5 +137,5 @@ def _pieces(tile: Tile, product: Product) -> int:
 
 
 def _moved(tile: Tile, product: Product) -> int:
-    """Registers of a thread that hold its part of a tile of both factors."""
+    """Registers of a thread that hold its share of a tile of both factors."""
     return sum(count * max(1, size // 4) for count, size in _vectors(tile, product))

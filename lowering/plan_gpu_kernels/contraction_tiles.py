@@ -1,12 +1,12 @@
 """
-Tile sizes of contractions, from shapes and the chip alone: results depend on nothing else.
+Tile sizes of contractions, chosen from shapes and the chip only, so that results depend on nothing else.
 
-A block of threads computes a tile of `m x n` sums, `k` products of each at a time; its threads hold the sums in
-registers. Of the tables below the tile with the least estimated time is taken: rounds of blocks over the
-multiprocessors, times the multiplications of a tile (those beyond C's edge count too) over the rate that a tile of its
-size reaches. A large tile reads each element of A and B from memory for more products; a small one leaves fewer
-multiprocessors idle. Where the tiles are few and k is long, `splits` blocks share the k of a tile: each writes its sums
-to a scratch buffer, and a second launch adds them up in order.
+A block of threads computes a tile of `m x n` sums, a depth of `k` at a time; the accumulators are in registers. The
+tile with the least estimated time is chosen from the tables below: the number of waves of blocks over the
+multiprocessors, times the multiplications of a tile (including those beyond C's edge), divided by the rate that a tile
+of its size reaches. A large tile reuses each element of A and B for more products; a small one leaves fewer
+multiprocessors idle. If there are few tiles and k is long, `splits` blocks share the k of a tile: each writes its
+partial sums to a scratch buffer, and a second launch adds them in order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Candidate:
 
     tile: RegisterTile | TensorTile
     rate: float
-    """Multiplications per clock of a multiprocessor, as a guide."""
+    """Multiplications per clock and multiprocessor, as an estimate."""
 
 
 def _registers(m: int, n: int, k: int, thread_m: int, thread_n: int, rate: float) -> Candidate:
@@ -56,8 +56,8 @@ REGISTER_TILES = (
     _registers(256, 4, 16, 4, 4, 20.0),
 )
 """
-For elements of up to 4 bytes; threads in both directions. The last are for products with a vector: they keep much of
-the matrix in flight, for memory limits them.
+For elements of up to 4 bytes; threads in both directions. The last ones are for matrix-vector products: they keep much
+of the matrix in flight, because memory is the limit.
 """
 
 WIDE_REGISTER_TILES = (
@@ -91,19 +91,19 @@ TENSOR_TILES = (
 
 MOST_SPLITS = 64
 LEAST_DEPTH = 128
-"""Products of each sum that a split should have at least."""
+"""Minimum depth (k) of a split."""
 
 PROLOGUE = 64
-"""Products in whose time a block fills its pipeline and writes its sums."""
+"""Depth (k) that takes as long as filling a block's pipeline and writing its sums."""
 
 FULL_THREADS = 256
-"""Threads of a multiprocessor from which on it reaches a tiling's rate: fewer leave it waiting."""
+"""Threads per multiprocessor that a tile needs to reach its rate; fewer do not hide latency."""
 
 BYTES_PER_CLOCK = 16.0
-"""Of one multiprocessor, from and to memory."""
+"""Memory bandwidth of one multiprocessor."""
 
 SECOND_LAUNCH = 4000.0
-"""Clocks that the launch which adds up the splits takes beside its memory accesses."""
+"""Clocks of the launch that adds the splits, without its memory accesses."""
 
 
 def _blocks(tile: RegisterTile | TensorTile, shape: Shape) -> int:
@@ -112,7 +112,7 @@ def _blocks(tile: RegisterTile | TensorTile, shape: Shape) -> int:
 
 
 def estimate(candidate: Candidate, shape: Shape, chip: Chip) -> float:
-    """Clocks for a product of (batches, m, n, k), as a guide."""
+    """Estimated clocks for a product of (batches, m, n, k)."""
     batches, m, n, k = shape
     tile = candidate.tile
     depth = ceil_div(ceil_div(k, tile.splits), tile.k) * tile.k + PROLOGUE
@@ -128,7 +128,7 @@ def estimate(candidate: Candidate, shape: Shape, chip: Chip) -> float:
 def choose(
     candidates: Sequence[Candidate], shape: Shape, chip: Chip, may_split: bool = True
 ) -> RegisterTile | TensorTile:
-    """The best tile for a product of (batches, m, n, k); the first of equal ones."""
+    """The best tile for a product of (batches, m, n, k); the first of equally good ones."""
     best, least = candidates[0].tile, math.inf
     for candidate in candidates:
         splits = 1
@@ -141,5 +141,5 @@ def choose(
             few = _blocks(candidate.tile, shape) * tile.block < chip.multiprocessors * FULL_THREADS
             if not may_split or not few or shape[3] < splits * LEAST_DEPTH:
                 break
-    # No split without work: the last one would begin beyond the end.
+    # No split may be empty: the last one would begin beyond the end.
     return replace(best, splits=ceil_div(shape[3], split_depth(best, shape[3])))

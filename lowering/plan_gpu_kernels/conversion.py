@@ -1,4 +1,4 @@
-"""Each kernel's mapping to a GPU, written to its operations as attributes."""
+"""Decide how each kernel is mapped to a GPU, and write the decisions to its operations as attributes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .indexing import plan_ext
 from .reduction import plan_chain, plan_reduction
 
 Planner = Callable[[Phase, Chip], tuple[Plan, ...]]
-"""The plan of a phase, or one for each of its operations; none where it is not of the planner's kind."""
+"""The plan of a phase, or one for each of its operations; none if the planner does not handle the phase."""
 
 
 def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """As in contraction.py, which takes longer to load than a program without contractions to plan."""
+    """See contraction.py, whose import takes longer than planning a program without contractions."""
     if not any(CONTRACTION in op.attributes for op in phase.ops):
         return ()
     from . import contraction
@@ -36,13 +36,13 @@ def plan_contraction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
 
 
 def plan_rest(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """Any phase: a thread per iteration of a parallel loop, else one thread."""
+    """Any phase: a thread per iteration of a parallel loop, otherwise one thread."""
     parallel = len(phase.ops) == 1 and parallel_range(phase.ops[0]) is not None
     return (Points() if parallel else Serial(),)
 
 
 RUN_PLANNERS: tuple[Planner, ...] = (plan_contraction, plan_chain, plan_together)
-"""Tried in order on runs of several phases, the longest first: a reduction with what follows it, a row kernel."""
+"""Tried in order on runs of several phases, the longest run first: a reduction with its users, a row kernel."""
 
 PLANNERS: tuple[Planner, ...] = (
     plan_elementwise,
@@ -52,7 +52,7 @@ PLANNERS: tuple[Planner, ...] = (
     plan_ext,
     plan_rest,
 )
-"""Tried in order on each phase; the last takes any."""
+"""Tried in order on each phase; the last one accepts any."""
 
 
 def plan_kernel(kernel: func.FuncOp, chip: Chip, libraries: str) -> None:
@@ -62,14 +62,14 @@ def plan_kernel(kernel: func.FuncOp, chip: Chip, libraries: str) -> None:
     while phases:
         count = planned_length(phases)
         if not count:
-            # A plan written by hand ends the run that a launch may take.
+            # A plan written by hand ends the run of phases that a launch may take.
             free = next((n for n, one in enumerate(phases) if one.written_plan is not None), len(phases))
             count = _plan_run(kernel, phases[:free], chip, libraries)
         del phases[:count]
 
 
 def _plan_run(kernel: func.FuncOp, phases: Sequence[Phase], chip: Chip, libraries: str) -> int:
-    """Plan the longest run of phases, from the first one on, that a launch or a call takes as a whole; its length."""
+    """Plan the longest run of leading phases that one launch or call handles as a whole; returns its length."""
     structured = next((n for n, phase in enumerate(phases) if not phase.is_structured), len(phases))
     if libraries != "never":
         from .library import plan_library
@@ -95,21 +95,21 @@ def _write(run: Sequence[Phase], plans: tuple[Plan, ...]) -> int:
 @dataclass(frozen=True)
 class PlanGpuKernelsPass(HloPass):
     """
-    Each kernel's mapping to blocks and threads becomes an attribute; plans that are there already stay.
+    Write each kernel's mapping to blocks and threads as an attribute; existing plans stay.
 
     Before: `linalg.generic {..} ins(%a : memref<1000xf32>) outs(%b : memref<1000xf32>) {..}` in a kernel
     After:  `linalg.generic {..} ins(..) outs(..) attrs = {gpu.plan = #gpu.elementwise<width = 4>} {..}`
-    Assumes: the level after bufferize; linear indexing maps.
+    Assumes: the output of bufferize; linear indexing maps.
     Leaves: a plan on every operation of a kernel that has an effect, `gpu.joined` on those that share a launch.
     """
 
     name = "plan-gpu-kernels"
 
     chip: str = DEFAULT_CHIP
-    """`lowering/device/chips.py` has their names."""
+    """The chip's name, as in `lowering/device/chips.py`."""
 
     libraries: Literal["never", "auto", "always"] = "never"
-    """Which contractions become calls of cuBLASLt: none, those large enough, or all that it takes."""
+    """The contractions that become calls of cuBLASLt: none, the large ones, or all that it supports."""
 
     def __post_init__(self) -> None:
         try:

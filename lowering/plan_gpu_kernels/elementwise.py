@@ -1,4 +1,4 @@
-"""Plans of nests without reduction: vectors and items of a thread, or tiles of inputs that lie across."""
+"""Plans of nests without reduction: vectors and items per thread, or tiles of transposed inputs."""
 
 from __future__ import annotations
 
@@ -32,64 +32,65 @@ TILE_THREADS = 256
 """Threads of a block that transposes a tile."""
 
 MOST_TOGETHER = 16
-"""Nests of one launch: their code stands one after the other."""
+"""Nests in one launch: their code is emitted one after the other."""
 
 NARROW_BYTES = 4
-"""Accesses of at least so many bytes by each lane move whole sectors of memory; wider ones save instructions only."""
+"""Accesses of at least this many bytes per lane use whole sectors of memory; wider ones only save instructions."""
 
 
 IN_FLIGHT = 64
 """
-Bytes that a thread asks of memory before it waits. With all threads that a multiprocessor holds these are 128 KB, four
-times what must be under way to use the bandwidth (its share of it, 36 GB/s, times 0.8 us) where all inputs are far.
+Bytes that a thread requests from memory before it waits. With all threads of a multiprocessor resident these are 128
+KB, four times the amount in flight that saturates its bandwidth (its share, 36 GB/s, times 0.8 us) if all inputs are
+in DRAM.
 """
 
 MOST_ITEMS = 4
-"""Vectors of each operand in one thread."""
+"""Vectors of each operand per thread."""
 
 MOST_SCALARS = 8
-"""The same where vectors have one element."""
+"""The same if vectors have one element."""
 
 GATHERED_BYTES = 4
 """
-Of vectors where some elements are read one by one: neighbouring threads then read neighbouring ones. With wider vectors
-they are so far apart that each access takes several passes through the first-level cache.
+Bytes of vectors with elements that are read one by one, so that neighbouring threads read neighbouring elements. Wider
+vectors are so far apart that each access takes several passes through the first-level cache.
 """
 
 MOST_OPERATIONS = 96
-"""Operations of the bodies of all items of a thread: beyond it, arithmetic hides the loads, and code only grows."""
+"""Operations of a thread over all its items: beyond it, arithmetic hides the loads and only code size grows."""
 
 MOST_WRITTEN_OUT = 512
 """
-Operations of the body over all elements of a vector, for each of which it is written out. Where it takes more,
-arithmetic keeps a multiprocessor busy with vectors of any width.
+Operations of the body over all elements of a vector, for each of which it is unrolled. Larger bodies keep a
+multiprocessor busy with vectors of any width.
 """
 
 WAVES = 2
-"""Blocks that each multiprocessor should get at least, before threads get more than one element or vector."""
+"""Minimum number of blocks per multiprocessor before threads get more than one element or vector."""
 
 
 SIDES = (64, 32)
 """
-Of square tiles, in elements: lines of 128 bytes or more of most types, 16 elements for each thread. Where a loop is
-shorter than that, tiles are as narrow as it and longer along the other.
+Sides of square tiles, in elements: lines of 128 bytes or more for most types, 16 elements per thread. If a loop is
+shorter than that, tiles are narrower along it and longer along the other.
 """
 
 MOST_SHARED = 24 * 1024
-"""Bytes of tiles: with more, fewer than all of a multiprocessor's threads run on most chips."""
+"""Bytes of tiles: with more, a multiprocessor of most chips cannot hold its maximum number of threads."""
 
 SHORTEST_INNER = 16
-"""Elements of the output's lines that make tiles worth it: beside shorter ones, the accesses of a warp lie together."""
+"""Minimum length of the output's lines for tiles: with shorter ones, a warp's accesses are close together anyway."""
 
 SHORTEST_OTHER = 2
-"""The same of the input's lines: blocks of other lines of the output would read the same sectors again."""
+"""The same for the input's lines: small, as without tiles other blocks would read the same sectors again."""
 
 SMALLEST = 1024
-"""Elements of a tile that are worth a block."""
+"""Minimum elements of a tile for a block."""
 
 
 def plan_elementwise(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """The plan of a phase of one nest without reduction; none where it is something else."""
+    """The plan of a phase of one nest without reduction; none for any other phase."""
     if not phase.is_structured or len(phase.structured) != 1 or any(phase.nests()[0].reduction):
         return ()
     (nest,) = phase.nests()
@@ -100,7 +101,7 @@ def plan_elementwise(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
 
 
 def plan_together(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """Plans for the parts of a concatenation and the like, which run in one launch; none where a phase is no such."""
+    """Plans for independent nests in one launch, such as the parts of a concatenation; none for any other phase."""
     ops = phase.structured
     if not 2 <= len(ops) <= MOST_TOGETHER or len(ops) != len(phase.ops) or not are_independent(ops):
         return ()
@@ -114,7 +115,7 @@ def plan_together(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
 
 
 def share_out(nest: Nest, chip: Chip) -> Elementwise:
-    """Wide vectors and several of them in a thread, as far as there is work for all of the chip."""
+    """Wide vectors, and several of them per thread, as long as there is work for the whole chip."""
     total = math.prod(nest.sizes)
     enough = WAVES * chip.multiprocessors * THREADS
     most = 1
@@ -141,7 +142,7 @@ def share_out(nest: Nest, chip: Chip) -> Elementwise:
 
 
 def _loop_of_rows(share: Share) -> int | None:
-    """A loop that does not move some row of an input, so that a thread needs the row's vector once."""
+    """A loop that does not move some vector input, so that a thread loads that input's vector once."""
     vectors, items = share.vectors, share.plan.items
     if vectors.crosses:
         return None
@@ -153,7 +154,7 @@ def _widest_vectors(nest: Nest, most: int) -> VectorPlan:
     """
     The widest vectors, up to `most` elements, in which all outputs can be stored. The nest has a loop.
 
-    Vectors lie within rows where rows divide into wide ones, and cross rows otherwise where all outputs are one range.
+    Vectors stay within rows if rows divide into wide ones; otherwise they cross rows if all outputs are contiguous.
     """
     size, rank = nest.sizes[-1], len(nest.sizes)
     wanted = min(widest(nest), most)
@@ -176,9 +177,9 @@ def _widest_vectors(nest: Nest, most: int) -> VectorPlan:
 
 def _reads_elements(plan: VectorPlan) -> bool:
     """
-    Whether neighbouring elements that are not aligned are read one by one, or what the body computes the place of.
+    Whether unaligned neighbouring elements, or elements at computed indices, are read one by one.
 
-    Rows and columns, which stay in caches, do not count.
+    Rows and columns do not count, because they stay in caches.
     """
     for x, kind in zip(plan.nest.inputs, plan.inputs, strict=True):
         if isinstance(x, Access) and kind is Kind.SCALAR and abs(x.strides[-1]) == 1 and all(x.strides):
@@ -187,7 +188,7 @@ def _reads_elements(plan: VectorPlan) -> bool:
 
 
 def _transposed(nest: Nest) -> tuple[int, list[int]]:
-    """The loop along which most inputs are contiguous that the last loop strides through, and these inputs."""
+    """The loop along which most inputs that are strided along the last loop are contiguous, and these inputs."""
     inner = len(nest.sizes) - 1
     found: dict[int, list[int]] = {}
     for k in range(len(nest.inputs)):
@@ -199,7 +200,7 @@ def _transposed(nest: Nest) -> tuple[int, list[int]]:
 
 
 def _fitting(nest: Nest, staged: Sequence[int], sides: tuple[int, int]) -> tuple[int, ...]:
-    """As many of the inputs as have room in shared memory."""
+    """The inputs whose tiles fit into shared memory, in order."""
     chosen: list[int] = []
     used = 0
     for k in staged:
@@ -210,7 +211,7 @@ def _fitting(nest: Nest, staged: Sequence[int], sides: tuple[int, int]) -> tuple
 
 
 def plan_tiles(nest: Nest, chip: Chip) -> Transpose | None:
-    """The tiles of a nest in the output's order; None where its operands agree on how they lie."""
+    """The tiles of a nest in the output's order; None if its operands have the same order in memory."""
     inner = len(nest.sizes) - 1
     if inner == 0 or nest.sizes[inner] < SHORTEST_INNER or any(x.strides[inner] != 1 for x in nest.outputs):
         return None
@@ -230,7 +231,7 @@ def _plan_side(nest: Nest, other: int, staged: Sequence[int], side: int) -> Tran
 
 
 def _sides(other: int, inner: int, side: int) -> tuple[int, int]:
-    """The sides of tiles of `side` squared elements or so for loops of these sizes, powers of two."""
+    """The sides of tiles of about `side` squared elements for loops of these sizes, powers of two."""
     along = [_cover(size, side) for size in (other, inner)]
     narrow = min(along)
     if narrow < side:
@@ -240,5 +241,5 @@ def _sides(other: int, inner: int, side: int) -> tuple[int, int]:
 
 
 def _cover(size: int, most: int) -> int:
-    """The least power of two that is not below `size`, up to `most`."""
+    """The least power of two that is at least `size`, up to `most`."""
     return min(most, 1 << (size - 1).bit_length())

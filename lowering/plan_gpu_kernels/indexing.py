@@ -26,20 +26,20 @@ SCAN_THREADS = 256
 
 ELEMENTS = 15
 """
-Neighbouring elements of a thread in a tile, at most. Odd, so that the threads of a warp meet different banks.
+Maximum number of neighbouring elements per thread in a tile. Odd, so that the threads of a warp access different banks.
 """
 
 SHORTEST_CHUNK = 64
-"""Elements of a column that are worth a thread of their own."""
+"""Minimum elements of a column for a thread of its own."""
 
 BLOCKS = 4
-"""Blocks of chunks for each multiprocessor."""
+"""Blocks of chunks per multiprocessor."""
 
 MOST_ROWS = 256
-"""Short rows of a block, a thread for each."""
+"""Maximum number of short rows per block, one thread each."""
 
 SHORT_ROW = 48
-"""Elements of a short row, at most."""
+"""Maximum length of a short row."""
 
 MOST_SORT_THREADS = 1024
 BLOCK_THREADS = 256
@@ -47,7 +47,7 @@ BLOCK_THREADS = 256
 
 
 def plan_ext(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """The plan of one linalg_ext operation; none where a phase is something else."""
+    """The plan of one linalg_ext operation; none for any other phase."""
     op = phase.ops[0]
     match op if len(phase.ops) == 1 else None:
         case ScanOp() as scan:
@@ -68,7 +68,7 @@ def plan_ext(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
 
 
 def plan_scan(op: ScanOp, chip: Chip) -> Plan:
-    """A thread for each of many columns or short rows, or a block for each long row; where these are few, chunks."""
+    """A thread per column or short row if there are many, or a block per long row; if there are few, chunks of them."""
     outer, length, inner = lines_of(op)
     if 0 in (outer, length, inner):
         return NoLaunch()
@@ -95,7 +95,7 @@ def plan_scan(op: ScanOp, chip: Chip) -> Plan:
 
 
 def plan_sort(length: int, rows: int, types: Sequence[Attribute]) -> Sort:
-    """Tiles as long as shared memory allows; several rows in a block where they are short."""
+    """Tiles as long as shared memory allows; several rows per block if they are short."""
     element = 4 + sum(byte_width(type_) for type_ in types)
     tile = 2
     while tile < length and tile < 2 * MOST_SORT_THREADS and 2 * tile * element <= STATIC_SHARED_BYTES:
@@ -107,7 +107,7 @@ def plan_sort(length: int, rows: int, types: Sequence[Attribute]) -> Sort:
 
 
 def _plan_scatter(op: ScatterOp) -> Plan:
-    """A thread for each update where no two may meet in one place; elsewhere the updates are sorted by place."""
+    """A thread per update if no two can have the same destination; otherwise the updates are sorted by destination."""
     function = op.parent_op()
     assert isinstance(function, func.FuncOp)
     loops = scatter_loops(op, LoopBuilder(function))

@@ -1,4 +1,4 @@
-"""Which contractions are worth a call of a library."""
+"""The contractions that are worth a library call."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .narrowing import narrowing_of
 
 LEAST_PRODUCTS = 1 << 24
 """
-Multiplications from which on a call is worth it, those of 256 x 256 x 256: a library's kernels for the chip are then
-faster than ours by more than a call costs, and a launch of what follows.
+Minimum multiplications for a call, those of 256 x 256 x 256: a library's kernels for the chip are then faster than ours
+by more than the cost of a call and of a launch for the operations after it.
 """
 
 LEAST_SIZE = 16
-"""Of m, n and k each: products with few rows or columns are bound by memory, and ours fuse what is around them."""
+"""Minimum of m, n and k: thin products are memory-bound, and our kernels fuse the operations around them."""
 
 LEAST_DEPTH_OF_FOLLOWED = 512
 """
-Of k, where what follows is no epilogue of the library's: writing and reading a result once more takes a few bytes of
-memory traffic for each of its elements, as long as a library gains over our kernels in some hundred products.
+Minimum of k if the operations after the product are not an epilogue of the library: writing and reading a result once
+more costs a few bytes of memory traffic per element, which outweighs the library's gain at small depths.
 """
 
 
 def plan_library(phase: Phase, chip: Chip, always: bool) -> tuple[Plan, ...]:
-    """The plan of a contraction, with a bias, an activation or a conversion after it; none without a worthy call."""
+    """The plan of a contraction and its bias, activation or conversion; none if a call does not pay off."""
     calls = calls_of(phase, chip)
     narrowing = narrowing_of(calls.out, phase.structured[0]) if calls and len(phase.structured) == 1 else None
     if narrowing is not None:
@@ -43,7 +43,7 @@ def plan_library(phase: Phase, chip: Chip, always: bool) -> tuple[Plan, ...]:
 
 
 def _is_worth_a_call(problems: Sequence[Matmul], followed: bool) -> bool:
-    """`followed`: by a launch, which reads what a call wrote; our own kernels do that as they write."""
+    """`followed`: by a launch that reads the call's result; our own kernels fuse that into the epilogue."""
     one = problems[0]
     sizes = (one.out.rows, one.out.columns, one.lhs.columns)
     if followed and one.lhs.columns < LEAST_DEPTH_OF_FOLLOWED:

@@ -3,8 +3,8 @@ Sums that are only read rounded: a library writes them rounded, in half the byte
 
     product -> f32 -> (round to bf16, add a bias, ..) -> bf16    becomes    product -> bf16 -> (add a bias, ..) -> bf16
 
-A product of 16-bit floats is summed in f32. Where what follows begins by rounding each sum, and nothing else reads the
-sums, the buffer between the two may hold them rounded: the values that follow are the same.
+A product of 16-bit floats is summed in f32. If the next operation begins by rounding each sum, and nothing else reads
+the sums, the buffer between the two may hold them rounded: the results are the same.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from ..loop_nests.loop_builder import buffer_of
 
 @dataclass(frozen=True)
 class Narrowing:
-    """The operation that reads sums, and only rounded ones."""
+    """The operation that reads sums, and only rounded."""
 
     consumer: GenericOp
     operand: int
-    """Which input they are."""
+    """The number of the input that holds the sums."""
     element: Attribute
-    """What they are rounded to."""
+    """The type that they are rounded to."""
 
     sums: SSAValue
     contraction: Operation
 
     def apply(self) -> None:
-        """Round the sums in an operation of its own, which joins the contraction, and read them rounded."""
+        """Round the sums in a separate operation, which joins the contraction, and read them rounded."""
         buffer = memref.AllocOp.create(
             result_types=[memref_type(buffer_of(self.sums).get_shape(), self.element)],
             properties={"operandSegmentSizes": i32_array((0, 0))},
@@ -58,7 +58,7 @@ class Narrowing:
         self._read(buffer.memref)
 
     def _read(self, buffer: SSAValue) -> None:
-        """The operation reads a buffer of rounded sums instead."""
+        """Make the operation read a buffer of rounded sums instead."""
         block = self.consumer.body.block
         old = block.args[self.operand]
         new = block.insert_arg(self.element, self.operand)
@@ -72,7 +72,7 @@ class Narrowing:
 
 
 def narrowing_of(sums: SSAValue, contraction: Operation) -> Narrowing | None:
-    """How the sums of a contraction could be stored in fewer bits; None where somebody reads them as they are."""
+    """How to store a contraction's sums in fewer bits; None if they are also read unrounded."""
     if not isinstance(sums.owner, memref.AllocOp):
         return None
     readers = [use for use in sums.uses if use.operation is not contraction and not isinstance(use.operation, FillOp)]

@@ -1,4 +1,4 @@
-"""Plans of reductions with what is computed from their results: rows, columns, or a thread per result."""
+"""Plans of reductions and the operations on their results: rows, columns, or a thread per result."""
 
 from __future__ import annotations
 
@@ -27,52 +27,52 @@ from ..map_kernels_to_gpu.threads.vectors import VECTOR_BYTES, element_bytes
 
 RESIDENT, RESIDENT_ROWS, RESIDENT_WIDE = 1024, 896, 512
 """
-Resident threads of a multiprocessor that the register budget must allow: with 64 registers each, those that keep its
-memory accesses going; of chains that keep rows in registers, and of types of 64 bits.
+Resident threads per multiprocessor that the register budget must allow: by default (64 registers per thread, enough to
+keep memory busy), for chains that keep rows in registers, and for 64-bit types.
 """
 
 BLOCK = 256
-"""Threads of a block that has several rows, or reduces its columns alone."""
+"""Threads of a block with several rows, or of one that reduces whole columns."""
 
 SPLIT_BLOCK = 512
-"""Threads of a block that has a part of a row or of columns: four of them fill a multiprocessor."""
+"""Threads of a block for a part of a row or of columns: four such blocks fill a multiprocessor."""
 
 KEPT_WORDS = 32
-"""Registers of a thread for its part of a row: with what else it needs, 1024 threads have them."""
+"""Registers of a thread for its share of a row: with its other registers, 1024 threads stay resident."""
 
 STREAMED = 8
-"""Vectors of a row that one thread should read at least, before more threads share the row."""
+"""Minimum number of a row's vectors per thread, before more threads share the row."""
 
 FILLING = 1024
-"""Threads of a multiprocessor that keep its memory accesses going."""
+"""Threads per multiprocessor that saturate its memory bandwidth."""
 
 SPLIT_BYTES = 1 << 18
-"""Bytes of a row from which several blocks share it, where there are few rows: 3 us of one multiprocessor."""
+"""Bytes of a row from which several blocks share it, if there are few rows: 3 us of one multiprocessor."""
 
 FLIGHT_BYTES = 64
-"""What a thread should have on its way from memory at a time: 2048 of them, more than enough for a multiprocessor."""
+"""Bytes that a thread should have in flight: with 2048 threads, more than enough for a multiprocessor."""
 
 PARTIAL_WORDS = 16
 """Registers of a thread for partial results."""
 
 LINE_BYTES = 128
-"""What the first-level cache looks up at once."""
+"""The line size of the first-level cache."""
 
 WIDEST = 16
-"""Elements of a vector at most."""
+"""Maximum elements of a vector."""
 
 SMALL_BYTES = 1 << 23
-"""Operands of fewer bytes are reduced in one launch where narrow tiles make enough blocks."""
+"""Operands of fewer bytes are reduced in one launch if narrow tiles make enough blocks."""
 
 FEW_PLACES = 16
-"""Up to so many places, a window's say, a thread takes all of its columns', one after the other."""
+"""Iterations of the reduced loops (a window, say) up to which a thread reduces whole columns serially."""
 
 LEAST_PLACES = 2
-"""Places of a column that each thread should have at least."""
+"""Minimum iterations of the reduced loops per thread."""
 
 
 def plan_chain(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
-    """The plan of phases that are a chain; none where they are no chain, or are better cut."""
+    """The plan of phases that form a chain; none if they do not, or if separate launches are better."""
     chain = None
     if phase.is_structured:
         chain = chain_of_phase(phase, temporaries_of(phase.ops, phase.nests()))
@@ -97,7 +97,7 @@ def plan_reduction(phase: Phase, chip: Chip) -> tuple[Plan, ...]:
 
 
 def _is_better_cut(chain: Chain, chip: Chip) -> bool:
-    """Whether a chain of several passes would leave most of the chip idle, or read memory in strides."""
+    """Whether a chain of several passes would leave most of the chip idle, or access memory with strides."""
     if chain.levels < 2 and not chain.wide_outputs:
         return False
     few = 2 * math.prod(chain.rows) <= chip.multiprocessors
@@ -105,12 +105,12 @@ def _is_better_cut(chain: Chain, chip: Chip) -> bool:
 
 
 def _with_registers(chain: Chain, plan: Rows | Columns) -> Rows | Columns:
-    """The plan with its register budget: left alone, the assembler spills registers to have more blocks resident."""
+    """The plan with a register budget; without one, the assembler spills registers to have more blocks resident."""
     return replace(plan, blocks=max(1, _resident(chain) // plan.block))
 
 
 def _resident(chain: Chain) -> int:
-    """For how many threads a multiprocessor is to have registers."""
+    """Resident threads per multiprocessor that the register budget must allow."""
     if any(part.positioned for part in chain.joint.parts):
         return 1
     if any(element_bytes(x) > 4 for x in chain.wide_accesses()):
@@ -120,9 +120,9 @@ def _resident(chain: Chain) -> int:
 
 def _vector_width(chain: Chain, loop: int, may_end_early: bool) -> int:
     """
-    Elements along a loop that one thread takes together: as wide as memory can be accessed at once.
+    The vector width along a loop: the widest access.
 
-    `may_end_early`: the loop's size need not be a multiple.
+    `may_end_early`: the loop's size need not be a multiple of it.
     """
     size = (*chain.rows, *chain.space)[loop]
     main = main_accesses(chain, loop)
@@ -141,9 +141,9 @@ def _vector_width(chain: Chain, loop: int, may_end_early: bool) -> int:
 
 def _threads(vectors: int, rows: int, most: int, fill: int, vector_bytes: int) -> int:
     """
-    Threads of a row: none has more than `most` vectors, and together the rows fill the chip, if they can.
+    Threads per row: each has at most `most` vectors, and together the rows fill the chip if possible.
 
-    They read whole lines side by side, where the row has so much.
+    Together they read whole cache lines, if the row is long enough.
     """
     threads = min(WARP, max(1, LINE_BYTES // vector_bytes), 1 << (max(1, vectors).bit_length() - 1))
     while threads < MAX_BLOCK_THREADS and ceil_div(vectors, threads) > most:
@@ -159,7 +159,7 @@ def _threads(vectors: int, rows: int, most: int, fill: int, vector_bytes: int) -
 
 
 def _plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> Rows:
-    """A plan for any chain whose rows are contiguous inside, or small."""
+    """A plan for any chain with rows that are contiguous or small."""
     fill = chip.multiprocessors * FILLING
     rows, length = math.prod(chain.rows), math.prod(chain.space)
     kept, words = kept_words(chain)
@@ -189,19 +189,19 @@ def _plan_rows(chain: Chain, chip: Chip, may_split: bool = True) -> Rows:
 def _rows_per_block(threads: int, rows: int) -> int:
     if threads > WARP:
         return 1
-    # Shuffles want whole warps.
+    # Shuffles need whole warps.
     in_warp = WARP // threads
     return min(BLOCK // threads, ceil_div(rows, in_warp) * in_warp)
 
 
 def _unrolled(chain: Chain, width: int) -> int:
-    """How many vectors a thread has on their way at a time: 64 bytes of all operands together, or so."""
+    """The number of vectors that a thread has in flight: about 64 bytes of all operands together."""
     bytes_ = width * sum(element_bytes(x) for x in chain.wide_accesses())
     return max(2, min(8, FLIGHT_BYTES // max(1, bytes_)))
 
 
 def _partial_vectors(chain: Chain, width: int, unroll: int) -> int:
-    """How many vectors of partial results the thread has registers for."""
+    """The number of vectors of partial results that fit into a thread's registers."""
     return max(1, min(unroll, PARTIAL_WORDS // (width * max(1, _partial_words(chain)))))
 
 
@@ -216,7 +216,7 @@ def _row_bytes(chain: Chain) -> int:
 
 
 def _row_parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
-    """How many blocks are to share a row: more than one where rows are few and long, and one pass is all there is."""
+    """The number of blocks that share a row: more than one if rows are few and long, and there is a single pass."""
     wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
     if chain.levels > 1 or chain.wide_outputs or _row_bytes(chain) < SPLIT_BYTES or 2 * rows > wanted:
         return 1
@@ -224,7 +224,7 @@ def _row_parts(chain: Chain, chip: Chip, rows: int, vectors: int) -> int:
 
 
 def _plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> Columns:
-    """A plan for a chain of one pass, its last row loop the columns."""
+    """A plan for a chain of one pass, with the last row loop as columns."""
     width = _vector_width(chain, len(chain.rows) - 1, False)
     places = math.prod(chain.space)
     outer = math.prod(chain.rows[:-1])
@@ -261,7 +261,7 @@ def _plan_columns(chain: Chain, chip: Chip, may_split: bool = True) -> Columns:
 
 
 def _column_parts(chip: Chip, blocks: int, bytes_: int, places: int, least: int) -> int:
-    """How many blocks are to share a tile of columns: more than one where tiles are few and long."""
+    """The number of blocks that share a tile of columns: more than one if tiles are few and long."""
     wanted = chip.multiprocessors * (chip.threads_per_multiprocessor // SPLIT_BLOCK)
     if bytes_ < SPLIT_BYTES * blocks or 2 * blocks > wanted:
         return 1

@@ -1,8 +1,9 @@
 """
-What the kernels of contractions have in common: which tile a block computes, and how its sums reach memory.
+Parts shared by all contraction kernels: the tile of a block, and the write-back of its accumulators.
 
-Sums are held in registers in an order that suits the multiplication. They go through shared memory, some rows of the
-tile at a time, so that neighbouring threads write neighbouring elements, and the epilogue is emitted in a short loop.
+Accumulators are held in registers in an order that suits the multiplication. They are written through shared memory, a
+few rows of the tile at a time, so that neighbouring threads write neighbouring elements and the epilogue is emitted
+once, in a short loop.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .form import Product, split_depth
 from .loader import TileLoader, TileShape, both
 
 UNROLL_WHOLLY: Mapping[str, Attribute] = {UNROLL: IntegerAttr(WHOLLY, IntegerType(64))}
-"""The mark of a loop that is to be written out."""
+"""The attribute of a loop that must be fully unrolled."""
 
 I8 = IntegerType(8)
 
@@ -40,7 +41,7 @@ def bytes_of(element: Attribute) -> int:
 
 
 class SharedArena:
-    """One buffer of shared memory with typed views, which may overlap where their uses do not."""
+    """A shared-memory buffer with typed views, which may overlap if their uses do not."""
 
     def __init__(self, builder: GpuBuilder, size: int):
         self.builder = builder
@@ -48,7 +49,7 @@ class SharedArena:
         self.buffer = builder.shared((size,), I8)
 
     def view(self, offset: int, shape: tuple[int, ...], element: Attribute) -> SSAValue:
-        """A buffer at `offset` bytes."""
+        """A view of the buffer that begins at `offset` bytes."""
         type_ = MemRefType(element, shape, NoneAttr(), WORKGROUP)
         operands = [self.buffer, self.builder.index(offset).value]
         return self.builder.insert(memref.ViewOp.create(operands=operands, result_types=[type_])).result
@@ -56,10 +57,10 @@ class SharedArena:
 
 @dataclass(frozen=True)
 class BlockTile:
-    """The tile of a block."""
+    """The tile that a block computes."""
 
     batch: tuple[Index, ...]
-    """Its digits."""
+    """The index of each batch digit."""
     split: Index
     first_m: Index
     first_n: Index
@@ -78,7 +79,7 @@ class ProductBlock:
         self.threads = tiling.block
         self.depth = split_depth(tiling, self.product.depth)
         self.rounds = self.depth // tiling.k
-        """Tiles along k."""
+        """The number of tiles along k."""
         self.whole_depth = tiling.splits * self.depth == self.product.depth
         self.tiles_m = ceil_div(self.product.rows, tiling.m)
         self.tiles_n = ceil_div(self.product.columns, tiling.n)
@@ -100,15 +101,13 @@ class ProductBlock:
         )
 
     def _raster(self, tile: Index) -> tuple[Index, Index]:
-        """
-        Row and column of a tile: neighbouring blocks go down `raster` rows before they go on to the next column.
-        """
+        """The row and column of a tile: consecutive blocks go down `raster` rows before the next column."""
         builder, group = self.builder, self.tiling.raster
         first = tile // (group * self.tiles_n) * group
         within = tile % (group * self.tiles_n)
         if self.tiles_m % group == 0:
             return first + within % group, within // group
-        # The last rows are fewer.
+        # The last group may have fewer rows.
         height = builder.index(builder.min(self.tiles_m - first, group))
         row = builder.binary(arith.RemUIOp, within, height)
         column = builder.binary(arith.DivUIOp, within, height)
@@ -120,7 +119,7 @@ class ProductBlock:
         self.launch.finish(blocks, self.threads, tiling.blocks)
 
     def loaders(self, shapes: tuple[TileShape, TileShape], converted: bool = True) -> tuple[TileLoader, TileLoader]:
-        """Of both factors; `converted`: what is read becomes of the type of the sums."""
+        """The loaders of both factors; with `converted`, they convert elements to the accumulator type."""
         factors = self.product.factors()
         if not converted:
             factors = tuple(replace(factor, conversions=()) for factor in factors)
@@ -151,10 +150,10 @@ class Strip:
 
 
 class SumWriter:
-    """Brings sums from registers to their places in memory, by way of shared memory."""
+    """Writes accumulators from registers to global memory, through shared memory."""
 
     def __init__(self, block: ProductBlock, arena: SharedArena, pad: int, scratch: SSAValue | None):
-        """`pad`: elements after each row in shared memory; `scratch`: where splits leave their sums."""
+        """`pad`: elements after each row in shared memory; `scratch`: the buffer for the partial sums of splits."""
         self.block = block
         self.builder = block.builder
         self.arena = arena
@@ -169,10 +168,10 @@ class SumWriter:
 
     def strips(self, strips: Sequence[Strip]) -> Iterator[tuple[int, SSAValue]]:
         """
-        Write the tile strip by strip. The body of the `for` statement over this is to emit, for the number of a strip,
-        how the thread stores its sums to rows of a buffer.
+        Write the tile strip by strip. The body of the `for` statement over this iterator emits, for a strip's number,
+        the thread's stores of its accumulators to rows of a buffer.
 
-        All threads come here; shared memory may still be read by some.
+        All threads must reach this point; some may still be reading shared memory.
         """
         builder = self.builder
         for number, strip in enumerate(strips):
@@ -204,7 +203,7 @@ class SumWriter:
                 self._element(buffer, row, column, m, n, lane, aligned)
 
     def _inside(self, m: Index, n: Index | None) -> Scalar | None:
-        """Whether an element of the tile is one of C."""
+        """Whether an element of the tile lies within C."""
         builder, block = self.builder, self.block
         inside = None
         if block.product.rows % block.tiling.m:
@@ -227,7 +226,7 @@ class SumWriter:
                 self._leave(m, at, total)
 
     def _leave(self, m: Index, n: Index, total: SSAValue) -> None:
-        """Store a split's sum to the scratch buffer: (split, batch, m, n)."""
+        """Store a split's partial sum to the scratch buffer: (split, batch, m, n)."""
         builder, block = self.builder, self.block
         assert self.scratch is not None
         batch: Index = 0
@@ -237,7 +236,7 @@ class SumWriter:
 
 
 def scratch_of(launch: Launch, product: Product, tiling: RegisterTile | TensorTile) -> SSAValue | None:
-    """A buffer of the kernel for the sums of splits; None where there is one split."""
+    """A buffer of the kernel for the partial sums of splits; None if there is only one split."""
     if tiling.splits == 1:
         return None
     shape = (tiling.splits, product.batches, product.rows, product.columns)

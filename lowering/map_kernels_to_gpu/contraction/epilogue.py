@@ -1,8 +1,8 @@
 """
-What happens to the sums of a contraction: the value they start from, elementwise operations over them, the stores.
+The epilogue of a contraction: the initial value of the sums, elementwise operations on them, and the stores.
 
-Elementwise generics that read the product at the element where they are (bias, activation, residual, conversions) are
-applied to each sum as it is written. A product that nothing else reads is then never stored.
+Elementwise generics that read the product at their own element (bias, activation, residual, conversions) are applied to
+each sum as it is written. A product with no other readers is then never stored.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ class Part:
     """The index of one loop of an elementwise operation: `digit / divisor % size` of a digit of the product."""
 
     digit: int
-    """Which of the product's; -1: the number of the element in the product's memory."""
+    """The number of the product's digit; -1: the linear index of the element in the product's memory."""
     divisor: int
     size: int
 
 
 @dataclass(frozen=True)
 class EpilogueStep:
-    """One elementwise operation over the product."""
+    """One elementwise operation on the product."""
 
     nest: Nest
     parts: tuple[Part, ...]
-    """By loop."""
+    """One per loop."""
     linked: dict[int, SSAValue]
-    """By input: the buffer whose value at this element is at hand."""
+    """Per input: the buffer whose value at this element is already in a register."""
 
 
 @dataclass(frozen=True)
 class FusedProduct:
-    """A contraction and what is computed from its sums."""
+    """A contraction and the elementwise operations fused into it."""
 
     product: Product
     steps: tuple[EpilogueStep, ...]
     private: frozenset[SSAValue] = field(default_factory=frozenset[SSAValue])
-    """Buffers that only the fused operations read: they need not be written."""
+    """Buffers that only the fused operations read; they need not be written."""
 
 
 Place = tuple[int, tuple[tuple[Part, int], ...]]
@@ -66,7 +66,7 @@ Place = tuple[int, tuple[tuple[Part, int], ...]]
 
 
 def fused_product_of(phase: Phase) -> FusedProduct | None:
-    """The phase as a contraction with elementwise operations after it; None where it is something else."""
+    """The phase as a contraction followed by elementwise operations; None if it does not have this form."""
     if not phase.is_structured:
         return None
     first, *others = phase.structured
@@ -120,7 +120,7 @@ def _step_of(
         if access.root in read or access.root in here or access.dynamic:
             return None
         here[access.root] = _place(access, parts)
-    # What the body reads of its outputs would be what was there before.
+    # The body would read the previous contents of its outputs.
     body = nest.body
     assert body is not None
     if any(argument.uses.get_length() for argument in body.args[len(nest.inputs) :]):
@@ -140,7 +140,7 @@ def _same(first: Place, second: Place) -> bool:
 
 
 def _joined(terms: Sequence[tuple[Part, int]]) -> list[tuple[Part, int]]:
-    """Parts of one digit that follow each other evenly become one."""
+    """Merge consecutive parts of one digit with matching strides into one part."""
     found: list[tuple[Part, int]] = []
     for part, stride in sorted(terms, key=lambda term: (term[0].digit, term[0].divisor)):
         if found:
@@ -153,7 +153,7 @@ def _joined(terms: Sequence[tuple[Part, int]]) -> list[tuple[Part, int]]:
 
 
 def _parts_of(nest: Nest, own: Access, digits: Sequence[Digit], product: Product) -> tuple[Part, ...] | None:
-    """Each loop's index in terms of the product's digits; None where the loops do not run over just its elements."""
+    """Each loop's index in terms of the product's digits; None if the loops do not cover exactly its elements."""
     if math.prod(nest.sizes) != math.prod(digit.size for digit in digits):
         return None
     parts: list[Part] = []
@@ -169,7 +169,7 @@ def _parts_of(nest: Nest, own: Access, digits: Sequence[Digit], product: Product
 
 
 def _candidates(size: int, stride: int, digits: Sequence[Digit]) -> list[Part]:
-    """The parts of digits that a loop of that size and stride may be."""
+    """The parts of digits that could produce a loop of that size and stride."""
     found: list[Part] = []
     for number, digit in enumerate(digits):
         if digit.c > 0 and stride % digit.c == 0:
@@ -180,7 +180,7 @@ def _candidates(size: int, stride: int, digits: Sequence[Digit]) -> list[Part]:
 
 
 def _flat_parts(nest: Nest, own: Access, digits: Sequence[Digit], product: Product) -> tuple[Part, ...] | None:
-    """By the number of the element in memory, where product and loops both run over one range of it."""
+    """In terms of the element's linear index in memory, if product and loops both cover one contiguous range of it."""
     order = sorted(range(len(nest.sizes)), key=lambda l: -own.strides[l])
     even = [own.strides[l] for l in order] == list(row_major(tuple(nest.sizes[l] for l in order)))
     ranked = sorted((digit for digit in digits if digit.size > 1), key=lambda digit: -digit.c)
@@ -192,7 +192,7 @@ def _flat_parts(nest: Nest, own: Access, digits: Sequence[Digit], product: Produ
 
 def private_buffers(phase: Phase, fused: FusedProduct) -> list[bool]:
     """
-    For the product and each step's outputs: whether only the phase uses the buffer, and links all that it reads of it.
+    For the product and each step's outputs: whether only the phase uses the buffer, and every read of it is linked.
     """
     ops = set(phase.ops)
     roots = [fused.product.c.root, *(access.root for step in fused.steps for access in step.nest.outputs)]
@@ -203,7 +203,7 @@ def private_buffers(phase: Phase, fused: FusedProduct) -> list[bool]:
 
 
 def local_product(launch: Launch, private: Sequence[bool]) -> FusedProduct:
-    """The product in the launch's own values."""
+    """The product in terms of the launch's own values."""
     fused = fused_product_of(launch.phase)
     assert fused is not None
     roots = [fused.product.c.root, *(access.root for step in fused.steps for access in step.nest.outputs)]
@@ -212,7 +212,7 @@ def local_product(launch: Launch, private: Sequence[bool]) -> FusedProduct:
 
 
 class ResultWriter:
-    """Writes sums: adds what they start from, applies the steps, stores."""
+    """Writes sums: adds the initial value, applies the steps, stores."""
 
     def __init__(self, launch: Launch, fused: FusedProduct):
         self.builder: GpuBuilder = launch.builder
@@ -285,7 +285,7 @@ def _written(fused: FusedProduct) -> list[SSAValue]:
 
 
 def vector_of_results(fused: FusedProduct) -> int:
-    """Neighbouring elements of a row of C that one thread writes: as many as 16 bytes of the widest buffer take."""
+    """The number of neighbouring elements of a row of C that one thread writes: 16 bytes of the widest buffer."""
     last = fused.product.n[-1] if fused.product.n else None
     if last is None or last.c != 1:
         return 1

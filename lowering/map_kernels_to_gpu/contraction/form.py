@@ -1,9 +1,9 @@
 """
 Contractions as the tiled kernels see them: `C[b, m, n] += A[b, m, k] * B[b, k, n]`, each index of several digits.
 
-An index m stands for one or more loops of the generic, its *digits*, the last running fastest; an operand's address is
-linear in the digits. A dot_general has one digit for each index, mostly; in a convolution m runs over images and
-windows, k over the elements of a window and the channels: its input is never unfolded in memory (implicit GEMM).
+An index such as m represents one or more loops of the generic, its *digits*, the last varying fastest; an operand's
+address is linear in the digits. A dot_general usually has one digit per index; in a convolution m runs over images and
+windows, and k over the elements of a window and the channels: its input is never unfolded in memory (implicit GEMM).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ CONVERSIONS = (
     arith.TruncFOp,
     arith.TruncIOp,
 )
-"""What may stand between a factor and the product."""
+"""Conversions allowed between a factor and the product."""
 
 
 @dataclass(frozen=True)
 class Digit:
-    """One loop: its size, and the elements that one step moves A, B and C."""
+    """One loop: its size, and the stride of A, B and C along it, in elements."""
 
     size: int
     a: int
@@ -67,33 +67,33 @@ def dot(digits: Sequence[Index], strides: Sequence[int]) -> Index:
 
 @dataclass(frozen=True)
 class Factor:
-    """One of the factors, as its loader sees it. `outer` is m of A, n of B."""
+    """One of the factors, as seen by its loader. `outer` is m for A, n for B."""
 
     access: Access
     batch: tuple[tuple[int, int], ...]
-    """(size, stride) of each digit; so the others."""
+    """(size, stride) of each digit; likewise for the other fields."""
     outer: tuple[tuple[int, int], ...]
     depth: tuple[tuple[int, int], ...]
     conversions: tuple[Operation, ...]
-    """From the element in memory to what is multiplied, in order."""
+    """From the element in memory to the factor of the multiplication, in order."""
 
     @property
     def element(self) -> Attribute:
-        """In memory."""
+        """The element type in memory."""
         return buffer_of(self.access.root).element_type
 
     @property
     def along_depth(self) -> bool:
-        """Whether neighbours in memory differ in k, rather than in the outer index."""
+        """Whether neighbouring elements in memory differ in k rather than in the outer index."""
         return self._contiguous(self.depth) > self._contiguous(self.outer)
 
     @staticmethod
     def _contiguous(digits: tuple[tuple[int, int], ...]) -> int:
-        """Neighbours in memory that neighbouring indices name."""
+        """The number of consecutive indices that address consecutive elements."""
         return digits[-1][0] if digits and digits[-1][1] == 1 else 1
 
     def vector(self, most: int) -> int:
-        """Elements, at most `most`, that one access may take: contiguous, aligned to their size, in or out as one."""
+        """Elements per access, at most `most`: contiguous, aligned to their size, and in or out of bounds together."""
         along, across = (self.depth, self.outer) if self.along_depth else (self.outer, self.depth)
         if self._contiguous(along) == 1:
             return 1
@@ -104,7 +104,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Product:
-    """A contraction. The digits of m and n are in the order of C's memory, its neighbours differing in n."""
+    """A contraction. The digits of m and n are in the order of C's memory, whose neighbouring elements differ in n."""
 
     a: Access
     b: Access
@@ -114,13 +114,13 @@ class Product:
     n: Digits
     k: Digits
     conversions: tuple[tuple[Operation, ...], tuple[Operation, ...]]
-    """Of A and of B."""
+    """Those of A and of B."""
     total: Attribute
-    """The type in which products are summed; that of C."""
+    """The accumulator type, which is that of C."""
     multiply: Operation
     add: Operation
     tf32: bool = False
-    """Whether the program allows mantissas of f32 to be cut to tf32's."""
+    """Whether the program allows the mantissas of f32 to be truncated to those of tf32."""
 
     @property
     def rows(self) -> int:
@@ -165,13 +165,13 @@ class Product:
 
 
 def product_of(op: Operation) -> Product | None:
-    """The contraction that a marked generic computes; None for anything else, and for one over nothing."""
+    """The contraction that a marked generic computes; None for any other operation, or one over no elements."""
     if not isinstance(op, GenericOp) or CONTRACTION not in op.attributes:
         return None
     if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
-        return None  # Others than those that give the sizes of loops.
+        return None  # Operands other than those that only give the loop sizes.
     found = _sum_of_products(op.body.block)
     if found is None:
         return None
@@ -206,7 +206,7 @@ def _sum_of_products(
 
 
 def _conversions(value: SSAValue) -> tuple[int, tuple[Operation, ...]] | None:
-    """The input that a factor comes from, and the conversions on its way."""
+    """The input that a factor comes from, and the conversions between the two."""
     found: list[Operation] = []
     while isinstance(value.owner, CONVERSIONS):
         found.append(value.owner)
@@ -231,7 +231,7 @@ def _canonical(
     def order(loop: int) -> tuple[int, int, int]:
         kind = kinds[loop]
         if kind == "k":
-            # A's order, unless only B has neighbours in k.
+            # Use A's order unless only B is contiguous along k.
             main, other = (rhs, lhs) if _only_second(lhs, rhs, kinds) else (lhs, rhs)
             return 3, -abs(main[loop]), -abs(other[loop])
         return "bmn".index(kind), -abs(out[loop]), 0
@@ -239,7 +239,7 @@ def _canonical(
     nest = nest.permuted(sorted(range(len(nest.sizes)), key=order)).collapsed()
     a, b, c = nest.accesses
     if any(stride < 0 for access in nest.accesses for stride in access.strides):
-        return None  # Index arithmetic is of numbers that are not negative.
+        return None  # Index arithmetic works on non-negative numbers.
     found: dict[str, list[Digit]] = {"b": [], "m": [], "n": [], "k": []}
     for loop, size in enumerate(nest.sizes):
         found[_kind(nest, loop)].append(Digit(size, a.strides[loop], b.strides[loop], c.strides[loop]))
@@ -252,13 +252,13 @@ def _canonical(
 
 
 def _only_second(lhs: tuple[int, ...], rhs: tuple[int, ...], kinds: list[str]) -> bool:
-    """Whether neighbours in k are neighbours in memory for B, and for A not."""
+    """Whether B is contiguous along k and A is not."""
     depth = [loop for loop, kind in enumerate(kinds) if kind == "k"]
     return any(rhs[l] == 1 for l in depth) and not any(lhs[l] == 1 for l in depth)
 
 
 def _kind(nest: Nest, loop: int) -> str:
-    """b(atch), m, n or k, by the operands that a loop moves; ? for a reduced loop that moves the output."""
+    """b(atch), m, n or k, by the operands that the loop moves; ? for a reduced loop that moves the output."""
     lhs, rhs, out = (x.strides[loop] != 0 for x in nest.accesses)
     if nest.reduction[loop]:
         return "?" if out else "k"
@@ -268,7 +268,7 @@ def _kind(nest: Nest, loop: int) -> str:
 
 
 def is_fused(product: Product) -> bool:
-    """Whether the program allows a product to go into its sum unrounded."""
+    """Whether the program allows a product to be added to its sum without rounding (fma)."""
     flags = getattr(product.add, "fastmath", None)
     contracts = isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
     return contracts and AnyFloatConstr.verifies(product.total)
@@ -279,5 +279,5 @@ def is_integer(element: Attribute) -> bool:
 
 
 def split_depth(tile: RegisterTile | TensorTile, k: int) -> int:
-    """Products of each sum that one split computes: a multiple of the tile's k."""
+    """The depth (k) that one split computes: a multiple of the tile's k."""
     return ceil_div(ceil_div(k, tile.splits), tile.k) * tile.k

@@ -1,8 +1,8 @@
 """
-Tiles of a factor on their way from global to shared memory.
+Loads tiles of a factor from global to shared memory.
 
-Each thread moves the same few vectors of every tile: the loader computes once where they lie in the factor and in the
-tile, and for each tile the part that depends on k. What lies beyond the factor's edge is read as zero.
+Each thread moves the same few vectors of every tile: the loader computes their addresses in the factor and in the tile
+once, and only the part that depends on k for each tile. Elements beyond the factor's edge are read as zero.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..threads.builder import GpuBuilder
 from .form import Factor, Product, dot
 
 PAD_BYTES = 16
-"""Bytes after each row of a tile, which bring neighbouring rows to different banks."""
+"""Padding after each row of a tile in bytes, so that neighbouring rows fall into different banks."""
 
 
 def flat(builder: GpuBuilder, root: SSAValue) -> SSAValue:
-    """A whole buffer as one row of elements."""
+    """A whole buffer viewed as one row of elements."""
     return builder.strided_view(root, 0, (math.prod(buffer_of(root).get_shape()),), (1,))
 
 
@@ -41,7 +41,7 @@ def zero(builder: GpuBuilder, element: Attribute) -> SSAValue:
 
 
 def broadcast(builder: GpuBuilder, value: SSAValue, lanes: int) -> SSAValue:
-    """The scalar in every element of a vector; the scalar itself where one element is asked for."""
+    """A vector with the scalar in every element; the scalar itself for a width of one."""
     if lanes == 1:
         return value
     type_ = VectorType(value.type, (lanes,))
@@ -49,7 +49,7 @@ def broadcast(builder: GpuBuilder, value: SSAValue, lanes: int) -> SSAValue:
 
 
 def extract(builder: GpuBuilder, value: SSAValue, lane: int) -> SSAValue:
-    """An element of a vector, or a row of a vector of two dimensions."""
+    """An element of a vector, or a row of a two-dimensional vector."""
     type_ = cast("VectorType[Any]", value.type)
     shape = type_.get_shape()
     result = type_.element_type if len(shape) == 1 else VectorType(type_.element_type, shape[1:])
@@ -57,7 +57,7 @@ def extract(builder: GpuBuilder, value: SSAValue, lane: int) -> SSAValue:
 
 
 def both(first: Scalar | None, second: Scalar | None) -> Scalar | None:
-    """The conjunction of conditions, of which None always holds."""
+    """The conjunction of two conditions, where None means true."""
     if first is None or second is None:
         return first if second is None else second
     return first & second
@@ -71,9 +71,9 @@ class TileShape:
     depth: int
     threads: int
     by_depth: bool
-    """Whether rows of the tile differ in k: it is stored `[k][outer]`, else `[outer][k]`."""
+    """Whether rows of the tile are indexed by k: it is stored as `[k][outer]`, otherwise as `[outer][k]`."""
     element: Attribute
-    """In shared memory."""
+    """The element type in shared memory."""
 
     @property
     def rows(self) -> int:
@@ -85,7 +85,7 @@ class TileShape:
 
     @property
     def pitch(self) -> int:
-        """Elements from row to row."""
+        """Elements from one row to the next."""
         return self.columns + PAD_BYTES * 8 // max(8, bits_of(self.element))
 
     @property
@@ -99,7 +99,7 @@ def tile_shapes(product: Product, tile: RegisterTile | TensorTile) -> tuple[Tile
     if isinstance(tile, RegisterTile):
         by_depth, element = (True, True), product.total
     else:
-        # ldmatrix transposes elements of 2 bytes only: others are stored by rows of A and columns of B.
+        # ldmatrix only transposes elements of 2 bytes: others are stored by rows of A and columns of B.
         transposes, element = bits_of(lhs.element) == 16, lhs.element
         by_depth = (transposes and not lhs.along_depth, transposes and not rhs.along_depth)
     return (
@@ -109,7 +109,7 @@ def tile_shapes(product: Product, tile: RegisterTile | TensorTile) -> tuple[Tile
 
 
 def lanes_of(factor: Factor, shape: TileShape, vector_bytes: int = 16) -> int:
-    """Elements that a thread moves at once to a tile: fewer where the tile has fewer vectors than threads."""
+    """Elements that a thread moves to a tile at once: fewer if the tile has fewer vectors than threads."""
     bits = bits_of(factor.element)
     lanes = factor.vector(1 if bits < 8 else min(vector_bytes * 8 // bits, 16))
     while lanes > 1 and shape.outer * shape.depth // lanes < shape.threads:
@@ -118,28 +118,28 @@ def lanes_of(factor: Factor, shape: TileShape, vector_bytes: int = 16) -> int:
 
 
 def copies_asynchronously(factor: Factor, shape: TileShape) -> bool:
-    """Whether the hardware copies the vectors of a tile by itself: as they are in memory, 4, 8 or 16 bytes each."""
+    """Whether the vectors of a tile can be copied asynchronously: unconverted, and 4, 8 or 16 bytes each."""
     same = factor.along_depth != shape.by_depth and factor.element == shape.element
     return same and lanes_of(factor, shape) * bits_of(factor.element) in (32, 64, 128)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One vector that a thread moves of each tile."""
+    """One vector that a thread moves in each tile."""
 
     outer_offset: Index
-    """Elements from the factor's beginning, by the outer index."""
+    """Elements from the factor's beginning due to the outer index."""
     inside: Scalar | None
-    """Whether the outer index is one of the factor's; None where it always is."""
+    """Whether the outer index lies within the factor; None if it always does."""
     outer: Index
-    """In the tile; so the next."""
+    """In the tile; likewise the next."""
     depth: Index
     mine: Scalar | None
-    """Whether the tile has this vector at all: small ones have fewer vectors than the block threads."""
+    """Whether the tile has this vector at all: small tiles have fewer vectors than the block has threads."""
 
 
 class TileLoader:
-    """Moves tiles of one factor: `copy` by asynchronous copies, `fetch` and `put` by way of registers."""
+    """Moves tiles of one factor: `copy` by asynchronous copies, `fetch` and `put` through registers."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class TileLoader:
         whole_depth: bool,
         vector_bytes: int = 16,
     ):
-        """`batch`: its digits; `first`: the tile's first outer index; `whole_depth`: no tile reaches beyond k's end."""
+        """`batch`: its digits; `first`: the tile's first outer index; `whole_depth`: no tile extends past k's end."""
         self.builder = builder
         self.factor = factor
         self.shape = shape
@@ -187,7 +187,7 @@ class TileLoader:
         return Piece(offset, inside, outer, depth, mine)
 
     def _place(self, piece: Piece, start: Index) -> tuple[Index, Scalar | None]:
-        """Where the vector of the tile that begins at k = `start` lies, and whether it is inside; 0 where it is not."""
+        """The address of the vector in the tile at k = `start`, and whether it is in bounds; 0 if it is not."""
         builder = self.builder
         depth = start + piece.depth
         sizes = [size for size, _ in self.factor.depth]
@@ -198,13 +198,13 @@ class TileLoader:
         return offset if inside is None else builder.select(inside, offset, 0), inside
 
     def _position(self, piece: Piece) -> tuple[Index, Index]:
-        """Row and column in the tile."""
+        """The row and column in the tile."""
         return (piece.depth, piece.outer) if self.shape.by_depth else (piece.outer, piece.depth)
 
     # By asynchronous copies.
 
     def copy(self, start: Index, tile: SSAValue, stage: Index) -> None:
-        """Begin to copy the tile that begins at k = `start` to `tile[stage]`."""
+        """Start copying the tile that begins at k = `start` to `tile[stage]`."""
         builder = self.builder
         for piece in self.pieces:
             offset, inside = self._place(piece, start)
@@ -216,10 +216,10 @@ class TileLoader:
                 source = [builder.index(offset).value]
                 builder.insert(DeviceAsyncCopyOp(self.source, source, tile, at, self.lanes, read, wide))
 
-    # By way of registers.
+    # Through registers.
 
     def fetch(self, start: Index) -> list[SSAValue]:
-        """What this thread has of the tile that begins at k = `start`, converted to the tile's elements."""
+        """Load this thread's elements of the tile that begins at k = `start`, converted to the tile's element type."""
         return [self._read(piece, start) for piece in self.pieces]
 
     def _read(self, piece: Piece, start: Index) -> SSAValue:
@@ -239,7 +239,7 @@ class TileLoader:
         return inside.select(value, nothing).value
 
     def _convert(self, op: Operation, value: SSAValue) -> SSAValue:
-        """A conversion of what one access reads: as a vector where the operation takes vectors, else one by one."""
+        """Convert the result of one access, as a vector if the operation takes vectors, else by element."""
         builder = self.builder
 
         def convert(value: SSAValue, type_: Attribute) -> SSAValue:
@@ -258,7 +258,7 @@ class TileLoader:
         return whole
 
     def put(self, values: Sequence[SSAValue], tile: SSAValue, stage: Index) -> None:
-        """Store what `fetch` gave to `tile[stage]`."""
+        """Store the result of `fetch` to `tile[stage]`."""
         builder = self.builder
         for piece, value in zip(self.pieces, values, strict=True):
             with builder.guarded(piece.mine):
@@ -275,6 +275,6 @@ class TileLoader:
         else:
             for lane in range(self.lanes):
                 one = extract(builder, value, lane)
-                # The vector runs along k, and rows of the tile are k; or neither.
+                # The vector runs along k and the rows of the tile are indexed by k, or neither.
                 at = [stage, row + lane, column]
                 builder.store(one, tile, at)

@@ -1,4 +1,4 @@
-"""Contractions: matrix products, batched and transposed ones, convolutions, with what follows them elementwise."""
+"""Contractions: matrix products and convolutions, with elementwise operations after them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tensor_cores import HALF_BYTES, takes_tensor_cores, tensor_kernel
 
 
 def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
-    """Map a contraction, alone or with elementwise operations after it."""
+    """Map a contraction, alone or followed by elementwise operations."""
     fused, plan = fused_product_of(phase), phase.plans[0]
     assert isinstance(plan, (RegisterTile, TensorTile))
     if fused is None:
@@ -38,7 +38,7 @@ def map_contraction(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def _check(phase: Phase, fused: FusedProduct, plan: RegisterTile | TensorTile, chip: Chip) -> None:
-    """Raises DiagnosticError where a tile has not the shape for its accesses, or the chip not the instructions."""
+    """Raises DiagnosticError if a tile's shape does not fit its accesses, or the chip lacks the instructions."""
     product, shapes = fused.product, tile_shapes(fused.product, plan)
     depth = split_depth(plan, product.depth)
     empty = (plan.splits - 1) * depth >= product.depth
@@ -64,7 +64,7 @@ def _check(phase: Phase, fused: FusedProduct, plan: RegisterTile | TensorTile, c
 
 
 def _add_splits(mapper: KernelMapper, phase: Phase, private: list[bool], splits: int, scratch: SSAValue) -> None:
-    """A second launch: a thread for each element of C adds the sums of the splits in order, and writes the result."""
+    """Add a second launch: a thread per element of C adds the splits' partial sums in order and writes the result."""
     launch = Launch(mapper, phase)
     parts = launch.parameter(scratch)
     fused = local_product(launch, private)

@@ -1,13 +1,13 @@
 """
-Contractions in plain arithmetic: tiles of A and B in shared memory, a block of sums in the registers of each thread.
+Contractions in plain arithmetic: tiles of A and B in shared memory, a block of accumulators in each thread's registers.
 
     for each tile along k:
         registers <- the next tiles of A and B            (global memory, in flight during the products)
         for k in the tile: sums[m, n] += A[k, m] * B[k, n]   (rows of both from shared memory, as vectors)
         the other half of shared memory <- registers; barrier
 
-Both tiles are stored by k, so that a thread reads its rows and columns as vectors, whatever the layout in memory; on
-the way there elements are converted to the type of the sums, and what lies beyond the edges becomes zero.
+Both tiles are stored by k, so that a thread reads its rows and columns as vectors, whatever the layout in global
+memory. Elements are converted to the accumulator type before that, and those beyond the edges are zero.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VECTOR_BYTES = 16
 
 
 def vector_of(element: Attribute) -> int:
-    """Neighbouring sums that a thread reads the factors of as one vector."""
+    """Neighbouring accumulators whose factors a thread reads as one vector."""
     return min(max(1, VECTOR_BYTES // bytes_of(element)), 4)
 
 
@@ -45,11 +45,11 @@ class RegisterKernel:
         self.threads = tiling.block
         element = self.product.total
         self.width = vector_of(element)
-        """Neighbouring rows, and columns, of a thread."""
+        """The number of neighbouring rows, and of columns, per thread."""
         self.block = ProductBlock(launch, fused, tiling)
         self.shapes = tile_shapes(self.product, tiling)
         self.columns = tiling.n // tiling.share_n
-        """Threads beside each other."""
+        """The number of threads along a row."""
         sizes = [2 * shape.size * bytes_of(element) for shape in self.shapes]
         sizes = [-(-size // VECTOR_BYTES) * VECTOR_BYTES for size in sizes]
         self.pad = VECTOR_BYTES // bytes_of(element)
@@ -65,7 +65,7 @@ class RegisterKernel:
         self.loaders = self.block.loaders(self.shapes)
 
     def emit(self) -> None:
-        """The whole function; then `block.finish`."""
+        """Emit the whole function; `block.finish` comes next."""
         builder, block = self.builder, self.block
         loaders = self.loaders
         rounds = block.rounds
@@ -78,7 +78,7 @@ class RegisterKernel:
         else:
             with builder.loop(0, rounds, carry=sums) as (round_, sums):
                 half = round_ % 2
-                # After the last tile comes the last tile again: no branch, no access beyond the end.
+                # After the last tile, the last tile is loaded again: no branch, and no access out of bounds.
                 following = builder.min(round_ + 1, rounds - 1)
                 start = block.start_of(following)
                 fetched = [loader.fetch(start) for loader in loaders]
@@ -90,11 +90,11 @@ class RegisterKernel:
         for number, buffer in self.writer.strips(self.strips):
             self._put(number, buffer, sums)
 
-    # Sums: by row of the thread, and by vector of columns.
+    # Accumulators: by row of the thread, and by vector of columns.
 
     @property
     def vectors(self) -> int:
-        """Vectors of columns."""
+        """The number of vectors of columns."""
         return self.tiling.share_n // self.width
 
     def _zeros(self) -> list[SSAValue]:
@@ -102,14 +102,14 @@ class RegisterKernel:
         return [nothing] * (self.tiling.share_m * self.vectors)
 
     def _row(self) -> Index:
-        """The first row of the thread in a chunk; so the column."""
+        """The first row of the thread in a chunk; likewise for the column."""
         return self.builder.thread_id() // self.columns * self.width
 
     def _column(self) -> Index:
         return self.builder.thread_id() % self.columns * self.width
 
     def _products(self, half: Index, sums: list[SSAValue]) -> list[SSAValue]:
-        """Add the products of one tile."""
+        """Accumulate the products of one tile."""
         builder, tiling = self.builder, self.tiling
         row, column = self._row(), self._column()
         with builder.loop(0, tiling.k, carry=sums, attributes=UNROLL_WHOLLY) as (k, sums):
@@ -127,7 +127,7 @@ class RegisterKernel:
         return sums
 
     def _load(self, tile: SSAValue, half: Index, k: Index, first: Index, size: int, mine: int) -> list[SSAValue]:
-        """A thread's vectors of row k of a tile: one in each chunk."""
+        """A thread's vectors of row k of a tile, one per chunk."""
         builder, chunks = self.builder, mine // self.width
         found: list[SSAValue] = []
         for chunk in range(chunks):

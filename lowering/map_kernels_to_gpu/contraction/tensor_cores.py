@@ -1,16 +1,16 @@
 """
-Contractions on tensor cores: tiles of A and B in shared memory, products of 16 x 8 sums by each warp.
+Contractions on tensor cores: tiles of A and B in shared memory, and 16 x 8 accumulators per warp-wide multiplication.
 
-    begin to copy the first tiles                                   (cp.async: no registers, no waiting)
+    start copying the first tiles                                    (cp.async: no registers, no waiting)
     for each tile along k:
-        begin to copy the tile that comes `stages - 1` later
+        start copying the tile `stages - 1` ahead
         for 32 bytes along k: next fragments <- ldmatrix; sums += mma.sync
         before the last of these: wait for the next tile; barrier
 
-Tiles lie in shared memory as their factors do in global memory, so that copies move 16 bytes; ldmatrix transposes the
-fragments where that is not the order of the multiplication. Rows are padded by 16 bytes: the 8 rows of 16 bytes that
-ldmatrix reads at once then lie in different banks. Where copies cannot be asynchronous (older chips, rows that are not
-aligned), tiles go by way of registers, the next one being read during the products of the last.
+Tiles have the same layout in shared memory as their factors in global memory, so that copies move 16 bytes; ldmatrix
+transposes the fragments if the multiplication needs the other order. Rows are padded by 16 bytes, so that the 8 rows of
+16 bytes that ldmatrix reads at once are in different banks. If copies cannot be asynchronous (older chips, unaligned
+rows), tiles go through registers, and the next tile is read during the products of the current one.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ from .form import Product
 from .loader import extract, tile_shapes, zero
 
 ROWS, COLUMNS = 16, 8
-"""Of one multiplication."""
+"""The shape of one multiplication."""
 
 HALF_BYTES = 16
-"""Of one row of A in half a multiplication: a row of what ldmatrix reads."""
+"""Bytes of a row of A in half a multiplication: one row that ldmatrix reads."""
 
 LEAST_CLAMPED = 16
 """
-Tiles along k from which on the copies of a round stand in no branch: after the last tile come copies of the last tile
-again, which nobody reads. The products of a round are then one straight piece of code, copies in between.
+The number of tiles along k from which the copies of a round are unconditional: after the last tile, the last tile is
+copied again and never read. The products of a round are then straight-line code, interleaved with the copies.
 """
 
 SHARED_PAD = 8
-"""Elements after each row of sums in shared memory: 8 rows of fragments then lie in different banks."""
+"""Elements after each row of accumulators in shared memory, so that 8 rows of fragments are in different banks."""
 
 
 def takes_tensor_cores(product: Product, chip: Chip) -> bool:
     """
-    Whether the chip multiplies these elements as the program asks: f16 and bf16 summed in f32, i8 in i32, f32 as tf32
-    where the program says so.
+    Whether the chip can multiply these elements as the program requires: f16 and bf16 accumulated in f32, i8 in i32,
+    and f32 as tf32 if the program allows it.
     """
     lhs, rhs = product.factors()
     if lhs.element != rhs.element:
@@ -82,10 +82,10 @@ def takes_tensor_cores(product: Product, chip: Chip) -> bool:
 
 @dataclass(frozen=True)
 class WarpPlace:
-    """Where a thread stands in its block."""
+    """The position of a thread in its block."""
 
     row: Index
-    """Of its warp among the warps."""
+    """The warp's row in the block."""
     column: Index
     lane: Index
 
@@ -103,7 +103,7 @@ class TensorKernel:
         self.block = ProductBlock(launch, fused, tiling)
         self.element = self.product.factors()[0].element
         self.half = HALF_BYTES // bytes_of(self.element)
-        """Columns of A in half a multiplication."""
+        """The number of columns of A in half a multiplication."""
         self.shapes = tile_shapes(self.product, tiling)
         self.place = self._place()
         self.loaders = self.block.loaders(self.shapes, converted=False)
@@ -133,7 +133,7 @@ class TensorKernel:
         )
 
     def _strips(self, room: int) -> list[Strip]:
-        """The tile's rows in as few strips as the room of the factors' tiles allows: some rows of every warp."""
+        """The tile's rows in as few strips as fit into the factors' shared memory; each has rows of every warp."""
         tiling = self.tiling
         groups, count = tiling.m // tiling.share_m, 1
         while count < tiling.share_m // ROWS:
@@ -147,7 +147,7 @@ class TensorKernel:
     # The loop over tiles.
 
     def emit(self) -> None:
-        """The whole function; then `block.finish`."""
+        """Emit the whole function; `block.finish` comes next."""
         sums = self._zeros()
         sums = self._by_copies(sums) if self.copies else self._by_registers(sums)
         for number, buffer in self.writer.strips(self.strips):
@@ -185,7 +185,7 @@ class TensorKernel:
         return carried[:count]
 
     def _begin_ahead(self, round_: Index, ahead: int) -> SSAValue:
-        """Begin to copy the tile that comes `ahead` later; the copies' token."""
+        """Start copying the tile that is `ahead` tiles later; returns the token of the copies."""
         builder, rounds = self.builder, self.block.rounds
         later = round_ + ahead
         stage = later % self.stages
@@ -197,11 +197,11 @@ class TensorKernel:
         return self._group()
 
     def _group(self) -> SSAValue:
-        """The token of the copies that were begun since the last one."""
+        """The token of the copies that were started since the last group."""
         return self.builder.insert(DeviceAsyncCreateGroupOp()).asyncToken
 
     def _wait(self, token: SSAValue, pending: int) -> None:
-        """All threads wait for each other's copies, but for those of the `pending` groups after a token's."""
+        """Make all threads wait for each other's copies, except for the `pending` groups after a token's group."""
         self.builder.insert(DeviceAsyncWaitOp(token, pending))
         self.builder.barrier()
 
@@ -214,7 +214,7 @@ class TensorKernel:
             return self._products(0, sums)
         with builder.loop(0, rounds, carry=sums) as (round_, sums):
             half = round_ % 2
-            # After the last tile comes the last tile again: no branch, no access beyond the end.
+            # After the last tile, the last tile is loaded again: no branch, and no access out of bounds.
             start = self.block.start_of(builder.min(round_ + 1, rounds - 1))
             fetched = [loader.fetch(start) for loader in self.loaders]
             products = self._products(half, sums)
@@ -224,11 +224,11 @@ class TensorKernel:
             builder.yield_(*products)
         return sums
 
-    # Products of one tile. Sums are in the order of 16 rows, then of 8 columns.
+    # Products of one tile. Accumulators are ordered by 16 rows, then by 8 columns.
 
     @property
     def columns(self) -> int:
-        """Multiplications beside each other in a warp."""
+        """The number of multiplications along a warp's row."""
         return self.tiling.share_n // COLUMNS
 
     def _zeros(self) -> list[SSAValue]:
@@ -238,13 +238,13 @@ class TensorKernel:
         return [nothing] * (self.tiling.share_m // ROWS * self.columns)
 
     def _products(self, stage: Index, sums: list[SSAValue]) -> list[SSAValue]:
-        """Add the products of one tile."""
+        """Accumulate the products of one tile."""
         for depth in range(0, self.tiling.k, 2 * self.half):
             sums = self._multiply_all(self._fragments(stage, depth), sums)
         return sums
 
     def _fragments(self, stage: Index, depth: int) -> list[SSAValue]:
-        """What one multiplication of each sum takes: the fragments of A, then those of B."""
+        """The operands of one multiplication per accumulator: the fragments of A, then those of B."""
         rows = [self._rows(stage, first, depth) for first in range(0, self.tiling.share_m, ROWS)]
         return rows + [
             part for first in range(0, self.tiling.share_n, 2 * COLUMNS) for part in self._columns(stage, first, depth)
@@ -270,7 +270,7 @@ class TensorKernel:
         return self._load(0, stage, row + m, column + depth)
 
     def _columns(self, stage: Index, first: int, depth: int) -> list[SSAValue]:
-        """B's fragments of twice 8 columns: the first and the second half of the rows of each."""
+        """B's fragments of two times 8 columns: for each, the first and the second half of the rows."""
         lane = self.place.lane
         n = self.place.column * self.tiling.share_n + first
         if self.shapes[1].by_depth:
@@ -287,7 +287,7 @@ class TensorKernel:
         return self.builder.insert(LdMatrixOp(self.tiles[which], at, 4, self._transposes(which))).res
 
     def _transposes(self, which: int) -> bool:
-        """ldmatrix gives rows of A and columns of B whose neighbours differ in k."""
+        """ldmatrix loads rows of A and columns of B whose neighbouring elements differ in k."""
         return self.shapes[which].by_depth
 
     def _pick(self, fragment: SSAValue, rows: tuple[int, ...]) -> SSAValue:
@@ -301,7 +301,7 @@ class TensorKernel:
     def _multiply(self, row: SSAValue, column: SSAValue, total: SSAValue) -> SSAValue:
         if self.chip.capability >= 80:
             return self.builder.insert(MmaSyncOp(row, column, total, (ROWS, COLUMNS, 2 * self.half))).res
-        for half in range(2):  # Chips before that take 8 products at a time.
+        for half in range(2):  # Older chips multiply a depth of 8 at a time.
             a, b = self._pick(row, (2 * half, 2 * half + 1)), self._pick(column, (half,))
             total = self.builder.insert(MmaSyncOp(a, b, total, (ROWS, COLUMNS, self.half))).res
         return total
@@ -309,7 +309,7 @@ class TensorKernel:
     # Writing.
 
     def _put(self, strip: int, buffer: SSAValue, sums: Sequence[SSAValue]) -> None:
-        """Store the fragments of a strip's rows: two neighbouring sums of two rows each."""
+        """Store the fragments of a strip's rows: two neighbouring accumulators from each of two rows."""
         builder, tiling, place = self.builder, self.tiling, self.place
         run = self.strips[strip].run
         row = place.row * run + place.lane // 4

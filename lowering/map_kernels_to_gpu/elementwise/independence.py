@@ -1,4 +1,4 @@
-"""Whether several operations touch memory independently, so that blocks of one launch may run them."""
+"""Whether several operations are independent through memory, so that blocks of one launch may run them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _roots_of_loads(op: Structured) -> set[SSAValue]:
 
 
 def _are_disjoint(first: SSAValue, second: SSAValue) -> bool:
-    """Whether two buffers are different ones, or static parts of one that do not overlap in some dimension."""
+    """Whether two buffers are distinct, or static subviews of one buffer that do not overlap in some dimension."""
     if address_of(first).root is not address_of(second).root:
         return True
     one, other = first.owner, second.owner

@@ -1,8 +1,8 @@
 """
 Nests without reduction: each thread takes several vectors of neighbouring elements.
 
-Blocks of the first kind have whole shares of the elements and no condition at all. What is left over, less than one
-such share, goes to blocks of the second kind, a thread for each element.
+Blocks of the first kind have full shares of the elements and no bounds checks. The remainder, less than one share, goes
+to blocks of the second kind, with a thread per element.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .independence import are_independent
 
 @dataclass(frozen=True)
 class Share:
-    """How the elements of a nest are shared out between blocks."""
+    """How the elements of a nest are divided among blocks."""
 
     vectors: VectorPlan
     plan: Elementwise
@@ -38,21 +38,21 @@ class Share:
 
     @property
     def block(self) -> int:
-        """Elements of a block with a whole share."""
+        """Elements of a block with a full share."""
         return self.plan.threads * self.plan.items * self.plan.width
 
     @property
     def blocks(self) -> int:
-        """Blocks with whole shares; none where these are an element for each thread."""
+        """Number of blocks with full shares; none if these would be one element per thread."""
         return self.total // self.block if self.block > self.plan.threads else 0
 
     @property
     def rest(self) -> int:
-        """Blocks for what is left over."""
+        """Number of blocks for the remainder."""
         return ceil_div(self.total - self.blocks * self.block, self.plan.threads)
 
     def still(self, loop: int) -> list[int]:
-        """The inputs that are vectors, and that a loop does not move."""
+        """The vector inputs that a given loop does not move."""
         nest, kinds = self.vectors.nest, self.vectors.inputs
         written = {access.root for access in nest.outputs}
         return [
@@ -63,7 +63,7 @@ class Share:
 
 
 def in_output_order(nest: Nest) -> Nest:
-    """Loops of one iteration dropped, the others as the first output lies in memory, and collapsed."""
+    """Drop loops of one iteration, order the others as the first output lies in memory, and collapse them."""
     nest = nest.without_unit_loops()
     if not nest.sizes:
         return _with_unit_loop(nest)
@@ -72,14 +72,14 @@ def in_output_order(nest: Nest) -> Nest:
 
 
 def _with_unit_loop(nest: Nest) -> Nest:
-    """A nest without loops as one of a single iteration."""
+    """A nest without loops, as a loop of a single iteration."""
     inputs = tuple(replace(x, strides=(0,)) if isinstance(x, Access) else x for x in nest.inputs)
     outputs = tuple(replace(x, strides=(0,)) for x in nest.outputs)
     return replace(nest, sizes=(1,), reduction=(False,), inputs=inputs, outputs=outputs)
 
 
 def map_elementwise(mapper: KernelMapper, phase: Phase) -> None:
-    """Map nests without reduction that do not depend on each other: one launch, in which each has blocks of its own."""
+    """Map independent nests without reduction to one launch, in which each has its own blocks."""
     ops = phase.structured
     for op, nest in zip(ops, phase.nests(), strict=True):
         phase.require(not any(nest.reduction), f"{op.name} reduces")
@@ -99,7 +99,7 @@ def map_elementwise(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def _check(phase: Phase, share: Share) -> None:
-    """Raises DiagnosticError where vectors are not aligned, or rows do not divide into them."""
+    """Raises DiagnosticError if vectors are not aligned, or rows are not a multiple of them."""
     vectors, nest, plan = share.vectors, share.vectors.nest, share.plan
     size, most = nest.sizes[-1], widest(nest)
     phase.require(plan.width <= most, f"an access moves {VECTOR_BYTES} bytes, {most} elements here")
@@ -114,7 +114,7 @@ def _check(phase: Phase, share: Share) -> None:
 
 
 def _emit_shares(builder: GpuBuilder, shares: Sequence[Share], block: Index) -> None:
-    """The first blocks take the first nest, and so on."""
+    """Assign the first blocks to the first nest, and so on."""
     first, *others = shares
     if not others:
         _emit_share(builder, first, block)
@@ -127,7 +127,7 @@ def _emit_shares(builder: GpuBuilder, shares: Sequence[Share], block: Index) -> 
 
 
 def _emit_share(builder: GpuBuilder, share: Share, block: Index) -> None:
-    """The work of a thread of the block with this number, up to `share.blocks + share.rest`."""
+    """Emit the work of a thread in the block with this number, below `share.blocks + share.rest`."""
     if not share.rest:
         _emit_vectors(builder, share, block)
     elif not share.blocks:
@@ -165,7 +165,7 @@ def _indices(plan: VectorPlan, item: Index) -> list[Index]:
 
 
 def _indices_along(share: Share, loop: int, number: Index) -> list[list[Index]]:
-    """The same for the items of the thread with this number, which follow each other along a loop."""
+    """The same for the items of a thread that are consecutive along a loop."""
     plan, box = share.plan, list(share.vectors.nest.sizes)
     box[loop] //= plan.items
     box[-1] //= plan.width
@@ -176,7 +176,7 @@ def _indices_along(share: Share, loop: int, number: Index) -> list[list[Index]]:
 
 
 def _emit_rest(builder: GpuBuilder, share: Share, block: Index) -> None:
-    """A thread for each element that is left over."""
+    """One thread per remaining element."""
     nest, threads = share.vectors.nest, share.plan.threads
     number = block * threads + builder.thread_id()
     number += share.blocks * share.block

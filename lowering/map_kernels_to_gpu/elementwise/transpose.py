@@ -1,9 +1,9 @@
 """
-Nests in which an input is contiguous along another loop than the output: square tiles of it go through shared memory.
+Nests with an input that is contiguous along another loop than the output: square tiles of it go through shared memory.
 
-A block loads a tile of each such input line by line as it lies in memory, waits, and then runs the body along the
-output's lines, where it reads the tile across. Lines of the tile are one 4-byte bank longer than its side, so that
-neighbouring threads meet different banks in both directions. Inputs that lie as the output does are read directly.
+A block loads a tile of each such input along the input's lines, waits, and then runs the body along the output's lines,
+reading the tile transposed. Lines of the tile are one 4-byte bank longer than its side, so that neighbouring threads
+access different banks in both directions. Inputs with the output's layout are read directly.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from ..threads.vectors import Kind, VectorPlan, element_bytes, kind_of, split_bo
 from .mapping import in_output_order
 
 BANK = 4
-"""Bytes of a bank of shared memory: what a thread moves at once."""
+"""Bytes of a shared-memory bank, which a thread moves at once."""
 
 GROUP = 8
 """
-Tiles along the input's lines that neighbouring blocks take, before the next ones along the output's: what runs at one
-time then covers long lines of both in memory.
+The number of tiles along the input's lines that consecutive blocks take before the next ones along the output's. The
+blocks that run at a time then cover long lines of both in memory.
 """
 
 MOST_WRITTEN_OUT = 256
-"""Operations of a body over all elements of a thread, up to which its loop is unrolled."""
+"""The size of a body, in operations over all elements of a thread, up to which its loop is unrolled."""
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of a nest: `inner` is the loop along which the output is contiguous, `other` the inputs."""
+    """The tiles of a nest: the output is contiguous along the loop `inner`, the inputs along `other`."""
 
     nest: Nest
     plan: Transpose
     rows: VectorPlan
-    """The accesses of the second part, along the output's lines."""
+    """The accesses of the second phase, along the output's lines."""
 
     @property
     def inner(self) -> int:
@@ -73,12 +73,12 @@ class Tiles:
 
     @property
     def outer(self) -> list[int]:
-        """The loops that no tile extends along."""
+        """The loops that tiles do not extend along."""
         return [l for l in range(self.inner) if l != self.other]
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Of a tile along `other` and along `inner`."""
+        """The size of a tile along `other` and along `inner`."""
         return self.plan.tile[0], self.plan.tile[1]
 
     @property
@@ -96,7 +96,7 @@ class Tiles:
         return self.nest.size_of(self.outer) * self.tiles(self.other) * self.tiles(self.inner)
 
     def is_ragged(self, loop: int) -> bool:
-        """Whether the last tile is cut off."""
+        """Whether the last tile is partial."""
         return self.nest.sizes[loop] % self.side(loop) != 0
 
     @property
@@ -105,7 +105,7 @@ class Tiles:
         return [*(l for l in range(len(self.nest.sizes)) if l != self.other), self.other]
 
     def width_of(self, k: int) -> int:
-        """Elements of a staged input that a thread loads at once: a bank's width where it is aligned to it."""
+        """Elements of a staged input that a thread loads at once: a bank if the input is aligned to it."""
         nest = self.nest.permuted(self.along_other)
         access = cast(Access, nest.inputs[k])
         width = bank_width(access)
@@ -127,7 +127,7 @@ def tiles_of(nest: Nest, plan: Transpose) -> Tiles:
 
 
 def _rows_of(nest: Nest, staged: Sequence[int]) -> VectorPlan:
-    """How the second part accesses what does not go through tiles: a bank's width at once where it can."""
+    """How the second phase accesses operands that are not staged: a bank at a time if possible."""
     inner = len(nest.sizes) - 1
     width = min(bank_width(x) for x in nest.accesses if x.strides[inner])
     while True:
@@ -145,8 +145,8 @@ class TileEmitter:
     """
     Emits the work of a thread on its block's tile.
 
-    On a whole tile each operand gets a view that begins at the thread's first element, so that the others are at known
-    distances from it. A tile at the edge, or a body that asks for indices, takes the indices of all loops.
+    On a full tile each operand gets a view that begins at the thread's first element, so that the other elements are at
+    constant offsets from it. A tile at the edge, or a body that uses indices, gets the indices of all loops.
     """
 
     def __init__(self, builder: GpuBuilder, plan: Tiles):
@@ -154,11 +154,11 @@ class TileEmitter:
         self.plan = plan
         self.nest = plan.nest
         self.outer: list[Index] = []
-        """Indices of the loops that no tile extends along."""
+        """Indices of the loops that tiles do not extend along."""
         self.starts: dict[int, Index] = {}
-        """By loop: where the tile begins."""
+        """Per loop: the start of the tile."""
         self.buffers: dict[int, SSAValue] = {}
-        """The tile of each staged input, as [line along `inner`][place along `other`]."""
+        """The tile of each staged input, as [line along `inner`][position along `other`]."""
 
     def emit(self) -> None:
         builder, plan = self.builder, self.plan
@@ -195,9 +195,9 @@ class TileEmitter:
     @contextmanager
     def _spread(self, sides: tuple[int, int], width: int, cost: int) -> Generator[IndexValue]:
         """
-        A loop over the lines of a tile that a thread works on, from its first one on; `width` elements of each.
+        A loop over the lines of a tile that a thread processes, starting at its first one, `width` elements at a time.
 
-        `sides`: the length of a line, the number of lines. `cost`: operations of one element's work.
+        `sides`: the length of a line, the number of lines. `cost`: operations per element.
         """
         length, number = sides
         lines = self.plan.threads // (length // width)
@@ -207,13 +207,13 @@ class TileEmitter:
             times //= 2
         attributes = {UNROLL: IntegerAttr(WHOLLY if times == count else times, I64)} if times > 1 else None
         with self.builder.loop(0, number, step=lines, attributes=attributes) as line:
-            # A tile of fewer elements than threads has no line for some of them.
+            # In a tile with fewer elements than threads, some threads have no line.
             first = self._own(length, width)[0] if number < lines else 0
             with self.builder.when(self.builder.index(first).below(number)) if number < lines else nullcontext():
                 yield line
 
     def _own(self, length: int, width: int) -> tuple[Index, Index]:
-        """The first line of the tile that the thread works on, and its place in all of them."""
+        """The thread's first line in the tile, and its position in each line."""
         lanes = length // width
         thread = self.builder.thread_id()
         return thread // lanes, thread % lanes * width
@@ -222,7 +222,7 @@ class TileEmitter:
     def _cost(self) -> int:
         return 1 if self.nest.body is None else len(list(self.nest.body.ops))
 
-    # A whole tile.
+    # A full tile.
 
     def _emit_whole(self) -> None:
         for k in self.plan.staged:
@@ -231,7 +231,7 @@ class TileEmitter:
         self._run_whole()
 
     def _moved(self, access: Access, row: Index, column: Index, strides: tuple[int, int]) -> Access:
-        """The access from an element of the tile on, with two loops only."""
+        """The access starting at an element of the tile, with two loops only."""
         places = [*zip(self.outer, self.plan.outer, strict=True)]
         places += [(self.starts[loop] + at, loop) for loop, at in ((self.plan.other, row), (self.plan.inner, column))]
         offset: Index = access.offset_at(self.builder)
@@ -242,14 +242,14 @@ class TileEmitter:
         return Access(access.root, 0, ((offset.value, 1),), strides)
 
     def _tile_access(self, k: int, line: Index, place: Index, strides: tuple[int, int]) -> Access:
-        """The tile of a staged input from an element on."""
+        """The tile of a staged input, starting at an element."""
         buffer = self.buffers[k]
         pitch = buffer_of(buffer).get_shape()[1]
         offset = line * pitch + place
         return Access(buffer, 0, ((self.builder.index(offset).value, 1),), strides)
 
     def _load_whole(self, k: int) -> None:
-        """A tile of an input, line by line."""
+        """Load a tile of an input, line by line."""
         builder, plan, width = self.builder, self.plan, self.plan.width_of(k)
         line, place = self._own(plan.sides[0], width)
         access = cast(Access, self.nest.inputs[k])
@@ -273,7 +273,7 @@ class TileEmitter:
             vector_store(builder, vector_load(builder, source, at[0], width), target, at[1], width)
 
     def _run_whole(self) -> None:
-        """The body along the output's lines, as a nest of two loops: the thread's lines, and its elements of a line."""
+        """Run the body along the output's lines: a loop over the thread's lines, one over its elements."""
         plan, width = self.plan, self.plan.rows.width
         line, place = self._own(plan.sides[1], width)
 
@@ -307,13 +307,13 @@ class TileEmitter:
         self._run_anywhere()
 
     def _indices(self, row: Index, column: Index) -> list[Index]:
-        """The indices of all loops. `row`, `column`: of `other` and `inner`."""
+        """The indices of all loops. `row`, `column`: those of `other` and `inner`."""
         indices = list(self.outer)
         indices.insert(self.plan.other, row)
         return [*indices, column]
 
     def _inside(self, loop: int, place: Index, width: int) -> Index:
-        """The index of a place of the tile; beyond the edge, that of the last elements."""
+        """The loop index of a position in the tile, clamped to the last elements beyond the edge."""
         index = self.starts[loop] + place
         if not self.plan.is_ragged(loop):
             return index
@@ -364,7 +364,7 @@ class TileEmitter:
         return _all([self.builder.index(at[loop]).below(self.nest.sizes[loop]) for loop in loops])
 
     def _reads_only_inputs(self) -> bool:
-        """Whether nothing that the nest reads is written by it."""
+        """Whether the nest writes nothing that it reads."""
         body, count = self.nest.body, len(self.nest.inputs)
         accumulates = body is not None and any(x.first_use is not None for x in body.args[count:])
         written = {access.root for access in self.nest.outputs}
@@ -376,7 +376,7 @@ def _all(conditions: Sequence[Scalar]) -> Scalar:
 
 
 def map_transpose(mapper: KernelMapper, phase: Phase) -> None:
-    """Map one nest without reduction that has an input lying across its output."""
+    """Map one nest without reduction that has an input with a transposed layout."""
     single = len(phase.structured) == len(phase.ops) == 1 and not any(phase.nests()[0].reduction)
     phase.require(single, "the launch is not one operation without reduction")
     plan = phase.plans[0]
@@ -389,7 +389,7 @@ def map_transpose(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def _check(phase: Phase, nest: Nest, plan: Transpose) -> None:
-    """Raises DiagnosticError where inputs do not lie across, or a tile has not the shape for its accesses."""
+    """Raises DiagnosticError if inputs are not transposed, or a tile's shape does not fit its accesses."""
     inner, staged = len(nest.sizes) - 1, [k for k in plan.inputs if k < len(nest.inputs)]
     phase.require(plan.loop < inner, f"of the loops {nest.sizes}, tiles extend along the last and one before it")
     phase.require(all(x.strides[inner] == 1 for x in nest.outputs), "an output is not contiguous along the last loop")

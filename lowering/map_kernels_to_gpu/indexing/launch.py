@@ -1,4 +1,4 @@
-"""Launches for one linalg_ext operation, which several device functions may share the work of."""
+"""Launches for a linalg_ext operation whose work several device functions may share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OpT = TypeVar("OpT", bound=DestinationOp)
 
 
 class ExtLaunch(Generic[OpT]):
-    """A device function with a copy of the operation, whose operands and regions are the function's own."""
+    """A device function with a copy of the operation, on the function's own operands and regions."""
 
     def __init__(self, mapper: KernelMapper, op: OpT):
         self.launch = Launch(mapper, Phase((op,), {}))
@@ -28,7 +28,7 @@ class ExtLaunch(Generic[OpT]):
         self.builder: GpuBuilder = self.launch.builder
 
     def buffer(self, scratch: SSAValue) -> SSAValue:
-        """The parameter for a buffer of the kernel's."""
+        """The parameter for a buffer of the kernel."""
         return self.launch.parameter(scratch)
 
     def flat(self, buffer: SSAValue, shape: tuple[int, ...]) -> SSAValue:
@@ -42,7 +42,7 @@ class ExtLaunch(Generic[OpT]):
 
     @contextmanager
     def over(self, sizes: Sequence[int], threads: int = THREADS) -> Generator[list[Index]]:
-        """A thread for each point of a box does what is emitted in the `with` block; after that `finish`."""
+        """Emit the `with` block for a thread per point of a box; calls `finish` after it."""
         with over_threads(self.builder, sizes, threads) as indices:
             yield indices
         self.finish(blocks_over(sizes, threads), threads)

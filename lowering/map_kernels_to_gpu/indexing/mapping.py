@@ -1,4 +1,4 @@
-"""Which linalg_ext operations have launches of their own, and those of a kernel that have none as loops."""
+"""The linalg_ext operations that have launches of their own; the others in a kernel become loops."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def map_ext(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def convert_others(kernel: func.FuncOp) -> None:
-    """Calls of host functions, and operations of other packages: as convert-linalg-ext-to-scf does."""
+    """Lower calls of host functions and operations of other packages, as convert-linalg-ext-to-scf does."""
     for op in list(kernel.body.block.ops):
         if isinstance(op, DestinationOp) and not isinstance(op, MAPPED):
             convert_operation(op, LoopBuilder(kernel))

@@ -1,11 +1,10 @@
 """
-Scans: a thread for each of many columns, or a block for each long row; where these are few, chunks of them.
+Scans: a thread per column if there are many, or a block per long row; if there are few, each is cut into chunks.
 
-A block scans a tile of its row after the other: each thread folds some neighbouring elements, the threads' totals are
-scanned in shared memory by doubling distances, and each thread goes through its elements again, from what is before
-them.
-In chunks it takes three launches: the total of each chunk, the scan of the totals, the scan of each chunk from there.
-Cuts follow from shapes and chip, so that results do not depend on anything else.
+A block scans its row tile by tile: each thread folds some neighbouring elements, the threads' totals are scanned in
+shared memory with doubling distances, and each thread scans its elements again, starting from the prefix before them.
+With chunks there are three launches: the total of each chunk, the scan of the totals, and the scan of each chunk from
+there. Chunk sizes depend on shapes and the chip only, and so do the results.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from .launch import ExtLaunch
 from .scan_rows import map_short_rows
 
 CHEAP = 8
-"""Operations of a fold up to which a loop over a thread's elements is written out."""
+"""Operations of a fold up to which a loop over a thread's elements is unrolled."""
 
 FEW_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
-"""On a loop along a column: so that several loads are under way."""
+"""The unroll attribute of a loop along a column, so that several loads are in flight."""
 
 PART_AT_ONCE = {UNROLL: IntegerAttr(5, I64)}
-"""On the loops that bring a tile in and out: a third of it, with registers for as many threads as there may be."""
+"""The unroll attribute of the loops that load and store a tile: a third of it, to limit registers."""
 
 Values: TypeAlias = Sequence[SSAValue]
 Line: TypeAlias = tuple[Index, Index]
@@ -81,7 +80,7 @@ class Scanner:
         return list(self.launch.op.inputs[len(self.launch.op.outputs) :])
 
     def combine(self, before: Values, element: Values) -> list[SSAValue]:
-        """The fold so far and what comes next, in the order of the elements in memory."""
+        """Combine the fold so far with the next value, in the order of the elements in memory."""
         pair = (*element, *before) if self.reverse else (*before, *element)
         return self.builder.inline(self.launch.op.regions[0].block, pair)
 
@@ -91,7 +90,7 @@ class Scanner:
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of N buffers: (outer, length, inner)."""
+    """The lines of N buffers, viewed as (outer, length, inner)."""
 
     builder: GpuBuilder
     buffers: Values
@@ -113,7 +112,7 @@ class Lines:
 
 
 class ThreadScanner(Scanner):
-    """A thread for each chunk of a line."""
+    """A thread per chunk of a line."""
 
     def scan(self, source: Lines, target: Lines, size: int, line: Line, number: Index, carry: Values) -> None:
         builder = self.builder
@@ -134,7 +133,7 @@ class ThreadScanner(Scanner):
 
 
 class BlockScanner(Scanner):
-    """A block for each chunk of a line."""
+    """A block per chunk of a line."""
 
     def __init__(self, launch: ExtLaunch[ScanOp], plan: ScanBlocks):
         super().__init__(launch)
@@ -145,7 +144,7 @@ class BlockScanner(Scanner):
 
     @property
     def _unrolling(self) -> Mapping[str, Attribute]:
-        """Of loops over a thread's elements, so that their loads need not wait for each other."""
+        """The unroll attribute of loops over a thread's elements, so that their loads do not wait for each other."""
         cheap = region_cost(self.launch.op.regions[0].block) <= CHEAP
         return WRITTEN_OUT if cheap else FEW_AT_ONCE
 
@@ -170,7 +169,7 @@ class BlockScanner(Scanner):
             builder.yield_(*self.combine(before, total))
 
     def total(self, source: Lines, size: int, line: Line, number: Index) -> list[SSAValue]:
-        """The fold of a chunk; of one that ends within a tile, nothing that means anything."""
+        """The fold of a chunk; undefined for one that ends within a tile."""
         builder = self.builder
         lower, upper = chunk(builder, number, size, source.length)
         state = source.load(line, lower)
@@ -183,7 +182,7 @@ class BlockScanner(Scanner):
         return before
 
     def _load_tile(self, source: Lines, line: Line, start: Index, upper: Index) -> None:
-        """Neighbouring threads load neighbouring elements; beyond the end, the last one, which no result depends on."""
+        """Neighbouring threads load neighbouring elements; beyond the end, an element that no result depends on."""
         builder, plan = self.builder, self.plan
         last = upper - 1
         with builder.loop(0, plan.tile, step=plan.threads, attributes=PART_AT_ONCE) as offset:
@@ -201,11 +200,11 @@ class BlockScanner(Scanner):
                 target.store(self._load(self.elements, place), line, step)
 
     def _own(self) -> Index:
-        """Where the thread's own elements begin in the tile."""
+        """The start of the thread's own elements in the tile."""
         return self.builder.thread_id() * self.plan.elements
 
     def _scan_totals(self) -> list[SSAValue]:
-        """Fold each thread's elements and scan the totals in shared memory; that of the tile."""
+        """Fold each thread's elements and scan the totals in shared memory; returns the total of the tile."""
         builder, plan = self.builder, self.plan
         thread, own = builder.thread_id(), self._own()
         state = self._load(self.elements, own)
@@ -226,7 +225,7 @@ class BlockScanner(Scanner):
         return self._load(self.totals, plan.threads - 1)
 
     def _scan_own(self, before: Values) -> None:
-        """The thread's elements become their prefixes, from what is before them on."""
+        """Replace the thread's elements by their prefixes, starting from the prefix before them."""
         builder, own = self.builder, self._own()
         with builder.loop(0, self.plan.elements, carry=before, attributes=self._unrolling) as (number, state):
             place = own + number
@@ -268,7 +267,7 @@ class ScanMapper:
 
     @contextmanager
     def _launch(self, scanner: Scanner, chunks: int) -> Generator[tuple[Line, Index]]:
-        """A thread or block for each chunk of each line does what is emitted in the `with` block."""
+        """Emit the `with` block for a thread or block per chunk of each line."""
         lines, builder = self.lines, scanner.builder
         if isinstance(self.plan, ScanThreads):
             sizes = (lines.outer, chunks, lines.inner)
@@ -279,7 +278,7 @@ class ScanMapper:
             scanner.launch.finish(lines.outer * chunks, self.plan.threads)
 
     def _scan(self, totals: Sequence[SSAValue] | None) -> None:
-        """Each chunk from what is before it: the inits, or the scanned total of the chunk before."""
+        """Scan each chunk from its initial values: the inits, or the scanned total of the chunk before."""
         scanner = self._scanner()
         builder, op = scanner.builder, scanner.launch.op
         source, target = self._lines(scanner, op.inputs[: self.count]), self._lines(scanner, op.outputs)
@@ -304,7 +303,7 @@ class ScanMapper:
                 target.store(values, line, number)
 
     def _scan_totals(self, totals: Sequence[SSAValue]) -> None:
-        """Each line of totals as one chunk, in place."""
+        """Scan each line of totals as one chunk, in place."""
         scanner = self._scanner()
         buffers = [scanner.launch.buffer(x) for x in totals]
         lines = Lines(scanner.builder, buffers, self.lines.chunks, False)
@@ -313,7 +312,7 @@ class ScanMapper:
 
 
 def map_scan(mapper: KernelMapper, phase: Phase) -> None:
-    """`linalg_ext.scan`: one launch, or three where lines have several chunks."""
+    """`linalg_ext.scan`: one launch, or three if lines have several chunks."""
     (op,), (plan,) = phase.ops, phase.plans
     assert isinstance(op, ScanOp)
     outer, length, inner = lines_of(op)
@@ -327,6 +326,6 @@ def map_scan(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def lines_of(op: ScanOp) -> tuple[int, int, int]:
-    """The elements as (outer, scanned, inner)."""
+    """The elements viewed as (outer, scanned, inner)."""
     shape, dim = shape_of(op.outputs[0]), int(cast(Any, op.dimension).value.data)
     return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])

@@ -1,4 +1,4 @@
-"""Scans of many short rows: a block brings a stretch of rows into shared memory, where each thread scans one."""
+"""Scans of many short rows: a block loads consecutive rows into shared memory, where each thread scans one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
 
 
 class ShortRows:
-    """Rows of one length, `rows` for each block; in shared memory an odd number apart, for the sake of its banks."""
+    """Rows of one length, `rows` per block; their pitch in shared memory is odd, to avoid bank conflicts."""
 
     def __init__(self, launch: ExtLaunch[ScanOp], length: int, rows: int):
         self.launch = launch
@@ -54,7 +54,7 @@ class ShortRows:
 
     @contextmanager
     def _elements(self) -> Generator[tuple[Index, Index]]:
-        """Numbers and places in shared memory: neighbouring threads take neighbouring elements of the stretch."""
+        """Element numbers and their positions in shared memory: neighbouring threads take neighbouring elements."""
         builder = self.builder
         first = builder.block_id() * (self.rows * self.length)
         with builder.loop(0, self.rows * self.length, step=self.rows, attributes=SEVERAL_AT_ONCE) as offset:
@@ -63,7 +63,7 @@ class ShortRows:
             yield first + own, row * self.pitch + column
 
     def _scan(self, inits: list[SSAValue]) -> None:
-        """The thread's row, in place."""
+        """Scan the thread's row, in place."""
         builder, op = self.builder, self.launch.op
         reverse = bool(cast(Any, op.reverse).value.data)
         begin = builder.thread_id() * self.pitch

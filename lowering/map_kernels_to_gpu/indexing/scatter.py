@@ -1,9 +1,9 @@
 """
-Scatters: a thread for each update where no two may meet in one place. Elsewhere the updates are sorted by place first.
+Scatters: a thread per update if no two can have the same destination. Otherwise updates are sorted by it first.
 
-The sort is stable, so that the updates of a place stand side by side in their order; one thread combines them one after
-the other. That gives the bits of a serial loop. Dimensions of windows that no index moves need no sort: updates of one
-place agree in them, so that each index there has a thread of its own.
+The sort is stable, so that the updates of a destination are adjacent and in order; one thread combines them one after
+the other. The result has the same bits as that of a serial loop. Window dimensions that no index moves need no sort:
+updates of one destination agree in them, so that each index there has its own thread.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from .launch import ExtLaunch, erase_now
 from .sort import map_sort
 
 SEVERAL_AT_ONCE = {UNROLL: IntegerAttr(4, I64)}
-"""On the loop over the updates of a place: loads of several are under way while one is combined."""
+"""The unroll attribute of the loop over the updates of a destination, so that several loads are in flight."""
 
 
 def map_scatter(mapper: KernelMapper, phase: Phase) -> None:
-    """`linalg_ext.scatter`: one launch, or places, their sort, and the updates in that order."""
+    """`linalg_ext.scatter`: one launch, or one each for the destinations, their sort, and the updates in that order."""
     (op,), (plan,) = phase.ops, phase.plans
     assert isinstance(op, ScatterOp)
     scatter = ScatterMapper(mapper, op)
@@ -51,20 +51,20 @@ def map_scatter(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def may_meet(loops: ScatterLoops) -> bool:
-    """Whether two updates may go to one place: those of index vectors that are not each in a batch of its own."""
+    """Whether two updates may have the same destination: not if each index vector is in a batch of its own."""
     batching = {place.batch for place in loops.places}
     vectors = math.prod(loops.updates[dim] for dim in loops.batch if dim not in batching)
     return vectors > 1 and not bool(cast(Any, loops.op.is_unique).value.data)
 
 
 def key_types(loops: ScatterLoops) -> tuple[IntegerType, IntegerType]:
-    """The types of what is sorted: places, and the numbers of updates."""
+    """The types of the sorted data: destinations, and the numbers of updates."""
     places = math.prod(n for dim, n in enumerate(loops.shape) if loops.places[dim].offset not in loops.free)
     return (i32 if places < 1 << 31 else i64, i32 if entries_of(loops) < 1 << 31 else i64)
 
 
 def entries_of(loops: ScatterLoops) -> int:
-    """How many updates are sorted: those that differ in more than a free dimension."""
+    """The number of sorted entries: updates that differ in more than a free dimension."""
     return math.prod(n for dim, n in enumerate(loops.updates) if dim not in loops.free)
 
 
@@ -75,18 +75,18 @@ class ScatterMapper:
         self.mapper = mapper
         self.op = op
         self.loops = scatter_loops(op, LoopBuilder(mapper.kernel))
-        """For its geometry only: the kernel itself gets no operations."""
+        """Used for its geometry only: no operations are added to the kernel itself."""
 
     # Geometry.
 
     @cached_property
     def sorted_dims(self) -> list[int]:
-        """The updates' dimensions, but for the free ones."""
+        """The updates' dimensions, except for the free ones."""
         return [dim for dim in range(len(self.loops.updates)) if dim not in self.loops.free]
 
     @property
     def entries(self) -> tuple[int, ...]:
-        """The sizes of the sorted dimensions: what is sorted has this shape."""
+        """The sizes of the sorted dimensions, which are the shape of the sorted data."""
         return tuple(self.loops.updates[dim] for dim in self.sorted_dims)
 
     @property
@@ -95,7 +95,7 @@ class ScatterMapper:
 
     @cached_property
     def keyed_dims(self) -> list[int]:
-        """The outputs' dimensions that entries differ in."""
+        """The outputs' dimensions in which entries differ."""
         return [dim for dim, place in enumerate(self.loops.places) if place.offset not in self.loops.free]
 
     @property
@@ -105,7 +105,7 @@ class ScatterMapper:
     # Launches.
 
     def map_separate(self, threads: int) -> None:
-        """A thread for each update."""
+        """A thread per update."""
         launch = ExtLaunch(self.mapper, self.op)
         loops = scatter_loops(launch.op, launch.builder)
         with launch.over(loops.updates, threads) as indices:
@@ -115,7 +115,7 @@ class ScatterMapper:
                 loops.update(at, starts)
 
     def map_sorted(self, plan: Sort) -> None:
-        """The place of each entry; entries in the order of places; the updates in the order of entries."""
+        """Compute the entries' destinations, sort entries by destination, apply updates in that order."""
         count = (entries_of(self.loops),)
         keys, numbers = (self.mapper.scratch(memref_type(count, type_)) for type_ in key_types(self.loops))
         self._find_places(keys, numbers)
@@ -151,7 +151,7 @@ class ScatterMapper:
         erase_now(op)
 
     def _apply(self, keys: SSAValue, numbers: SSAValue) -> None:
-        """A thread for the first entry of each place, and each index of the free dimensions."""
+        """A thread for the first entry of each destination, and for each index of the free dimensions."""
         launch = ExtLaunch(self.mapper, self.op)
         loops, builder = scatter_loops(launch.op, launch.builder), launch.builder
         found, order = launch.buffer(keys), launch.buffer(numbers)
@@ -171,7 +171,7 @@ class ScatterMapper:
         run: tuple[SSAValue, Index, int],
         free: Mapping[int, Index],
     ) -> None:
-        """All entries from `first` on with one key, in order, into their place."""
+        """Combine all entries from `first` on that have the same key, in order, into their destination."""
         builder = loops.builder
         (found, order), (key, first, count) = buffers, run
         keyed = delinearized(builder.to_index(key, unsigned=True), self.keyed_shape)
@@ -192,7 +192,7 @@ class ScatterMapper:
 
 
 def _end_of_run(builder: LoopBuilder, keys: SSAValue, run: tuple[SSAValue, Index, int]) -> IndexValue:
-    """The place after the last of the sorted keys that is `key`, as the one at `first` is. Most are the only one."""
+    """The end of the run of sorted keys equal to `key`, which starts at `first`. Most runs have length one."""
     key, first, count = run
     following = builder.index(first + 1)
     goes_on = builder.on(builder.load(keys, [builder.min(following, count - 1)])).compare("eq", key)
@@ -207,10 +207,10 @@ def _end_of_run(builder: LoopBuilder, keys: SSAValue, run: tuple[SSAValue, Index
 
 
 def _as_integer(builder: GpuBuilder, value: Index, buffer: SSAValue) -> SSAValue:
-    """An index as an element of a buffer of integers."""
+    """An index as an element of an integer buffer."""
     return builder.index(value).cast_to(buffer_of(buffer).element_type)
 
 
 def _nowhere(builder: GpuBuilder, buffer: SSAValue) -> SSAValue:
-    """The key of entries whose window is not inside: beyond all others."""
+    """The key of entries whose window is not in bounds: greater than all others."""
     return builder.scalar(IntegerAttr(-1, cast(IntegerType, cast(Any, buffer.type).element_type)))

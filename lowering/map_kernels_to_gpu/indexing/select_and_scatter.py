@@ -1,8 +1,8 @@
 """
-select_and_scatter: a thread for each window where no two have an element in common.
+select_and_scatter: a thread per window if no two windows overlap.
 
-Elsewhere one launch finds what each window selects; in another each place asks the windows around it, in their order,
-so that what comes together in one place is combined as a serial loop would.
+Otherwise one launch finds the element that each window selects; in another, each output element visits the windows that
+contain it in order, so that contributions are combined as in a serial loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .launch import ExtLaunch
 
 
 def map_select_and_scatter(mapper: KernelMapper, op: SelectAndScatterOp, threads: int) -> None:
-    """`linalg_ext.select_and_scatter`: one launch over windows, or one over windows and one over places."""
+    """`linalg_ext.select_and_scatter`: one launch over windows, or one over windows and one over output elements."""
     launch = ExtLaunch(mapper, op)
     selection = selection_of(launch.op, launch.builder)
     if all(stride >= size for stride, size in zip(selection.strides, selection.sizes, strict=True)):
@@ -38,7 +38,7 @@ def map_select_and_scatter(mapper: KernelMapper, op: SelectAndScatterOp, threads
 
 
 def _select(launch: ExtLaunch[SelectAndScatterOp], selection: Selection, selected: SSAValue, threads: int) -> None:
-    """A thread for each window: the number of the place that it selects; -1 where it has none."""
+    """A thread per window: the index of the element that it selects; -1 if there is none."""
     builder, buffer = launch.builder, launch.buffer(selected)
     type_ = cast(Any, buffer.type).element_type
     with launch.over(selection.counts, threads) as window:
@@ -52,7 +52,7 @@ def _select(launch: ExtLaunch[SelectAndScatterOp], selection: Selection, selecte
 
 
 def _scatter(launch: ExtLaunch[SelectAndScatterOp], selected: SSAValue, threads: int) -> None:
-    """A thread for each place: the elements of the windows that selected it, in the order of windows."""
+    """A thread per output element: combines the sources of the windows that selected it, in the order of windows."""
     builder, buffer = launch.builder, launch.buffer(selected)
     selection = selection_of(launch.op, builder)
     type_ = cast(Any, buffer.type).element_type
@@ -69,10 +69,9 @@ def _combined(
     window: list[Index],
     value: SSAValue,
 ) -> SSAValue:
-    """
-    `value` with the elements of the windows around a place that selected it.
+    """`value` combined with the sources of the windows that selected this element.
 
-    `selected`: the buffer of what each window selected, and the number of the place. `window`: its first indices.
+    `selected`: the buffer of the selected indices, and this element's index. `window`: its first indices.
     """
     builder, (buffer, own) = selection.builder, selected
     dim = len(window)
@@ -86,10 +85,10 @@ def _combined(
 
 
 def _windows_around(selection: Selection, dim: int, place: Index) -> tuple[Index, Index]:
-    """Which windows of a dimension contain a place: [first, end)."""
+    """The windows of a dimension that contain an element: [first, end)."""
     builder, size, stride = selection.builder, selection.sizes[dim], selection.strides[dim]
     begin = place + selection.low[dim]
-    # Window w begins at w * stride, counted from the padding's begin, and contains `begin`:
+    # Window w begins at w * stride, counted from the start of the padding, and contains `begin`:
     # w * stride <= begin < w * stride + size.
     first = builder.index(begin + (stride - size)).max(0) // stride
     end = builder.index(begin + stride).max(0) // stride

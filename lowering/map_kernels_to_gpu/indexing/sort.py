@@ -1,14 +1,14 @@
 """
 Sorts: tiles of each row by a bitonic network in shared memory, then merges of sorted runs, tile by tile.
 
-A tile is as long as two elements for each thread of a block. In shared memory each element has its number in the order
-before the sort; where neither of two precedes the other the numbers decide, so that the sort is stable. Networks only
-exchange elements: whatever a comparator answers, the result has the same ones.
+A tile has two elements per thread of a block. In shared memory each element is stored with its number in the original
+order; if neither of two elements precedes the other the numbers decide, so that the sort is stable. Networks only
+exchange elements: whatever a comparator returns, the result is a permutation.
 
-Runs of `width` are merged in pairs. One launch finds for the start of each tile of the result how many of its
-predecessors come from the first run (the merge path of Odeh et al. 2012: a search on a diagonal); where a comparator is
-no strict weak order these counts might contradict each other, so a second launch makes them ascend. The last one
-loads what belongs to each tile, the part of the second run backwards, which makes it bitonic, and merges.
+Runs of `width` are merged in pairs. One launch finds, for the start of each tile of the result, the number of its
+predecessors that come from the first run (the merge path of Odeh et al. 2012: a search on a diagonal). If a comparator
+is not a strict weak order these counts might be inconsistent, so a second launch makes them ascend. The last launch
+loads the elements of each tile, those of the second run backwards so that the tile is bitonic, and merges.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..threads.launch import KernelMapper
 from .launch import ExtLaunch
 
 BEYOND = (1 << 31) - 1
-"""The number of what is beyond the end of a row."""
+"""The number assigned to elements beyond the end of a row."""
 
 AnySort: TypeAlias = SortOp | SortByKeyOp
 Values: TypeAlias = Sequence[SSAValue]
@@ -41,7 +41,7 @@ Values: TypeAlias = Sequence[SSAValue]
 
 @dataclass(frozen=True)
 class SortShape:
-    """How rows are sorted: seen as (outer, length, inner)."""
+    """The shape of a sort, viewed as (outer, length, inner)."""
 
     outer: int
     length: int
@@ -65,7 +65,7 @@ class SortShape:
 
     @property
     def tiles(self) -> int:
-        """Tiles of a row."""
+        """Number of tiles per row."""
         return -(-self.length // self.tile)
 
     @property
@@ -86,7 +86,7 @@ class SortShape:
 
 
 class Comparison:
-    """Whether one element precedes another, by the operation's region."""
+    """Whether one element precedes another, according to the operation's region."""
 
     def __init__(self, builder: GpuBuilder, op: AnySort):
         self.builder = builder
@@ -102,7 +102,7 @@ class Comparison:
 
 
 class Network:
-    """Elements of a block's tiles in shared memory, with their numbers; all threads of the block work on them."""
+    """Elements of a block's tiles in shared memory, with their numbers; all threads of the block take part."""
 
     def __init__(self, builder: GpuBuilder, op: AnySort, plan: SortShape):
         self.builder = builder
@@ -111,23 +111,23 @@ class Network:
         total = plan.rows_per_block * plan.tile
         types = [buffer_of(x).element_type for x in op.outputs]
         self.buffers = [builder.shared((total,), type_) for type_ in (*types, i32)]
-        """The last one has the numbers."""
+        """The last one holds the numbers."""
         thread = builder.thread_id()
         half = plan.tile // 2
         self.row = thread // half
-        """Which of the block's rows the thread works on."""
+        """The thread's row within the block."""
         self.lane = thread % half if plan.rows_per_block > 1 else thread
-        """The thread's number among those of its row."""
+        """The thread's number within its row."""
         self.base = self.row * plan.tile
 
     def put(self, place: Index, values: Values, number: Value) -> None:
-        """Set the element at a place of the thread's row."""
+        """Set the element at a position of the thread's row."""
         where = [self.base + place]
         for buffer, value in zip(self.buffers, (*values, number), strict=True):
             self.builder.store(value, buffer, where)
 
     def get(self, place: Index) -> list[SSAValue]:
-        """The values at a place, and their number."""
+        """The values at a position, and their number."""
         where = [self.base + place]
         return [self.builder.load(buffer, where) for buffer in self.buffers]
 
@@ -135,7 +135,7 @@ class Network:
         """Sort each row: runs of 2, 4, .. up to the tile."""
         builder = self.builder
         with builder.loop(1, self.plan.tile.bit_length()) as size:
-            # Compare from both ends of two sorted runs, so that no run has to be turned around.
+            # Compare from both ends of two sorted runs, so that no run has to be reversed.
             half = size - 1
             pair = builder.index(self.lane) >> half
             offset = self.lane - (pair << half)
@@ -145,7 +145,7 @@ class Network:
             self.halves(half)
 
     def halves(self, steps: Index) -> None:
-        """Compare elements `2^(steps-1)`, .., 2, 1 apart: what is bitonic in parts of `2^steps` becomes sorted."""
+        """Compare elements `2^(steps-1)`, .., 2, 1 apart: sorts bitonic sequences of length `2^steps`."""
         builder = self.builder
         with builder.loop(0, steps) as number:
             exponent = steps - 1 - number
@@ -155,7 +155,7 @@ class Network:
             self._exchange(start, start + (builder.index(1) << exponent))
 
     def _exchange(self, low: Index, high: Index) -> None:
-        """Put the elements of two places in order, and wait for all threads."""
+        """Order the elements at two positions, and wait for all threads."""
         builder = self.builder
         builder.barrier()
         *first, first_number = self.get(low)
@@ -165,7 +165,7 @@ class Network:
         ahead = builder.on(second_number).compare("lt", first_number)
         passes = builder.on(self.comparison.precedes(second, first))
         stays = builder.on(self.comparison.precedes(first, second))
-        # Nothing precedes what is inside from beyond the end, where values mean nothing.
+        # Elements beyond the end, whose values are meaningless, never precede those inside.
         beyond = builder.on(first_number).compare("eq", end)
         order = passes | (ahead & (stays ^ -1))
         with builder.when(inside & (beyond | order)):
@@ -203,14 +203,14 @@ class SortMapper:
         return [launch.flat(launch.launch.local(x), self.plan.shape) for x in values]
 
     def _at(self, row: Index, place: Index) -> list[Index]:
-        """The indices of a place of a row."""
+        """The indices of a position in a row."""
         inner = self.plan.inner
         return [row // inner, place, row % inner]
 
     # Tiles.
 
     def _sort_tiles(self, sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
-        """Every tile of a row by itself."""
+        """Sort every tile of a row by itself."""
         launch, plan = ExtLaunch(self.mapper, self.op), self.plan
         builder = launch.builder
         source, target = self._buffers(launch, sources), self._buffers(launch, targets)
@@ -247,7 +247,7 @@ class SortMapper:
     # Merges.
 
     def _runs(self, builder: GpuBuilder, start: Index, width: int) -> tuple[Index, Index, Index]:
-        """The pair of runs that a place of the result belongs to: where it begins, both lengths."""
+        """The pair of runs that a position of the result belongs to: its start, and both lengths."""
         length = self.plan.length
         first = start // (2 * width) * (2 * width)
         rest = length - first
@@ -255,7 +255,7 @@ class SortMapper:
         return first, left, builder.min(rest - left, width)
 
     def _search(self, sources: Sequence[SSAValue], counts: SSAValue, width: int) -> None:
-        """A thread for each tile: how many elements of the first run are among those before it in the result."""
+        """A thread per tile: the number of elements of the first run among those before it in the result."""
         launch, plan = ExtLaunch(self.mapper, self.op), self.plan
         builder = launch.builder
         source, found = self._buffers(launch, sources), launch.buffer(counts)
@@ -281,7 +281,7 @@ class SortMapper:
             builder.store(builder.index(state[0]).cast_to(i32), found, [row, number])
 
     def _ascend(self, counts: SSAValue, width: int) -> None:
-        """A thread for each pair of runs: no tile takes fewer than none or more than a tile of the first run."""
+        """A thread per pair of runs: no tile takes less than nothing or more than a tile from the first run."""
         launch, plan = ExtLaunch(self.mapper, self.op), self.plan
         builder = launch.builder
         found = launch.buffer(counts)
@@ -297,7 +297,7 @@ class SortMapper:
                 builder.yield_(held)
 
     def _merge(self, sources: Sequence[SSAValue], targets: Sequence[SSAValue], counts: SSAValue, width: int) -> None:
-        """A block for each tile of the result."""
+        """A block per tile of the result."""
         launch, plan = ExtLaunch(self.mapper, self.op), self.plan
         builder = launch.builder
         source, target = self._buffers(launch, sources), self._buffers(launch, targets)
@@ -316,7 +316,7 @@ class SortMapper:
         places = [network.lane, network.lane + plan.tile // 2]
         for place in places:
             is_left = builder.index(place).below(count)
-            # The second run's part stands at the end, backwards; what is beyond the row lies between.
+            # The elements of the second run are at the end, backwards; those beyond the row are in between.
             back = plan.tile - 1 - place
             is_right = builder.index(back).below(taken)
             index = builder.select(is_left, first + from_left + place, from_right + back)
@@ -339,7 +339,7 @@ class SortMapper:
     def _bounds(
         self, builder: GpuBuilder, counts: SSAValue, row: Index, tile: Index, run: tuple[Index, Index], width: int
     ) -> tuple[Index, Index]:
-        """Which elements of the first run a tile takes; the pair's last tile takes the rest."""
+        """The range of the first run that a tile takes; the pair's last tile takes the rest."""
         plan = self.plan
         first, left = run
         following = tile + 1

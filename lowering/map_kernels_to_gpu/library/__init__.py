@@ -1,1 +1,1 @@
-"""Matrix products as calls of a GPU's library."""
+"""Matrix products as calls of a GPU library."""

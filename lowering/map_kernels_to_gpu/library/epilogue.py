@@ -1,10 +1,10 @@
 """
-What a library does to sums before it stores them: a bias along the rows, an activation, one rounding.
+The epilogue of a library's matmul: a bias along the rows, an activation, one rounding.
 
-The elementwise operations over a product are followed symbolically. They are the library's epilogue where they are the
-same function of the unrounded sum: `round(relu(sum + bias))`. A sum that is rounded to 16 bits before the bias is added
-is another function, which the library does not have; that a rounded sum goes through relu is the same as one that is
-rounded after it. The library's gelu is none of ours: it approximates the tangent.
+The elementwise operations on a product are evaluated symbolically. They are the library's epilogue if they are the same
+function of the unrounded sum: `round(relu(sum + bias))`. Rounding the sum to 16 bits before the bias is added is a
+different function, which the library does not offer; rounding before relu is the same as rounding after it. The
+library's gelu is never used: it approximates tanh.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Epilogue:
     """`activation(sum + bias)`, rounded."""
 
     target: SSAValue | None = None
-    """Where the results go; None: where the sums would."""
+    """The buffer for the results; None: the one of the sums."""
     bias: SSAValue | None = None
-    """A buffer with an element for each column."""
+    """A buffer with an element per column."""
     activation: str = ""
     rounded: Attribute | None = None
     """The type that the value was narrowed to."""
@@ -52,9 +52,9 @@ Symbol = Epilogue | _Bias | _Zero
 
 def epilogue_of(fused: FusedProduct, private: Sequence[bool]) -> Epilogue | None:
     """
-    What follows a product as the library's epilogue; None where it is something else.
+    The operations after a product as the library's epilogue; None if they are not one.
 
-    `private`: of the product and of the outputs of each step, whether only the fused operations read them.
+    `private`: for the product and each step's outputs, whether only the fused operations read them.
     """
     state, root = Epilogue(), fused.product.c.root
     for number, step in enumerate(fused.steps):
@@ -71,14 +71,14 @@ def epilogue_of(fused: FusedProduct, private: Sequence[bool]) -> Epilogue | None
 
 
 def _after(step: EpilogueStep, state: Epilogue, root: SSAValue, columns: int) -> Epilogue | None:
-    """What one elementwise operation makes of the sums at `root`."""
+    """The result of one elementwise operation on the sums at `root`."""
     nest, body = step.nest, step.nest.body
     if body is None or set(step.linked.values()) != {root}:
         return None
     own = nest.inputs[next(iter(step.linked))]
     (out,) = nest.outputs
     if not isinstance(own, Access) or (own.strides, own.offset) != (out.strides, out.offset):
-        return None  # The results lie elsewhere than the sums would.
+        return None  # The layout of the results differs from that of the sums.
     symbols: dict[SSAValue, Symbol] = {}
     for number, access in enumerate(nest.inputs):
         if number in step.linked:
@@ -96,10 +96,10 @@ def _after(step: EpilogueStep, state: Epilogue, root: SSAValue, columns: int) ->
 
 
 def _is_along_rows(access: Access, own: Access, columns: int) -> bool:
-    """Whether the operand is a whole vector with an element for each column of the product."""
+    """Whether the operand is a whole vector with an element per column of the product."""
     if access.dynamic or access.offset or math.prod(buffer_of(access.root).get_shape()) != columns:
         return False
-    # The columns are the sums' fastest dimension; all that move further than a row are others.
+    # The columns are the sums' fastest dimension; dimensions with larger strides are not columns.
     return all(
         stride == (own_stride if own_stride < columns else 0)
         for stride, own_stride in zip(access.strides, own.strides, strict=True)
@@ -107,7 +107,7 @@ def _is_along_rows(access: Access, own: Access, columns: int) -> bool:
 
 
 def _symbol(op: Operation, operands: Sequence[Symbol | None]) -> Symbol | None:
-    """The value of an operation; None for one that is none of the library's."""
+    """The symbolic value of an operation; None if the library has no equivalent."""
     match op, operands:
         case arith.ExtFOp(), [Epilogue() | _Bias() | _Zero() as value]:
             return value
@@ -128,5 +128,5 @@ def _constant(value: SSAValue) -> _Zero | None:
 
 
 def _rounded(value: Epilogue, type_: Attribute) -> Epilogue | None:
-    """Rounding again to the same type changes nothing."""
+    """Rounding twice to the same type is rounding once."""
     return replace(value, rounded=type_) if value.rounded in (None, type_) else None

@@ -1,8 +1,8 @@
 """
-Contractions as calls of a library: which ones a BLAS can express.
+Contractions as library calls: those that a BLAS can express.
 
-A BLAS sees matrices whose rows or columns are dense, at even distances, and one batch of them at even distances. Where
-a contraction has further batch dimensions it becomes a call for each of their indices, up to `MOST_CALLS`.
+A BLAS takes matrices with dense rows or columns at a constant stride, and one batch dimension with a constant stride. A
+contraction with further batch dimensions becomes a call per index of these, up to `MOST_CALLS`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from ..threads.phases import Phase
 from .epilogue import Epilogue, epilogue_of
 
 MOST_CALLS = 16
-"""Of one contraction."""
+"""Maximum number of calls for one contraction."""
 
 INTEGER_MULTIPLE = 4
-"""Sizes and distances of matrices of i8 that the library multiplies are multiples of this."""
+"""Sizes and strides of i8 matrices must be multiples of this for the library."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls that compute a contraction with what follows it, and their buffers."""
+    """The calls that compute a contraction with its epilogue, and their buffers."""
 
     problems: Sequence[Matmul]
     lhs: SSAValue
@@ -45,7 +45,7 @@ class Calls:
 
 
 def map_library(mapper: KernelMapper, phase: Phase) -> None:
-    """Map a contraction, with a bias, an activation or a conversion after it, to calls of cuBLASLt."""
+    """Map a contraction, followed by a bias, an activation or a conversion, to calls of cuBLASLt."""
     calls = calls_of(phase, mapper.chip)
     phase.require(calls is not None, "the library has no call for this contraction and what follows it")
     assert calls is not None
@@ -57,16 +57,16 @@ def map_library(mapper: KernelMapper, phase: Phase) -> None:
 
 def calls_of(phase: Phase, chip: Chip, rounded: Attribute | None = None) -> Calls | None:
     """
-    The calls for a contraction, with what follows it; None where the library has none.
+    The calls for a contraction with the operations after it; None if the library cannot compute it.
 
-    `rounded`: the type of the results, where that is not the type of the sums.
+    `rounded`: the type of the results, if it differs from the accumulator type.
     """
     fused = fused_product_of(phase)
     if fused is None:
         return None
     (init,) = initial_values(phase.structured[0], phase.absorbed)
     if init is None or not is_zero(init):
-        return None  # The sum starts from what the buffer holds.
+        return None  # The sum starts from the buffer's contents.
     epilogue = epilogue_of(fused, private_buffers(phase, fused))
     if epilogue is None:
         return None
@@ -82,14 +82,14 @@ def calls_of(phase: Phase, chip: Chip, rounded: Attribute | None = None) -> Call
 
 
 def _is_plain(root: SSAValue) -> bool:
-    """Whether the host knows where the buffer is, and sees all of it."""
+    """Whether the host knows the buffer's address, and the buffer is whole."""
     if not isinstance(buffer_of(root).layout, NoneAttr):
         return False
     return not isinstance(root.owner, memref.ViewOp)
 
 
 def problems_of(fused: FusedProduct, epilogue: Epilogue, result: str, chip: Chip) -> list[Matmul]:
-    """The calls that compute a contraction with what follows it; none where a library cannot."""
+    """The calls that compute a contraction with the operations after it; none if the library cannot."""
     product = fused.product
     element = _element(product)
     if element is None or (element, result) not in SUMS or SUMS[element, result] != str(product.total):
@@ -124,7 +124,7 @@ def problems_of(fused: FusedProduct, epilogue: Epilogue, result: str, chip: Chip
 
 
 def _element(product: Product) -> str | None:
-    """The type of both factors, where each is multiplied as the library widens it: floats, and integers with a sign."""
+    """The type of both factors, if the library's widening is the program's: floats and signed integers."""
     elements = [factor.element for factor in product.factors()]
     if elements[0] != elements[1]:
         return None
@@ -144,7 +144,7 @@ def _element(product: Product) -> str | None:
 
 
 def _batches(product: Product) -> tuple[Digit, tuple[Digit, ...]] | None:
-    """The batch dimension that a call takes, the largest, and those that calls are made for."""
+    """The batch dimension that a call takes (the largest), and those with a call per index."""
     ranked = sorted(product.batch, key=lambda digit: -digit.size)
     inner, *outer = ranked or [Digit(1, 0, 0, 0)]
     if math.prod(digit.size for digit in outer) > MOST_CALLS:
@@ -155,7 +155,7 @@ def _batches(product: Product) -> tuple[Digit, tuple[Digit, ...]] | None:
 
 
 def _matrices(product: Product) -> tuple[Matrix, Matrix, Matrix] | None:
-    """A, B and C as the library sees them; None where they are no matrices."""
+    """A, B and C as matrices of the library; None if they are not."""
     if any(len(digits) > 1 for digits in (product.m, product.n, product.k)):
         return None
     m, n, k = (digits[0] if digits else Digit(1, 0, 0, 0) for digits in (product.m, product.n, product.k))
@@ -174,7 +174,7 @@ def _matrices(product: Product) -> tuple[Matrix, Matrix, Matrix] | None:
 
 
 def _suits_integers(problem: Matmul, outer: Sequence[Digit]) -> bool:
-    """Whether the matrices are such as the library multiplies i8 in: both dense along k, all in steps of 4."""
+    """Whether the library supports these i8 matrices: both dense along k, all strides multiples of 4."""
     lhs, rhs, out = problem.lhs, problem.rhs, problem.out
     numbers = [lhs.columns, out.columns, lhs.leading, rhs.leading, out.leading]
     numbers += [step for one in (lhs, rhs, out) for step in (one.batch_stride, one.offset)]
@@ -183,7 +183,7 @@ def _suits_integers(problem: Matmul, outer: Sequence[Digit]) -> bool:
 
 
 def _moved(problem: Matmul, outer: Sequence[Digit], indices: Sequence[int]) -> Matmul:
-    """The call for some indices of the other batch dimensions."""
+    """The call for given indices of the other batch dimensions."""
 
     def moved(matrix: Matrix, strides: Sequence[int]) -> Matrix:
         steps = zip(indices, strides, strict=True)

@@ -1,8 +1,8 @@
 """
-One partial result of every thread combined over a group: shuffles inside of warps, shared memory between them.
+Combine one partial result per thread over a group: shuffles within warps, shared memory between them.
 
-The order is fixed by the numbers of the threads alone. Every thread gets the result, and the same bits: lanes exchange
-values pairwise and combine them in a way that is commutative.
+The order depends on the thread numbers only. Every thread gets the same bits: lanes exchange values pairwise, and the
+combination is commutative.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .combination import Combination, Joint
 
 
 def power_of_two_from(count: int) -> int:
-    """The least power of two that is not below `count`."""
+    """The least power of two that is at least `count`."""
     return 1 << (count - 1).bit_length()
 
 
 def tree(builder: GpuBuilder, how: Combination | Joint, values: Sequence[list[SSAValue]]) -> list[SSAValue]:
-    """Partial results combined pairwise."""
+    """Combine partial results pairwise."""
     values = list(values)
     while len(values) > 1:
         half = (len(values) + 1) // 2
@@ -51,8 +51,8 @@ def combine_group(builder: GpuBuilder, how: Joint, values: Sequence[SSAValue], t
     """
     Combine over groups of `threads` neighbouring threads; all of them get the result.
 
-    Up to a warp, `threads` is a power of two; else it is a multiple of a warp and the whole block, all of whose threads
-    must come here.
+    Up to a warp, `threads` is a power of two; otherwise it is a multiple of a warp and the group is the whole block,
+    all of whose threads must reach this point.
     """
     if threads <= WARP:
         return combine_lanes(builder, how, values, threads)

@@ -1,13 +1,13 @@
 """
-Chains: operations of one launch that share their rows, and what passes between them.
+Chains: operations of one launch over common rows, and the values passed between them.
 
 A chain is a sequence of nests over common *row* loops. Inside a row an operation is *wide*, over the row's own loops,
 or *scalar*, one value per row. Reductions are wide and yield scalars. A softmax is a chain of four: the maximum, the
-exponentials, their sum, the quotients. So is a reduction over any dimensions with what is computed from its result: the
-kept dimensions are rows.
+exponentials, their sum, the quotients. A reduction over any dimensions and the operations on its result form a chain
+too: the kept dimensions are rows.
 
-What one operation writes and another reads at the same place is *linked*: the value passes in registers. Buffers that
-the launch alone uses need not be written at all.
+A value that one operation writes and another reads at the same index is *linked*: it stays in a register. Buffers that
+only the launch uses need not be written at all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Inits = tuple[SSAValue | None, ...]
 
 
 MOST_POSITIONS = 2**31 - 1
-"""Elements that a position of type i32 can number."""
+"""The number of elements whose positions fit into i32."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +45,27 @@ class Link:
 
 @dataclass(frozen=True)
 class Step:
-    """One operation. The loops of its nest are the rows, then, of a wide one, the loops of the row."""
+    """One operation. The loops of its nest are the rows, followed by the loops inside a row if it is wide."""
 
     nest: Nest
     wide: bool
     reduces: bool
     inits: Inits = ()
     combination: Combination | None = None
-    """Of a reduction, whose body then yields elements alone; None where it is not known to be associative."""
+    """Set for a reduction, whose body then yields the elements alone; None if it is not known to be associative."""
     sources: dict[int, Link] = field(default_factory=dict[int, Link])
-    """By input: where a linked one comes from. The others are read from memory."""
+    """Per input: the source if it is linked. The others are read from memory."""
     level: int = 0
-    """How many reductions, one after the other, must be done before it."""
+    """The number of reductions, one after the other, that must be finished before it."""
     stored: tuple[bool, ...] = ()
-    """By output: whether memory is to have it."""
+    """Per output: whether it must be written to memory."""
 
 
 @dataclass(frozen=True)
 class Chain:
     rows: tuple[int, ...]
     space: tuple[int, ...]
-    """Sizes of the loops inside of a row."""
+    """Sizes of the loops inside a row."""
     steps: tuple[Step, ...]
 
     @property
@@ -74,26 +74,26 @@ class Chain:
 
     @property
     def levels(self) -> int:
-        """Passes over a row that end with a reduction."""
+        """Number of passes over a row that end with a reduction."""
         return 1 + max((self.steps[s].level for s in self.reductions), default=-1)
 
     @property
     def wide_outputs(self) -> list[int]:
-        """Wide steps, other than reductions, whose results memory is to have."""
+        """Wide steps, other than reductions, with results that must be written to memory."""
         return [s for s, step in enumerate(self.steps) if step.wide and not step.reduces and any(step.stored)]
 
     @property
     def joint(self) -> Joint:
-        """How the partial results of all reductions are combined."""
+        """The combination of the partial results of all reductions."""
         return joint_of([self.steps[s] for s in self.reductions])
 
     @property
     def loops(self) -> range:
-        """Of a wide step, those inside of the row."""
+        """The loops inside a row, for a wide step."""
         return range(len(self.rows), len(self.rows) + len(self.space))
 
     def wide_accesses(self) -> list[Access]:
-        """What the wide steps read from and write to memory inside of a row; each place once."""
+        """The memory accesses of the wide steps inside a row, without duplicates."""
         found: dict[tuple[SSAValue, int, tuple[int, ...]], Access] = {}
         for step in self.steps:
             if not step.wide:
@@ -107,7 +107,7 @@ class Chain:
         return list(found.values())
 
     def permuted(self, row_order: Sequence[int], order: Sequence[int]) -> Chain:
-        """The chain with its rows, and the loops inside of a row, in other orders."""
+        """The chain with its rows, and the loops inside a row, in other orders."""
         count = len(self.rows)
         whole = [*row_order, *(count + l for l in order)]
         return replace(
@@ -121,12 +121,12 @@ class Chain:
 
 
 def joint_of(reductions: Sequence[Step]) -> Joint:
-    """How the partial results of some reductions are combined."""
+    """The combination of the partial results of several reductions."""
     return Joint(tuple(step.combination for step in reductions if step.combination is not None))
 
 
 def only_used_by(value: SSAValue, ops: Collection[Operation]) -> bool:
-    """Whether nothing but `ops` uses a buffer, also through views."""
+    """Whether only `ops` use a buffer, also through views."""
     return all(use.operation in ops for use in uses_through_views(value))
 
 
@@ -149,9 +149,10 @@ def make_chain(
     temporaries: Collection[SSAValue],
 ) -> Chain | None:
     """
-    The chain of these nests; None where they are none.
+    The chain of these nests; None if they do not form one.
 
-    `row_dims`: how many leading loops of every nest are rows; 0: the loops that the first reduction keeps are.
+    `row_dims`: the number of leading loops of every nest that are rows; 0: the rows are the loops that the first
+    reduction keeps.
     """
     if any(0 in nest.sizes for nest in nests) or not any(any(nest.reduction) for nest in nests):
         return None
@@ -168,7 +169,7 @@ def make_chain(
 
 
 def _split(nests: Sequence[Nest], inits: Sequence[Inits]) -> tuple[list[Nest], list[Inits]]:
-    """Each reduction that consists of independent ones as these, unless every output has a known operation."""
+    """Split each reduction into its independent reductions, unless every output has a known operation."""
     found: list[tuple[Nest, Inits]] = []
     for nest, init in zip(nests, inits, strict=True):
         groups = independent_outputs(nest) if any(nest.reduction) and known_combiners(nest) is None else []
@@ -206,14 +207,14 @@ def _by_row_dims(nests: Sequence[Nest], row_dims: int) -> tuple[Shape, list[Step
             return None
         steps.append(Step(nest.without_unit_loops(), bool(inside) or reduces, reduces))
     shape = tuple(n for n in rows if n != 1), space or ()
-    # Where a row has loops, a reduction over none of them is of another row.
+    # In a row that has loops, a reduction over none of them belongs to another row.
     if any(step.wide and len(step.nest.sizes) != len(shape[0]) + len(shape[1]) for step in steps):
         return None
     return shape, steps
 
 
 def _by_first_reduction(nests: Sequence[Nest]) -> tuple[Shape, list[Step]] | None:
-    """Rows are the loops that the first reduction keeps; other nests have its loops, or those that it keeps."""
+    """Rows are the loops that the first reduction keeps; other nests have its loops, or only those that it keeps."""
     first = next(nest for nest in nests if any(nest.reduction)).without_unit_loops()
     kept, reduced = first.parallel_loops, first.reduction_loops
     order = [*kept, *reduced]
@@ -236,7 +237,7 @@ def _by_first_reduction(nests: Sequence[Nest]) -> tuple[Shape, list[Step]] | Non
 
 
 def _linked(steps: Sequence[Step], rows: int, temporaries: Collection[SSAValue]) -> list[Step] | None:
-    """The steps with their links and levels; None where one needs what another row, or another place of it, has."""
+    """The steps with their links and levels; None if one needs a value of another row or index."""
     writers: dict[SSAValue, Link] = {}
     done: list[Step] = []
     read: set[SSAValue] = set()
@@ -255,7 +256,7 @@ def _linked(steps: Sequence[Step], rows: int, temporaries: Collection[SSAValue])
             writer = done[link.step]
             if not _is_same_place(access, step, writer.nest.outputs[link.output], writer, rows):
                 return None
-            # What a reduction adds to a buffer's contents is known to one thread only.
+            # Only one thread knows the result of a reduction that accumulates into a buffer.
             if writer.reduces and writer.inits[link.output] is None:
                 return None
             sources[k] = link
@@ -270,7 +271,7 @@ def _linked(steps: Sequence[Step], rows: int, temporaries: Collection[SSAValue])
 
 
 def _writes_each_once(step: Step, rows: int) -> bool:
-    """Whether each iteration (each row, of reductions and scalar steps) writes an element of its own."""
+    """Whether each iteration (each row, for reductions and scalar steps) writes its own element."""
     nest = step.nest
     body = nest.body
     count = len(nest.inputs)
@@ -286,7 +287,7 @@ def _writes_each_once(step: Step, rows: int) -> bool:
 
 
 def _is_same_place(access: Access, reader: Step, written: Access, writer: Step, rows: int) -> bool:
-    """Whether a step reads, in each row and place of it, what the writer wrote there."""
+    """Whether a step reads the element that the writer wrote, in each row and at each index of it."""
     if access.offset != written.offset or access.dynamic or written.dynamic:
         return False
     if access.strides[:rows] != written.strides[:rows]:
@@ -297,7 +298,7 @@ def _is_same_place(access: Access, reader: Step, written: Access, writer: Step, 
 
 
 def _in_order_of_memory(chain: Chain) -> Chain:
-    """The loops inside of a row in the order of its largest operand, where reductions may be in any order."""
+    """Order the loops inside a row as its largest operand lies in memory, if the reductions may be in any order."""
     if len(chain.space) < 2 or any(_depends_on_order(chain.steps[s]) for s in chain.reductions):
         return chain
     inside = chain.loops
@@ -313,7 +314,7 @@ def _depends_on_order(step: Step) -> bool:
 
 
 def _collapsed(chain: Chain) -> Chain:
-    """Neighbouring loops that every access runs through evenly become one."""
+    """Collapse neighbouring loops that every access moves through with matching strides."""
     rows = len(chain.rows)
     sizes = [*chain.rows, *chain.space]
     keep: list[int] = []
@@ -352,17 +353,17 @@ def _can_collapse(chain: Chain, outer: int, inner: int, inner_size: int) -> bool
     return True
 
 
-# How it lies in memory --------------------------------------------------------------------------------------------
+# Memory layout ---------------------------------------------------------------------------------------------------
 
 
 def elements_of(chain: Chain, access: Access) -> int:
-    """How many elements of a wide operand the chain touches."""
+    """The number of elements of a wide operand that the chain touches."""
     sizes = (*chain.rows, *chain.space)
     return math.prod(size for size, stride in zip(sizes, access.strides, strict=True) if stride)
 
 
 def is_aligned(access: Access, loop: int, width: int) -> bool:
-    """Whether an access that is contiguous along `loop` begins vectors of `width` at multiples of it."""
+    """Whether vectors of `width` of an access that is contiguous along `loop` are aligned to their size."""
     others = (stride for l, stride in enumerate(access.strides) if l != loop)
     if access.offset % width or any(stride % width for stride in others):
         return False
@@ -370,7 +371,7 @@ def is_aligned(access: Access, loop: int, width: int) -> bool:
 
 
 def contiguous_bytes(chain: Chain) -> dict[int, int]:
-    """For each loop of the chain, the bytes of the operands that lie contiguous along it."""
+    """Per loop of the chain, the bytes of the operands that are contiguous along it."""
     found: dict[int, int] = {}
     for access in chain.wide_accesses():
         for loop, stride in enumerate(access.strides):
@@ -380,21 +381,21 @@ def contiguous_bytes(chain: Chain) -> dict[int, int]:
 
 
 def column_loop(chain: Chain) -> int | None:
-    """The row loop along which the operands lie contiguous; None where they do inside of rows, or nowhere."""
+    """The row loop along which the operands are contiguous; None if they are inside rows, or nowhere."""
     found = contiguous_bytes(chain)
-    # Windows lie contiguous along both; the longer loop has more threads side by side.
+    # Windows are contiguous along both; the longer loop offers more neighbouring threads.
     best = max(found, key=lambda l: (found[l], (*chain.rows, *chain.space)[l], l), default=None)
     return best if best is not None and best < len(chain.rows) else None
 
 
 def with_column_last(chain: Chain, loop: int) -> Chain:
-    """The chain with that row loop as the last one."""
+    """The chain with that row loop moved to the end."""
     others = [l for l in range(len(chain.rows)) if l != loop]
     return chain.permuted([*others, loop], range(len(chain.space)))
 
 
 def chain_of_phase(phase: Phase, temporaries: Collection[SSAValue]) -> Chain | None:
-    """The chain of a phase's operations, columns last; None where they are no chain."""
+    """The chain of a phase's operations, columns last; None if they do not form one."""
     if not phase.is_structured or not any(is_reduction(op) for op in phase.structured):
         return None
     inits = [initial_values(op, phase.absorbed) for op in phase.structured]

@@ -1,9 +1,9 @@
 """
-Chains whose operands lie contiguous along a kept loop: threads side by side take columns.
+Chains with operands that are contiguous along a kept loop: neighbouring threads take columns.
 
-A block has a tile of columns. Its threads along the tile read vectors of neighbouring columns, the others take every
-n-th place of the reduced loops. The partial results of a column are combined by shuffles and through shared memory, in
-a fixed order; then a thread for each column goes on with what is computed from the result.
+A block has a tile of columns. Lanes along the tile read vectors of neighbouring columns; each of the groups takes every
+n-th iteration of the reduced loops. The partial results of a column are combined by shuffles and through shared memory,
+in a fixed order; then one thread per column computes the steps that use the result.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .shares import parts_of
 
 
 class ColumnEmitter:
-    """Emits the function of a chain by a plan."""
+    """Emits the function of a chain according to a plan."""
 
     def __init__(self, builder: GpuBuilder, chain: Chain, plan: Columns, partial: Sequence[SSAValue] = ()):
-        """`partial`: where the plan is for parts of columns, the buffers for their results, by reduction and output."""
+        """`partial`: if the plan splits columns, the buffers for the parts' results, by reduction and output."""
         self.builder = builder
         self.chain = chain
         self.plan = plan
@@ -52,7 +52,7 @@ class ColumnEmitter:
         self.joint = chain.joint
 
     def emit(self) -> int:
-        """Emit the function; the blocks that it takes."""
+        """Emit the function; returns the number of blocks."""
         self.emitter.start_pass(0, self.plan.partials * self.plan.width)
         self._sweep()
         if self.plan.groups == 1:
@@ -62,12 +62,12 @@ class ColumnEmitter:
         return self.blocks
 
     def _sweep(self) -> None:
-        """The thread's partial results of its columns, as many for each as it visits places together."""
+        """Accumulate the thread's partial results; per column, one for each iteration visited together."""
         builder, plan = self.builder, self.plan
         vectors = self.columns // plan.width
         vector: Index = self.tile * plan.lanes + self.lane
         if vectors % plan.lanes:
-            # Threads beyond the last column do its work too, and store nothing.
+            # Threads beyond the last column do its work too, but store nothing.
             vector = builder.min(vector, vectors - 1)
         first = vector * plan.width
         places = math.prod(self.chain.space)
@@ -81,18 +81,18 @@ class ColumnEmitter:
             self.emitter.vector(0, plan.width, len(self.chain.rows) - 1, where, 0, copy % plan.partials * plan.width)
 
     def _along_columns(self, first: Index, inside: list[Index]) -> Where:
-        """Columns from `first` on, at one place of the reduced loops."""
+        """The indices of the columns from `first` on, at one iteration of the reduced loops."""
         return lambda number: ([*self.outer, first + number], inside)
 
     def _partial_results(self, number: Index) -> list[SSAValue]:
-        """The thread's results of one column of its vector."""
+        """The thread's partial results of one column of its vector."""
         builder, plan = self.builder, self.plan
         places = [number + u * plan.width for u in range(plan.partials)]
         partial = [[builder.load(sums, [at]) for sums in self.emitter.sums.values()] for at in places]
         return tree(builder, self.joint, partial)
 
     def _columns_of_thread(self) -> None:
-        """The thread has its columns for itself."""
+        """Finish columns that belong to a single thread."""
         builder, plan = self.builder, self.plan
         vector = self.tile * plan.lanes + self.lane
         first = vector * plan.width
@@ -104,7 +104,7 @@ class ColumnEmitter:
             self._finish(first + number, self._partial_results(number))
 
     def _columns_of_block(self) -> None:
-        """Combine the groups' results of each column, and go on with a thread for each."""
+        """Combine the groups' results of each column, and continue with a thread per column."""
         builder, plan = self.builder, self.plan
         narrow = plan.lanes < WARP
         groups = plan.block // WARP if narrow else plan.groups
@@ -128,7 +128,7 @@ class ColumnEmitter:
                     self._finish(place, self._combined(shared, number))
 
     def _combined(self, shared: Sequence[SSAValue], column: Index) -> list[SSAValue]:
-        """The groups' results of a column of the tile, combined in the groups' order."""
+        """Combine the groups' results of a column of the tile, in the order of the groups."""
         builder = self.builder
         groups = self.plan.block // max(WARP, self.plan.lanes)
         if groups == 1:
@@ -140,7 +140,7 @@ class ColumnEmitter:
         return results
 
     def _finish(self, column: Index, values: list[SSAValue]) -> None:
-        """Go on from a column's results: to memory, or to what is computed from them."""
+        """Use a column's results: store them, or run the steps that read them."""
         builder = self.builder
         if self.parts > 1:
             row: Index = 0

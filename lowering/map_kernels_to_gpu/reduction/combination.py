@@ -1,13 +1,14 @@
 """
-How partial results of a reduction are combined: its body taken apart into what makes an element and what combines two.
+Combination of partial results: splits a reduction's body into computing an element and combining two.
 
-The body of a reduction takes an element in: `acc' = f(acc, inputs)`. For partial results of several threads to be
-combined, f must be `g(acc, e(inputs))` with an associative g. It is by construction where each output has a known
-operation of its own. Bodies that choose between tuples by comparing them, as argmax does, are checked: as such a body
-only sees how the three values of each place of three tuples are ordered, and which are NaN, finitely many cases decide.
+The body of a reduction accumulates an element: `acc' = f(acc, inputs)`. To combine partial results of several threads,
+f must be `g(acc, e(inputs))` with an associative g. This holds by construction if each output has a known operation of
+its own. Bodies that choose between tuples by comparing them, as argmax does, are checked exhaustively: such a body only
+depends on the order of corresponding members of the tuples and on which are NaN, so finitely many cases suffice.
 
-Threads take elements in turn, so that g must be commutative as well. Where it is not (of two NaN, argmax takes the
-first), partial results carry the position of the element that they are, and are combined in the order of these.
+Elements are distributed over threads cyclically, so that g must be commutative as well. If it is not (of two NaN,
+argmax takes the first), partial results carry the position of the chosen element and are combined in the order of
+positions.
 """
 
 from __future__ import annotations
@@ -33,16 +34,14 @@ Values = Sequence[SSAValue]
 
 @dataclass(frozen=True)
 class Combination:
-    """
-    Combines two partial results of a reduction. Each is one value for each output, and may have a position after these.
-    """
+    """Combines two partial results of a reduction. Each has one value per output, possibly followed by a position."""
 
     types: tuple[Attribute, ...]
     inits: tuple[SSAValue | None, ...]
     combiners: tuple[Combiner, ...] = ()
-    """By output; or none, and then:"""
+    """Per output; if empty, `block` is used."""
     block: Block | None = None
-    """Takes two tuples, yields one of theirs; of the value of the outputs whose position the result has, the last."""
+    """Takes two tuples and yields one of them; with positions, the result's position is its last value."""
     positioned: bool = False
 
     @property
@@ -51,14 +50,14 @@ class Combination:
         return (*self.types, I32) if self.positioned else self.types
 
     def neutral(self, builder: GpuBuilder) -> list[SSAValue]:
-        """What can be combined with any partial result without changing the result of the whole."""
+        """The neutral partial result, which changes no result that it is combined with."""
         if self.combiners:
             return [combiner.neutral(builder) for combiner in self.combiners]
         inits = [init for init in self.inits if init is not None]
         return [*inits, builder.int32(-1)] if self.positioned else inits
 
     def combine(self, builder: GpuBuilder, lhs: Values, rhs: Values, in_order: bool = False) -> list[SSAValue]:
-        """`in_order`: all that `lhs` is of comes before what `rhs` is of."""
+        """`in_order`: all elements of `lhs` come before those of `rhs`."""
         if self.combiners:
             return [c.combine(builder, a, b) for c, a, b in zip(self.combiners, lhs, rhs, strict=True)]
         assert self.block is not None
@@ -71,7 +70,7 @@ class Combination:
         return builder.inline(self.block, [*first, *second])
 
     def started(self, builder: GpuBuilder, values: Values) -> list[SSAValue]:
-        """The results: the values of the whole, with what the reduction starts from; None: what a buffer holds."""
+        """The final results: the whole reduction's `values` combined with the initial scalars, if any."""
         if not self.combiners:
             return list(values[: len(self.types)])
         pairs = zip(self.combiners, self.inits, values, strict=True)
@@ -80,7 +79,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Joint:
-    """The combinations of several reductions as one, their values one after the other."""
+    """The combinations of several reductions as one, with their values concatenated."""
 
     parts: tuple[Combination, ...]
 
@@ -95,19 +94,19 @@ class Joint:
         return found
 
     def split(self, values: Values) -> list[list[SSAValue]]:
-        """The values by reduction."""
+        """Split the values by reduction."""
         rest = iter(values)
         return [[next(rest) for _ in part.states] for part in self.parts]
 
 
-# Taking a body apart ----------------------------------------------------------------------------------------------
+# Splitting a body ------------------------------------------------------------------------------------------------
 
 
 def taken_apart(nest: Nest, inits: Sequence[SSAValue | None]) -> tuple[Nest, Combination] | None:
     """
-    The nest of a reduction with a body that yields its elements alone, and how they are combined.
+    The nest of a reduction with a body that yields only the elements, and their combination.
 
-    None where the body's operation is not known to be associative.
+    None if the body's operation is not known to be associative.
     """
     body = nest.body
     if body is None or not isinstance(body.last_op, YieldOp):
@@ -132,7 +131,7 @@ def taken_apart(nest: Nest, inits: Sequence[SSAValue | None]) -> tuple[Nest, Com
 
 
 def independent_outputs(nest: Nest) -> list[tuple[int, ...]]:
-    """The outputs of a reduction in groups that have nothing to do with each other: siblings that were fused."""
+    """The outputs of a reduction in independent groups, such as siblings that were fused."""
     body = nest.body
     if body is None or body.last_op is None or any(op.regions for op in body.ops):
         return [tuple(range(len(nest.outputs)))]
@@ -152,7 +151,7 @@ def independent_outputs(nest: Nest) -> list[tuple[int, ...]]:
 
 
 def restricted(nest: Nest, outputs: Sequence[int]) -> Nest:
-    """The nest with some of its outputs alone, and what of the body these need."""
+    """The nest with some of its outputs only, and the operations of the body that these need."""
     old, count = nest.body, len(nest.inputs)
     assert old is not None and old.last_op is not None
     arguments = [*old.args[:count], *(old.args[count + k] for k in outputs)]
@@ -174,7 +173,7 @@ def restricted(nest: Nest, outputs: Sequence[int]) -> Nest:
 
 
 def _element_nest(nest: Nest, combining: set[Operation], elements: Sequence[SSAValue]) -> Nest:
-    """The nest with a body that makes the elements: without the operations that combine."""
+    """The nest with a body that computes the elements, without the combining operations."""
     assert nest.body is not None
     body = Block(arg_types=[argument.type for argument in nest.body.args])
     mapping: dict[SSAValue, SSAValue] = dict(zip(nest.body.args, body.args, strict=True))
@@ -205,24 +204,24 @@ CHOOSING = (
     arith.CmpfOp, arith.CmpiOp, arith.SelectOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.MaximumfOp,
     arith.MinimumfOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.ExtFOp,
 )  # fmt: skip
-"""Of what a body that chooses may consist, besides constants of type i1: all that they see is the order of values."""
+"""Operations of a choosing body, besides constants of type i1: they only depend on the order of values."""
 
 WIDENING = (arith.ExtFOp,)
 
 MOST_OUTPUTS = 3
-"""More would take too long to check."""
+"""With more outputs the check would take too long."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A reduction's body that chooses, for each output, between its present value and the element's."""
+    """The body of a reduction that chooses, per output, between the accumulator and the element."""
 
     accumulators: tuple[SSAValue, ...]
     elements: tuple[SSAValue, ...]
     dependent: tuple[Operation, ...]
-    """What depends on the accumulators, in order."""
+    """Operations that depend on the accumulators, in order."""
     before: tuple[Operation, ...]
-    """Constants that it uses, and elements in wider types."""
+    """Constants that it uses, and extensions of the element to wider types."""
     results: tuple[SSAValue, ...]
 
     @property
@@ -230,14 +229,14 @@ class Choice:
         return (*self.before, *self.dependent)
 
     def condition(self, output: int) -> tuple[SSAValue, bool] | None:
-        """What chooses an output, and whether it chooses the accumulator where it holds."""
+        """The condition that selects an output, and whether it selects the accumulator when true."""
         op = self.results[output].owner
         if not isinstance(op, arith.SelectOp):
             return None
         return op.cond, op.lhs is self.accumulators[output]
 
     def block(self, types: Sequence[Attribute], positioned_as: int | None) -> Block:
-        """The operations as a block of two tuples; with positions, the result has that of this output."""
+        """The operations as a block of two tuples; with positions, this output's choice selects the position."""
         states = [*types] if positioned_as is None else [*types, I32]
         block = Block(arg_types=[*states, *states])
         mapping: dict[SSAValue, SSAValue] = {}
@@ -262,7 +261,7 @@ class Choice:
 
 
 def _choice_of(nest: Nest) -> Choice | None:
-    """The body as one that chooses between the outputs' values and an element, comparing like with like."""
+    """The body as a choice between accumulators and an element by comparing them; None if it is not one."""
     body = nest.body
     assert body is not None and body.last_op is not None
     accumulators = tuple(body.args[len(nest.inputs) :])
@@ -296,7 +295,7 @@ def _choice_of(nest: Nest) -> Choice | None:
 
 
 def _constants(dependent: Sequence[Operation], known: set[SSAValue]) -> list[Operation] | None:
-    """The i1 constants among what the operations take from outside; None where they take anything else."""
+    """The i1 constants among the operands defined outside; None if there are other such operands."""
     found: list[Operation] = []
     for op in dependent:
         for x in op.operands:
@@ -315,7 +314,7 @@ def _constants(dependent: Sequence[Operation], known: set[SSAValue]) -> list[Ope
 
 
 def _compares_like_with_like(choice: Choice) -> bool:
-    """Whether values of one output are only compared with those of the same, integers in one way."""
+    """Whether values are only compared with values of the same output, and integers with one signedness."""
     place: dict[SSAValue, int] = {}
     signed: dict[int, set[bool]] = {}
     for k, pair in enumerate(zip(choice.accumulators, choice.elements, strict=True)):
@@ -354,7 +353,7 @@ INTEGER = {
 
 
 def _compare_floats(predicate: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`arith.cmpf`: predicates 1 to 7 are false where one is NaN, 8 to 14 are true there."""
+    """`arith.cmpf`: predicates 1 to 7 are false if an operand is NaN, 8 to 14 are true."""
     unordered = np.isnan(a) | np.isnan(b)
     if predicate in (0, 15):
         return np.full(unordered.shape, predicate == 15)
@@ -419,7 +418,7 @@ class _Model:
         return (*results, position)
 
     def same(self, a: Tuple_, b: Tuple_) -> bool:
-        """Whether the tuples are equal; positions need not be, where nothing asks for them."""
+        """Whether the tuples are equal; positions only matter if they are used."""
         count = len(a) if self.positioned else len(a) - 1
         return all(_equal(x, y) for x, y in zip(a[:count], b[:count], strict=True))
 
@@ -431,14 +430,14 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _cases(type_: Attribute, nan: bool = True) -> np.ndarray:
-    """Values of a type: as many as three of them can be ordered in ways that a comparison sees."""
+    """Values of a type: enough for three of them to have every order that a comparison can distinguish."""
     if isinstance(type_, AnyFloat):
         return np.array([0.0, 1.0, 2.0, math.nan][: 4 if nan else 3])
     return np.array([False, True]) if type_ == IntegerType(1) else np.array([0, 1, 2])
 
 
 def _grid(domains: Sequence[Sequence[np.ndarray]]) -> list[Tuple_]:
-    """All combinations of tuples, one of each sequence of domains, as arrays."""
+    """All combinations of tuples, one from each sequence of domains, as arrays."""
     flat = [domain for domains_ in domains for domain in domains_]
     meshed = [x.reshape(-1) for x in np.meshgrid(*flat, indexing="ij")]
     sizes = itertools.accumulate((len(domains_) for domains_ in domains), initial=0)
@@ -448,9 +447,9 @@ def _grid(domains: Sequence[Sequence[np.ndarray]]) -> list[Tuple_]:
 
 def _is_lawful(choice: Choice, positioned: bool, last: int, may_be_nan: Sequence[bool]) -> bool:
     """
-    Whether, in all cases, the combination is associative and commutative, and the initial tuple changes nothing.
+    Whether, in all cases, the combination is associative and commutative, and the initial tuple is neutral.
 
-    With positions: for tuples of different ones; the initial tuple comes before all.
+    With positions: for tuples of distinct positions; the initial tuple precedes all.
     """
     if positioned and choice.condition(last) is None:
         return False

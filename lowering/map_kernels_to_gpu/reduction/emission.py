@@ -1,9 +1,9 @@
 """
-Emits what a chain computes at one place of a row, and of a row as a whole.
+Emits the computation of a chain at one point of a row, and for a row as a whole.
 
-How rows and places are shared out between threads is for others to say: `in_row` binds a row, `point` emits one place
-of a pass over it. What later passes need again stays in arrays of the thread's own, which LLVM keeps in registers once
-the loops around their accesses are unrolled; or, without arrays, it is read and computed again.
+The caller distributes rows and points over threads: `in_row` binds a row, `vector` emits neighbouring points of a pass
+over it. Values that later passes need stay in thread-local arrays, which LLVM promotes to registers once the loops
+around their accesses are unrolled; without arrays, they are read and computed again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .chain import Chain, Link, is_aligned
 from .combination import Combination
 
 Place: TypeAlias = tuple[SSAValue, int, tuple[tuple[SSAValue, int], ...], tuple[int, ...]]
-"""What an access reads, apart from who reads it."""
+"""The element that an access reads, independent of the step that reads it."""
 
 Where: TypeAlias = Callable[[Index], tuple[Sequence[Index] | None, Sequence[Index]]]
-"""By the number of a place in a vector: the rows' indices (None: those that are bound), and those inside of the row."""
+"""Maps an index in a vector to the rows' indices (None: the bound row) and the indices inside the row."""
 
 Key: TypeAlias = Link | Place
-"""A value that is there at each place of a row: a step's result, or an element of memory."""
+"""A value that exists at each point of a row: a step's result, or an element of memory."""
 
 
 def place(access: Access) -> Place:
@@ -43,10 +43,10 @@ def place(access: Access) -> Place:
 
 def uses_by_pass(chain: Chain, kept: Collection[Key] | None = None) -> dict[Key, list[int]]:
     """
-    For each value inside of a row, in which passes it is needed, in order.
+    For each value inside a row, the passes that need it, in order.
 
-    Pass p ends with the reductions of level p. `kept` are the values that stay at hand after their first pass (None:
-    all), so that what they are made of is not needed again.
+    Pass p ends with the reductions of level p. `kept` are the values that stay in registers after their first pass
+    (None: all), so that their inputs are not needed again.
     """
     found: dict[Key, list[int]] = {}
 
@@ -80,13 +80,13 @@ def uses_by_pass(chain: Chain, kept: Collection[Key] | None = None) -> dict[Key,
 
 
 def in_pass(chain: Chain, at: int) -> list[int]:
-    """The steps that pass `at` is for: reductions, and what it writes to memory."""
+    """The steps of pass `at`: its reductions, and the steps whose results it writes to memory."""
     wanted = {*chain.reductions, *chain.wide_outputs}
     return [s for s in sorted(wanted) if chain.steps[s].level == at]
 
 
 class ChainEmitter:
-    """Emits a chain into a function of the device."""
+    """Emits a chain into a device function."""
 
     def __init__(self, builder: GpuBuilder, chain: Chain):
         self.builder = builder
@@ -96,22 +96,22 @@ class ChainEmitter:
             for k in step.sources:
                 emitter.hoistable[k] = False
         self.results: dict[Link, SSAValue] = {}
-        """What is known of the row: results of reductions and of scalar steps."""
+        """The known values of the row: results of reductions and of scalar steps."""
         self.arrays: dict[Key, SSAValue] = {}
-        """Values that stay at hand from one pass to the next, by their place in the thread's part of the row."""
+        """Arrays of the values kept from one pass to the next, indexed by the slot in the thread's part of the row."""
         self.filled: set[Key] = set()
-        """Those of them that an earlier pass has filled."""
+        """The arrays that an earlier pass has filled."""
         self.pending: set[Key] = set()
-        """Those that the present pass fills."""
+        """The arrays that the current pass fills."""
         self.uses = uses_by_pass(chain, ())
         self.sums: dict[Link, SSAValue] = {}
-        """Of each reduction of the present pass: the thread's partial results."""
+        """For each reduction of the current pass: the thread's partial results."""
 
     # Rows.
 
     @contextmanager
     def in_row(self, rows: Sequence[Index]) -> Generator[None]:
-        """What is emitted inside is of this row; what no loop of the row moves is loaded first."""
+        """Bind a row in the `with` block; operands that no loop of the row moves are loaded first."""
         with self._scopes():
             for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
                 emitter.indices[: len(rows)] = rows
@@ -129,7 +129,7 @@ class ChainEmitter:
             emitter.indices, emitter.loaded, emitter.views = indices, loaded, views
 
     def needed_inside(self, level: int) -> None:
-        """Compute the scalar steps of this level that wide ones need, now that the reductions before are done."""
+        """Compute the scalar steps of this level that wide ones need; the reductions before them are finished."""
         for step in self.chain.steps:
             if step.wide:
                 for link in step.sources.values():
@@ -138,7 +138,7 @@ class ChainEmitter:
                         self.scalar(link)
 
     def scalar(self, link: Link) -> SSAValue:
-        """The value that a row has of a reduction that is done or of a scalar step."""
+        """The row's value of a scalar step or of a finished reduction."""
         step = self.chain.steps[link.step]
         if link not in self.results and not step.wide:
             emitter = self.emitters[link.step]
@@ -151,9 +151,9 @@ class ChainEmitter:
 
     def finish_reduction(self, number: int, values: Sequence[SSAValue]) -> None:
         """
-        The values of a reduction over the whole row, started from what it starts from.
+        The values of a reduction over the whole row, combined with its initial values.
 
-        A result that starts from a buffer's contents is left as it is for `store_scalars`.
+        Buffer contents that a result starts from are only added by `store_scalars`.
         """
         for k, value in enumerate(self._combination(number).started(self.builder, values)):
             self.results[Link(number, k)] = value
@@ -162,7 +162,7 @@ class ChainEmitter:
         return any(any(step.stored) for step in self.chain.steps if step.reduces or not step.wide)
 
     def store_scalars(self) -> None:
-        """Write what memory is to have of reductions and scalar steps; one thread of a row runs it."""
+        """Write the results of reductions and scalar steps to memory; only one thread of a row runs it."""
         for number, step in enumerate(self.chain.steps):
             if step.wide and not step.reduces:
                 continue
@@ -177,10 +177,10 @@ class ChainEmitter:
                             value = combiner.combine(self.builder, emitter.load_output(k), value)
                         emitter.store_output(k, value)
 
-    # Places of a row.
+    # Points of a row.
 
     def keep(self, keys: Collection[Key], count: int) -> None:
-        """Have arrays of `count` elements for the values that stay at hand."""
+        """Allocate arrays of `count` elements for the values that are kept."""
         self.uses = uses_by_pass(self.chain, keys)
         for key in keys:
             if isinstance(key, Link):
@@ -190,7 +190,7 @@ class ChainEmitter:
             self.arrays[key] = self.builder.alloca(memref_type((count,), type_))
 
     def start_pass(self, at: int, copies: int) -> None:
-        """Have `copies` partial results of each reduction of the pass, all neutral."""
+        """Initialize `copies` partial results of each reduction of the pass with neutral values."""
         self.sums = {}
         for number in in_pass(self.chain, at):
             if self.chain.steps[number].reduces:
@@ -198,7 +198,7 @@ class ChainEmitter:
                     self.sums[Link(number, k)] = self._filled(neutral, copies)
 
     def _filled(self, value: SSAValue, count: int) -> SSAValue:
-        """An array of the thread's own."""
+        """A filled thread-local array."""
         buffer = self.builder.alloca(memref_type((count,), value.type))
         with self.builder.loop(0, count, attributes=WRITTEN_OUT) as index:
             self.builder.store(value, buffer, [index])
@@ -211,10 +211,10 @@ class ChainEmitter:
 
     def vector(self, at: int, width: int, loop: int, where: Where, slot: Index, copy: Index) -> None:
         """
-        Emit pass `at` at `width` places that are neighbours along `loop`; `where` gives the loops' indices.
+        Emit pass `at` at `width` neighbouring points along `loop`; `where` returns the loops' indices.
 
-        What lies contiguous there is loaded and stored as a whole. `slot`: the first place's number in the thread's
-        part of the row; `copy`: which partial result takes it in, the next place the next one.
+        Contiguous elements are loaded and stored as one vector. `slot`: the first point's number in the thread's part
+        of the row; `copy`: the partial result that accumulates it, the next one for the next point.
         """
         builder = self.builder
         whole = self._whole_vectors(width, loop)
@@ -245,7 +245,7 @@ class ChainEmitter:
         return lambda x: width > 1 and x.strides[loop] == 1 and is_aligned(x, loop, width)
 
     def _loads(self, at: int) -> dict[Place, tuple[int, int]]:
-        """What pass `at` reads from memory inside of a row, with a step and an input that does."""
+        """The memory reads of pass `at` inside a row, each with a step and an input that reads it."""
         found: dict[Place, tuple[int, int]] = {}
         for number, step in enumerate(self.chain.steps):
             for k, x in enumerate(step.nest.inputs):
@@ -265,12 +265,12 @@ class ChainEmitter:
         return access
 
     def _stored(self, number: int) -> list[int]:
-        """The outputs that a pass writes inside of a row."""
+        """The outputs that a pass writes inside a row."""
         step = self.chain.steps[number]
         return [] if step.reduces else [k for k, stored in enumerate(step.stored) if stored]
 
     def _vector_place(self, number: int, k: int, loop: int) -> tuple[SSAValue, list[Index]]:
-        """Where operand `k` of a step, outputs after inputs, has a vector along `loop` that begins at this place."""
+        """The address of operand `k` of a step, outputs after inputs, whose vector along `loop` begins here."""
         builder, emitter, access = self.builder, self.emitters[number], self._access((number, k))
         view, loops = emitter.view(k, access)
         indices = [builder.index(0 if i is None else i) for i in emitter.indices]
@@ -287,7 +287,7 @@ class ChainEmitter:
 
     @contextmanager
     def _at(self, rows: Sequence[Index] | None, inside: Sequence[Index], ready: bool = True) -> Generator[None]:
-        """What is emitted inside is of this place; `rows` of None: of the row that is bound."""
+        """Bind a point in the `with` block; `rows` of None: of the row that is bound."""
         with self._scopes():
             for emitter, step in zip(self.emitters, self.chain.steps, strict=True):
                 if not step.wide:
@@ -309,7 +309,7 @@ class ChainEmitter:
         stores: Sequence[Link],
         carried: list[SSAValue],
     ) -> list[SSAValue]:
-        """Emit pass `at` at one place; the vectors `carried` for `stores`, with the values of this place."""
+        """Emit pass `at` at one point; returns the vectors `carried` for `stores` with this point's values inserted."""
         carried = list(carried)
         for s in in_pass(self.chain, at):
             step, emitter = self.chain.steps[s], self.emitters[s]
@@ -329,7 +329,7 @@ class ChainEmitter:
     def _take_in(self, number: int, element: list[SSAValue], copy: Index) -> None:
         """Combine an element of a reduction with a partial result."""
         builder, combination = self.builder, self._combination(number)
-        # A thread goes through a row forwards; only partial results of other launches come in any order.
+        # A thread visits a row in order; only partial results of other launches come in any order.
         in_order = len(element) < len(combination.states)
         if in_order:
             element.append(self._position(self.emitters[number]))
@@ -339,7 +339,7 @@ class ChainEmitter:
             builder.store(value, buffer, [copy])
 
     def _position(self, emitter: NestEmitter) -> SSAValue:
-        """The number of the present place in its row."""
+        """The position of the current point in its row."""
         inside = [0 if index is None else index for index in emitter.indices[len(self.chain.rows) :]]
         return self.builder.index(linearized(inside, self.chain.space)).cast_to(I32)
 
@@ -359,7 +359,7 @@ class ChainEmitter:
         return found
 
     def _inside(self, key: Link, memo: dict[Key, SSAValue], slot: Index) -> SSAValue:
-        """A wide step's value at the present place."""
+        """A wide step's value at the current point."""
         if key in memo:
             return memo[key]
         if key in self.filled:
@@ -372,7 +372,7 @@ class ChainEmitter:
         return memo[key]
 
     def _run(self, number: int, memo: dict[Key, SSAValue], slot: Index) -> list[SSAValue]:
-        """A wide step's body at the present place."""
+        """A wide step's body at the current point."""
         step, emitter = self.chain.steps[number], self.emitters[number]
         with emitter.scope():
             for k, x in enumerate(step.nest.inputs):

@@ -1,9 +1,9 @@
 """
-Nests with reduction loops, with what is computed from their results: chains.
+Nests with reduction loops, and the operations on their results: chains.
 
-Where the operands lie contiguous along the reduced loops, threads share rows; where they do along a kept loop, threads
-take columns. Few and long rows are reduced in two launches. A reduction whose operation is not known to be associative
-has a thread for each result.
+If the operands are contiguous along the reduced loops, threads share rows; if they are along a kept loop, threads take
+columns. Few and long rows are reduced in two launches. A reduction whose operation is not known to be associative has a
+thread per result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .two_stage import partial_types, second_stage
 
 
 def map_chain(mapper: KernelMapper, phase: Phase) -> None:
-    """Map a chain, by rows or by columns: one launch, or two where several blocks share rows."""
+    """Map a chain, by rows or by columns: one launch, or two if several blocks share rows."""
     temporaries = temporaries_of(phase.ops, phase.nests()) if phase.is_structured else set[SSAValue]()
     chain, (plan, *_) = chain_of_phase(phase, temporaries), phase.plans
     phase.require(chain is not None, "the operations are no chain of associative reductions over the same rows")
@@ -51,7 +51,7 @@ def map_chain(mapper: KernelMapper, phase: Phase) -> None:
 
 
 def _check(phase: Phase, chain: Chain, plan: Rows | Columns) -> None:
-    """Raises DiagnosticError where rows do not divide as planned, or do not stay in registers."""
+    """Raises DiagnosticError if rows are not divisible as planned, or do not stay in registers."""
     one_pass = chain.levels == 1 and not chain.wide_outputs
     phase.require(one_pass or not plan.part, "parts of a row are reduced on their own; this one takes several passes")
     sizes = (*chain.rows, *chain.space)
@@ -91,7 +91,7 @@ def _emit(launch: Launch, chain: Chain, plan: Rows | Columns, partial: Sequence[
 
 
 def kept_first(nest: Nest) -> Nest:
-    """The nest with the loops that are not reduced outermost, and given from outside."""
+    """The nest with the kept loops outermost and bound from outside."""
     kept, reduced = nest.parallel_loops, nest.reduction_loops
     return replace(nest.permuted([*kept, *reduced]), bound=len(kept))
 

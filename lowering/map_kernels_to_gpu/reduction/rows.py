@@ -1,9 +1,9 @@
 """
-Chains with contiguous rows: a block, a warp or a part of one for each row.
+Chains with contiguous rows: a block, a warp or a part of a warp per row.
 
-The threads of a row read it in vectors, side by side. Where several passes need an element, it stays in registers, so
-that memory is read once; rows that are too long for that are read again, from the second-level cache. Each pass ends
-with its reductions: every thread has partial results, which the group combines in a fixed order and all get to know.
+Neighbouring threads of a row read neighbouring vectors. An element that several passes need stays in registers, so that
+memory is read once; rows that are too long for that are read again, from the second-level cache. Each pass ends with
+its reductions: the group combines the threads' partial results in a fixed order, and every thread gets the result.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .shares import kept_words, parts_of
 
 
 class RowEmitter:
-    """Emits the function of a chain by a plan."""
+    """Emits the function of a chain according to a plan."""
 
     def __init__(self, builder: GpuBuilder, chain: Chain, plan: Rows, partial: Sequence[SSAValue] = ()):
-        """`partial`: where the plan is for parts of rows, the buffers for their results, by reduction and output."""
+        """`partial`: if the plan splits rows, the buffers for the parts' results, by reduction and output."""
         self.builder = builder
         self.chain = chain
         self.plan = plan
@@ -47,7 +47,7 @@ class RowEmitter:
         self.part: Index = builder.block_id() % self.parts
 
     def emit(self) -> int:
-        """Emit the function; the blocks that it takes."""
+        """Emit the function; returns the number of blocks."""
         builder, plan = self.builder, self.plan
         rows = math.prod(self.chain.rows)
         blocks = ceil_div(rows, plan.rows)
@@ -57,7 +57,7 @@ class RowEmitter:
             own = builder.thread_id() // plan.threads
             row = builder.block_id() * plan.rows + own
             if rows % plan.rows:
-                # All threads of a warp exchange values: those beyond the last row do its work too, and store nothing.
+                # All threads of a warp exchange values: those beyond the last row do its work too, but store nothing.
                 is_row = builder.index(row).below(rows)
                 row = builder.min(row, rows - 1)
         with self.emitter.in_row(delinearized(row, self.chain.rows)):
@@ -77,7 +77,7 @@ class RowEmitter:
 
     @contextmanager
     def _as_leader(self, is_row: Scalar | None) -> Generator[None]:
-        """One thread of each row does what is emitted in the `with` block."""
+        """Emit the `with` block for one thread of each row."""
         builder = self.builder
         leads = None if self.plan.threads == 1 else builder.index(self.lane).compare("eq", 0)
         with builder.guarded(leads), builder.guarded(is_row):
@@ -104,7 +104,7 @@ class RowEmitter:
         for (number, _), values in zip(ended, joint.split(totals), strict=True):
             emitter.finish_reduction(number, values)
 
-    # The places of a row.
+    # The points of a row.
 
     def _sweep(self, at: int) -> None:
         """Pass `at` over the thread's vectors of the row."""
@@ -126,7 +126,7 @@ class RowEmitter:
             self._tail(at)
 
     def _keep_in_step(self, at: int, count: int) -> None:
-        """All vectors of the thread, unrolled: each has its place in the thread's arrays."""
+        """Process all vectors of the thread, unrolled: each has its slot in the thread-local arrays."""
         threads, width = self.plan.threads, self.plan.width
         with self.builder.loop(0, self.chunks, attributes=WRITTEN_OUT) as number:
             vector = number * threads + self.lane
@@ -135,7 +135,7 @@ class RowEmitter:
                 self._vector(at, vector, slot, 0)
 
     def _vector(self, at: int, vector: Index, slot: Index, copy: Index) -> None:
-        """The elements of one vector; `slot` and `copy` of the first, as ChainEmitter.vector takes them."""
+        """The elements of one vector; `slot` and `copy` of the first, as for ChainEmitter.vector."""
         space, width = self.chain.space, self.plan.width
         outer: list[Index] = []
         first: Index = 0
@@ -151,7 +151,7 @@ class RowEmitter:
         self.emitter.vector(at, width, len(self.chain.rows) + len(space) - 1, where, slot, copy)
 
     def _tail(self, at: int) -> None:
-        """The few elements after the last whole vector: one thread has them, of the last part."""
+        """Process the few elements after the last full vector: one thread of the last part takes them."""
         builder, plan = self.builder, self.plan
         first = self.vectors * plan.width
         thread = self.part * plan.threads + self.lane

@@ -1,4 +1,4 @@
-"""How the rows of a chain divide into vectors and parts, and what stays in registers."""
+"""The division of a chain's rows into vectors and parts, and the values that stay in registers."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .chain import Chain, Link, elements_of
 from .emission import Key, uses_by_pass
 
 LEAST_SHARE = 4
-"""Operands of fewer elements than a quarter of the largest one have no say in how wide vectors are."""
+"""Operands smaller than this share of the largest operand do not influence the vector width."""
 
 
 def parts_of(chain: Chain, plan: Rows | Columns) -> int:
-    """How many blocks share a row, or a tile of columns."""
+    """The number of blocks that share a row, or a tile of columns."""
     places = math.prod(chain.space)
     return ceil_div(places if isinstance(plan, Columns) else places // plan.width, plan.part) if plan.part else 1
 
 
 def main_accesses(chain: Chain, loop: int) -> list[Access]:
-    """The operands that are contiguous along a loop and not small: they decide how wide vectors are."""
+    """The operands that are contiguous along a loop and not small: they determine the vector width."""
     accesses = chain.wide_accesses()
     most = max((elements_of(chain, x) for x in accesses), default=0)
     return [x for x in accesses if x.strides[loop] == 1 and elements_of(chain, x) * LEAST_SHARE >= most]
 
 
 def widest_element(chain: Chain) -> int:
-    """Bytes."""
+    """The size of the widest element, in bytes."""
     return max((element_bytes(x) for x in chain.wide_accesses()), default=4)
 
 
@@ -41,7 +41,7 @@ def _words(chain: Chain, key: Key) -> int:
 
 
 def kept_words(chain: Chain) -> tuple[tuple[Key, ...], int]:
-    """What several passes need, and how many registers an element of a row has of it at most at a time."""
+    """The values that several passes need, and the maximum number of registers that they take per element of a row."""
     uses = {key: passes for key, passes in uses_by_pass(chain).items() if len(passes) > 1}
     most = max(
         (

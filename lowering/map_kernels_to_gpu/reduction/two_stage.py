@@ -1,8 +1,8 @@
 """
-Reductions in two launches: the first leaves the results of parts of rows in global memory, the second combines them.
+Reductions in two launches: the first writes the results of parts of rows to global memory, the second combines them.
 
-The second one is a chain of its own, with the same rows and with the parts as the loop inside of them. What is computed
-from the results belongs to it.
+The second launch is a chain of its own, with the same rows and with the parts as the loop inside them. It includes the
+steps that use the results.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def partial_types(chain: Chain, parts: int) -> list[Buffer]:
 
 def second_stage(chain: Chain, partial: Sequence[SSAValue], parts: int, parts_inside: bool) -> Chain:
     """
-    The chain that reduces the partial results, which lie in buffers of `partial_types`.
+    The chain that reduces the partial results, which are in buffers of `partial_types`.
 
-    `parts_inside`: the parts of one row are neighbours; else the rows of one part are.
+    `parts_inside`: the parts of one row are adjacent; otherwise the rows of one part are.
     """
     rows = math.prod(chain.rows)
     row_step, part_step = (parts, 1) if parts_inside else (1, rows)
@@ -40,7 +40,7 @@ def second_stage(chain: Chain, partial: Sequence[SSAValue], parts: int, parts_in
 
 
 def _combining(step: Step, chain: Chain, parts: int, strides: tuple[int, ...], buffers: Iterator[SSAValue]) -> Step:
-    """The reduction of a reduction's partial results: they are its elements."""
+    """The reduction of a reduction's partial results, which become its elements."""
     assert step.combination is not None
     states, types = step.combination.states, step.combination.types
     body = Block(arg_types=[*states, *types])

@@ -1,1 +1,1 @@
-"""The notation of device code that every mapping builds with."""
+"""The notation of device code that every mapping uses."""

@@ -1,4 +1,4 @@
-"""Builds operations inside a function of the device: loops and arithmetic, thread numbers, barriers, shared memory."""
+"""Builds operations inside a device function: loops and arithmetic, thread numbers, barriers, shared memory."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...loop_nests.loop_builder import IndexValue, LoopBuilder
 I32 = IntegerType(32)
 
 WARP = 32
-"""Threads of a warp."""
+"""Number of threads in a warp."""
 
 
 class GpuBuilder(LoopBuilder):
-    """A LoopBuilder in a gpu.func. Thread and block numbers stand once each at the function's top."""
+    """A LoopBuilder in a gpu.func. Thread and block numbers are read once each, at the top of the function."""
 
     def __init__(self, function: GpuFuncOp):
         super().__init__(function)
         self.function = function
         self.parallel_body = self.top
-        """Every thread runs the function: whatever is emitted in it is serial."""
+        """Every thread runs the function: everything emitted in it is serial."""
         self._ids: dict[tuple[type[Operation], str], SSAValue] = {}
 
     def thread_id(self, dimension: str = "x") -> IndexValue:
@@ -43,15 +43,15 @@ class GpuBuilder(LoopBuilder):
         return IndexValue(self, found)
 
     def barrier(self) -> None:
-        """All threads of the block wait for each other; every one of them must come here."""
+        """All threads of the block wait for each other; every thread must reach this point."""
         self.insert(GpuBarrierOp())
 
     def shared(self, shape: tuple[int, ...], element: Attribute) -> SSAValue:
-        """A buffer that the threads of a block share; its contents are undefined at first."""
+        """A buffer shared by the threads of a block, initially undefined."""
         return self.function.add_workgroup_buffer(MemRefType(element, shape, NoneAttr(), WORKGROUP))
 
     def shuffle(self, mode: str, value: SSAValue, offset: int | SSAValue, width: int = WARP) -> SSAValue:
-        """What the lane that `offset` names holds (see gpu.shuffle)."""
+        """The value of `value` in the lane that `offset` selects (see gpu.shuffle)."""
         at = self.int32(offset) if isinstance(offset, int) else offset
         return self.insert(GpuShuffleOp(mode, value, at, self.int32(width))).result
 

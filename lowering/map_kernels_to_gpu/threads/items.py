@@ -1,4 +1,4 @@
-"""Emits the work of one thread on one vector of a nest's last loop: loads, the body for each element, stores."""
+"""Emits one thread's work on one vector of a nest's last loop: loads, the body per element, stores."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from .vectors import BodyParts, Kind, VectorPlan, shift_of_last
 I64 = IntegerType(64)
 
 WRITTEN_OUT = {UNROLL: IntegerAttr(WHOLLY, I64)}
-"""On a loop over the elements of a vector: its values stay in registers only when it is unrolled."""
+"""The attribute of a loop over the elements of a vector: its values only stay in registers if it is unrolled."""
 
 ALIGNMENT = "alignment"
-"""On a vector.load or vector.store: the address is a multiple of so many bytes."""
+"""The attribute of a vector.load or vector.store: the alignment of the address in bytes."""
 
 
 def vector_load(builder: LoopBuilder, source: SSAValue, indices: Sequence[Index], width: int) -> SSAValue:
-    """`width` elements from `source[indices]` on, which are aligned as a whole."""
+    """Load `width` elements starting at `source[indices]`, aligned to the vector's size."""
     element = buffer_of(source).element_type
     op = vector.LoadOp.create(
         operands=[source, *(builder.index(i).value for i in indices)],
@@ -48,7 +48,7 @@ def vector_load(builder: LoopBuilder, source: SSAValue, indices: Sequence[Index]
 
 
 def vector_store(builder: LoopBuilder, value: SSAValue, target: SSAValue, indices: Sequence[Index], width: int) -> None:
-    """The elements of a vector to `target[indices]` on, which are aligned as a whole."""
+    """Store the elements of a vector starting at `target[indices]`, aligned to the vector's size."""
     operands = [value, target, *(builder.index(i).value for i in indices)]
     attributes = _aligned(buffer_of(target).element_type, width)
     builder.insert(vector.StoreOp.create(operands=operands, attributes=attributes))
@@ -102,7 +102,7 @@ class ItemEmitter:
     """
     One vector of each operand, in one thread: `load`, then `compute`, then `store`.
 
-    A thread with several items does each step for all of them before the next, so that their loads are in flight
+    A thread with several items runs each step for all of them before the next step, so that their loads are in flight
     together.
     """
 
@@ -113,14 +113,14 @@ class ItemEmitter:
         self.nest = plan.nest
         self.parts = parts
         self.indices: list[Index] = []
-        """Of the loops at the first element; where vectors cross rows, its number among all elements."""
+        """The loops' indices at the first element; if vectors cross rows, the linear index of that element."""
         self.scalars: dict[int, SSAValue] = {}
-        """By operand, outputs after inputs: what has been loaded and does not vary within the vector."""
+        """Per operand, outputs after inputs: loaded values that do not vary within the vector."""
         self.vectors: dict[int, SSAValue] = {}
         self.uniform: dict[SSAValue, SSAValue] = {}
-        """By value of the body that does not vary within the vector: the value here."""
+        """The values of the body that do not vary within the vector."""
         self.gathered: dict[SSAValue, SSAValue] = {}
-        """By result of a load in the body: the vector of it."""
+        """For each load in the body: the vector of its results."""
         self.results: list[SSAValue] = []
 
     @property
@@ -130,7 +130,7 @@ class ItemEmitter:
     # Loads.
 
     def load(self, indices: Sequence[Index]) -> None:
-        """Load whole vectors, and what does not vary within them."""
+        """Load whole vectors, and the values that do not vary within them."""
         self.indices = list(indices)
         with self._at():
             for k, kind in enumerate((*self.plan.inputs, *self.plan.outputs)):
@@ -143,7 +143,7 @@ class ItemEmitter:
                 self.gathered[op.res] = vector_load(self.builder, op.memref, [*outer, last], self.plan.width)
 
     def _is_read(self, k: int) -> bool:
-        """Scalars and inputs that the body does not read are no accesses."""
+        """Scalars, and inputs that the body does not read, need no access."""
         count = len(self.nest.inputs)
         if k < count:
             return isinstance(self.nest.inputs[k], Access)
@@ -161,7 +161,7 @@ class ItemEmitter:
             self.vectors[k] = reversed_vector(self.builder, value) if kind is Kind.REVERSED else value
 
     def _vector_at(self, k: int, kind: Kind) -> tuple[SSAValue, list[Index]]:
-        """A view of an operand, and where in it the vector begins in memory."""
+        """A view of an operand, and the indices in it where the vector begins in memory."""
         access = (*self.nest.inputs, *self.nest.outputs)[k]
         assert isinstance(access, Access)
         builder = self.builder
@@ -174,7 +174,7 @@ class ItemEmitter:
         return view, indices_in_view(self.nest, access, loops, self.indices, length)
 
     def _run_uniform(self) -> None:
-        """The part of the body that is the same for all elements."""
+        """Run the part of the body that is the same for all elements."""
         if self.body is None or not self.parts.uniform:
             return
         assert self.body.last_op is not None
@@ -191,7 +191,7 @@ class ItemEmitter:
 
     @contextmanager
     def _at(self, k: IndexValue | None = None) -> Generator[None]:
-        """The emitter at one element of the vector, or the first, with the scalars that are loaded."""
+        """The emitter at one element of the vector, or the first, with the loaded scalars."""
         with self.emitter.scope():
             if not self.plan.crosses:
                 *outer, inner = self.indices
@@ -205,14 +205,14 @@ class ItemEmitter:
 
     @property
     def _asks_for_places(self) -> bool:
-        """Whether it matters where in the loops one element of the vector is."""
+        """Whether the loop indices of single elements of the vector are needed."""
         kinds = (*self.plan.inputs, *self.plan.outputs)
         return Kind.SCALAR in kinds or any(loop is not None for loop in self.nest.dims.values())
 
     # The body.
 
     def compute(self) -> None:
-        """Run the body for each element; the results are whole vectors."""
+        """Run the body per element; the results are whole vectors."""
         if self.plan.width == 1:
             with self._at():
                 self.results = self._element(None)
@@ -231,7 +231,7 @@ class ItemEmitter:
             self.builder.yield_(*(insert(self.builder, value, vector, k) for value, vector in into))
 
     def _whole_results(self) -> list[SSAValue] | None:
-        """The results where they are loaded vectors or the same for all elements; else None."""
+        """The results if they are loaded vectors or the same for all elements; otherwise None."""
         results: list[SSAValue] = []
         for k, value in enumerate(self._yielded()):
             found = self.vectors.get(value) if isinstance(value, int) else self.gathered.get(value)
@@ -245,7 +245,7 @@ class ItemEmitter:
         return results
 
     def _yielded(self) -> list[int | SSAValue]:
-        """What each output gets: the number of an operand, or another value of the body."""
+        """The value of each output: the number of an operand, or another value of the body."""
         if self.body is None:
             return list(range(len(self.nest.inputs)))
         assert self.body.last_op is not None
@@ -262,7 +262,7 @@ class ItemEmitter:
         return value
 
     def _element(self, k: IndexValue | None) -> list[SSAValue]:
-        """One element's results; `k` is its place in the vectors."""
+        """One element's results; `k` is its index in the vectors."""
         count = len(self.nest.inputs)
         if k is not None:
             self.emitter.loaded |= {
@@ -314,9 +314,9 @@ def indices_in_view(
     length: int = 1,
 ) -> list[Index]:
     """
-    Where an operand's element is in the view with a dimension for each of `loops` (`NestEmitter.view`).
+    The indices of an operand's element in the view with a dimension per loop of `loops` (`NestEmitter.view`).
 
-    Dimensions run forwards in memory; `length`: of a vector along the last loop that runs backwards through it.
+    Dimensions run forwards in memory; `length`: that of a vector, if the last loop runs backwards through it.
     """
     inner = len(nest.sizes) - 1
     found: list[Index] = []
@@ -329,7 +329,7 @@ def indices_in_view(
 
 
 def run_items(items: Sequence[ItemEmitter], at: Sequence[Sequence[Index]], same: Sequence[int] = ()) -> None:
-    """All loads, all bodies, all stores. `same`: inputs of which all items read one vector."""
+    """All loads, all bodies, all stores. `same`: inputs for which all items read the same vector."""
     for number, (item, indices) in enumerate(zip(items, at, strict=True)):
         if number:
             item.vectors.update({k: items[0].vectors[k] for k in same if k in items[0].vectors})

@@ -1,4 +1,4 @@
-"""Launches: device functions that take over operations of a kernel of the host level."""
+"""Launches: device functions that take over operations of a host-level kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .phases import Phase
 
 
 class KernelMapper:
-    """One kernel of the host level: gets device functions, and launches of them in its body."""
+    """A host-level kernel that is being replaced by launches of device functions."""
 
     def __init__(self, kernel: func.FuncOp, device: GpuModuleOp, chip: Chip):
         self.kernel = kernel
@@ -29,12 +29,12 @@ class KernelMapper:
         last = kernel.body.block.last_op
         assert last is not None
         self.end = last
-        """The launches and scratch buffers are inserted before it; what they replace is erased afterwards."""
+        """The terminator: launches and scratch buffers go before it; replaced operations are erased later."""
         self.phase = Phase((), {})
-        """What is being mapped."""
+        """The phase being mapped."""
 
     def scratch(self, type_: Buffer) -> SSAValue:
-        """A buffer in global memory that launches of this kernel hand on to each other."""
+        """A buffer in global memory that passes data between launches of this kernel."""
         op = memref.AllocOp.create(result_types=[type_], properties={"operandSegmentSizes": i32_array((0, 0))})
         op.location = self.end.location
         self.kernel.body.block.insert_op_before(op, self.end)
@@ -54,10 +54,10 @@ class KernelMapper:
 
 class Launch:
     """
-    A device function under construction, which takes over operations of the kernel.
+    A device function under construction that takes over operations of the kernel.
 
-    The operations are copied into it with all they use; `nests` are the loops of the copies, in which every value is
-    one of the function's own. Build with `builder`, then `finish`.
+    The operations and their inputs are copied into it; `nests` are the loops of the copies, in terms of the function's
+    own values. Build with `builder`, then call `finish`.
     """
 
     def __init__(self, mapper: KernelMapper, phase: Phase):
@@ -71,7 +71,7 @@ class Launch:
         self.end = end
         self.mapping: dict[SSAValue, SSAValue] = {}
         self.arguments: list[SSAValue] = []
-        """The kernel's values that the launch hands over, in the order of the function's parameters."""
+        """The kernel's values that are the launch's arguments, in the order of the function's parameters."""
         copies = {op: self._copy(op) for op in phase.ops}
         self.copies = [copies[op] for op in phase.ops]
         self.phase = Phase(
@@ -88,7 +88,7 @@ class Launch:
         self.builder.anchor = end
 
     def local(self, value: SSAValue) -> SSAValue:
-        """The function's own value for one of the kernel's: a parameter, or a copy of what computes it."""
+        """The function's own value for a value of the kernel: a parameter, or a copy of its definition."""
         found = self.mapping.get(value)
         if found is not None:
             return found
@@ -125,14 +125,15 @@ class Launch:
         return copy
 
     def inits(self, op: Structured) -> tuple[SSAValue | None, ...]:
-        """For each output of a reduction: the scalar that it starts from; None: what the buffer holds."""
+        """Per output of a reduction: the initial scalar; None: the buffer's contents."""
         return initial_values(op, self.phase.absorbed)
 
     def finish(self, grid: int, threads: int, blocks: int | None = None) -> None:
         """
         Add the function to the device's module, and its launch to the kernel.
 
-        `grid`: blocks; `threads`: of a block; `blocks`: for how many a multiprocessor must have registers.
+        `grid`: number of blocks; `threads`: per block; `blocks`: resident blocks per multiprocessor that the register
+        budget must allow.
         """
         for op in reversed(self.copies):
             if op.parent is not None and isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
@@ -162,7 +163,7 @@ class Launch:
         mapper.kernel.body.block.insert_op_before(launch, mapper.end)
 
     def _check_limits(self, threads: int, blocks: int | None) -> None:
-        """Raises DiagnosticError where the plan asks for more than a block of the chip has."""
+        """Raises DiagnosticError if the plan exceeds the limits of the chip's blocks."""
         phase, chip = self.mapper.phase, self.mapper.chip
         phase.require(threads <= MAX_BLOCK_THREADS, f"{threads} threads of a block; the limit is {MAX_BLOCK_THREADS}")
         shared, most = self.function.workgroup_offsets[-1], chip.shared_per_block
@@ -171,7 +172,7 @@ class Launch:
         phase.require(resident <= most, f"{resident} resident threads; a multiprocessor of {chip.name} has {most}")
 
     def _drop_unused_parameters(self) -> None:
-        """Buffers that the launch has no use for, such as those that its registers stand in for."""
+        """Drop buffers that the launch does not use, such as those replaced by registers."""
         for number in reversed(range(len(self.arguments))):
             argument = self.block.args[number]
             if not any(True for _ in argument.uses):
@@ -180,7 +181,7 @@ class Launch:
 
 
 def _erase_unused(block: Block) -> None:
-    """Erase views, loads and scalar arithmetic at the function's top that nothing uses."""
+    """Erase unused views, loads and scalar arithmetic at the function's top level."""
     for op in reversed(list(block.ops)):
         arithmetic = op.name.startswith(("arith.", "math.")) and not op.regions
         pure = arithmetic or is_view(op) or isinstance(op, (memref.LoadOp, memref.GetGlobalOp))

@@ -1,4 +1,4 @@
-"""Kernels of the host level cut into phases: which operations a launch runs, and the plans written on them."""
+"""Host-level kernels cut into phases, the operations of one launch, and the plans written on them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ...loop_nests.nest import Nest
 
 @dataclass(frozen=True)
 class Phase:
-    """Operations of a kernel that one launch may run; a later phase may read what all blocks of this one wrote."""
+    """Operations of a kernel that one launch may run; a later phase may read data that any block of this one wrote."""
 
     ops: tuple[Operation, ...]
     """In order, with the fills that reductions absorbed."""
     absorbed: Absorbed
     rows: int = 0
-    """For (a part of) a row kernel: how many leading loops the operations share."""
+    """For (a part of) a row kernel: the number of leading loops that the operations share."""
     plans: tuple[Plan, ...] = ()
-    """How the phase is mapped: one plan, or one per structured operation."""
+    """The plans of the phase: one for all, or one per structured operation."""
 
     @property
     def structured(self) -> list[Structured]:
-        """The operations that run: without absorbed fills. Only of a phase that `is_structured`."""
+        """The operations that run, without absorbed fills. Only for a phase that `is_structured`."""
         skipped = {fill for fills in self.absorbed.values() for fill in fills}
         return [op for op in self.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp)) and op not in skipped]
 
@@ -49,7 +49,7 @@ class Phase:
 
     @property
     def written_plan(self) -> Plan | None:
-        """The plan on the anchor. Raises DiagnosticError where its attribute is something else."""
+        """The plan on the anchor. Raises DiagnosticError if its attribute is not a plan."""
         attribute = self.anchor.attributes.get(PLAN)
         if attribute is not None and not isinstance(attribute, PlanAttr):
             fail(self.anchor, f"{PLAN} is {attribute}, not a plan such as #gpu.elementwise")
@@ -59,23 +59,22 @@ class Phase:
         return [nest_of(op) for op in self.structured]
 
     def require(self, condition: bool, message: str) -> None:
-        """Raises DiagnosticError at the operation where the phase's plan does not fit it."""
+        """Raises DiagnosticError at the operation if the phase's plan does not fit it."""
         if not condition:
             fail(self.anchor, f"{attribute_of(self.plans[0])} does not fit: {message}")
 
 
 def phases_of(kernel: func.FuncOp) -> list[Phase]:
     """
-    The kernel's operations with effects, cut into phases in order; none where the host runs the kernel.
+    The kernel's operations with effects, cut into phases in order; none if the host runs the kernel.
 
-    Each operation is one, together with the fills that it absorbed and with the operations that use scalars which it
-    computes.
+    Each operation is a phase, together with the fills that it absorbed and the operations that use scalars it computes.
     """
     ops = list(kernel.body.block.ops)
     structured = [op for op in ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
     call = next((op for op in ops if isinstance(op, HostCallOp)), None)
     if call is not None:
-        # The host makes it, between launches.
+        # The host runs it, between launches.
         if structured:
             fail(call, "is in a kernel with other operations; map-kernels-to-gpu takes it alone")
         return []
@@ -97,20 +96,20 @@ def phases_of(kernel: func.FuncOp) -> list[Phase]:
 
 
 def joined(kernel: func.FuncOp, run: Sequence[Phase], plans: tuple[Plan, ...] = ()) -> Phase:
-    """Phases that follow each other as one."""
+    """Consecutive phases merged into one."""
     rows = Kernel(kernel).rows if len(run) > 1 else 0
     return Phase(tuple(op for phase in run for op in phase.ops), run[0].absorbed, rows, plans)
 
 
 def planned_length(phases: Sequence[Phase]) -> int:
-    """How many phases the launch that begins with the first one has, by their attributes; 0 where it has no plan."""
+    """The number of phases in the launch of the first one, by their attributes; 0 if it has no plan."""
     if not phases or phases[0].written_plan is None:
         return 0
     return next((n for n, phase in enumerate(phases) if n and JOINED not in phase.anchor.attributes), len(phases))
 
 
 def planned_phases(kernel: func.FuncOp) -> list[Phase]:
-    """The phases that launches run, with their plans, which are taken off the operations."""
+    """The phases that launches run, with their plans, which are removed from the operations."""
     phases, found = phases_of(kernel), list[Phase]()
     while phases:
         count = planned_length(phases)
@@ -145,7 +144,7 @@ def _with_fills(group: Sequence[Operation], absorbed: Absorbed) -> list[Operatio
 
 
 def _has_effect(op: Operation, structured: Sequence[Operation]) -> bool:
-    """Whether the operation writes memory, or reads what an operation of this kernel writes."""
+    """Whether the operation writes memory, or reads memory that an operation of this kernel writes."""
     if op in structured or op.regions or isinstance(op, memref.StoreOp):
         return True
     if isinstance(op, memref.LoadOp):

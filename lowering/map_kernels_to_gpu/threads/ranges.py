@@ -1,4 +1,4 @@
-"""Ranges of work shared out: over parts, over the threads of a grid."""
+"""Division of ranges of work into parts, and over the threads of a grid."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ...loop_nests.kernel_builder import Index
 from .builder import GpuBuilder
 
 THREADS = 256
-"""Threads of a block where nothing asks for another number."""
+"""Threads of a block unless stated otherwise."""
 
 
 def ceil_div(count: int, size: int) -> int:
-    """How many parts of `size` hold `count`."""
+    """The number of parts of `size` that hold `count`."""
     return -(-count // size)
 
 
 @contextmanager
 def over_threads(builder: GpuBuilder, sizes: Sequence[int], threads: int = THREADS) -> Generator[list[Index]]:
-    """One point of the box `sizes` in each thread of `blocks_over` blocks, guarded at the end."""
+    """One point of the box `sizes` in each thread of `blocks_over` blocks, with a bounds check at the end."""
     total = math.prod(sizes)
     number = builder.block_id() * threads + builder.thread_id()
     with builder.when_below(number, total, total % threads != 0):
@@ -29,5 +29,5 @@ def over_threads(builder: GpuBuilder, sizes: Sequence[int], threads: int = THREA
 
 
 def blocks_over(sizes: Sequence[int], threads: int = THREADS) -> int:
-    """The blocks of `threads` threads that have a thread for each point of a box."""
+    """The number of blocks of `threads` threads with a thread per point of a box."""
     return ceil_div(math.prod(sizes), threads)

@@ -1,4 +1,4 @@
-"""A range of numbers shared out between threads: each takes every n-th, several at a time."""
+"""A range of numbers divided among threads: each takes every n-th, several at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .builder import GpuBuilder
 from .items import WRITTEN_OUT
 
 ROLLED: dict[str, Attribute] = {UNROLL: IntegerAttr(1, IntegerType(64))}
-"""The mark of a loop that is long enough as it is; the assembler would repeat it until it lacks registers."""
+"""The attribute of a loop that is long enough; the assembler would unroll it until it runs out of registers."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Sweep:
     """
     The numbers `start + own`, `start + own + threads`, .. below `start + count`, for the thread with number `own`.
 
-    `unroll` of them are visited together, in a loop that is unrolled wholly: their loads are all on their way before
-    the first is used. What is left is visited one by one.
+    `unroll` of them are visited together, in a fully unrolled loop: their loads are all in flight before the first is
+    used. The remainder is visited one by one.
     """
 
     builder: GpuBuilder
@@ -34,10 +34,10 @@ class Sweep:
 
     def numbers(self, start: Index, count: Index) -> Iterator[tuple[Index, Index]]:
         """
-        Emit the loops. The body of the `for` statement over this is emitted in each of them.
+        Emit the loops. The body of the `for` statement over this iterator is emitted in each of them.
 
-        It gets the number, and which of those that are taken together this is. `count` may be known to the compiler, or
-        to the block alone; all threads have the same.
+        It gets the number, and its index among those visited together. `count` may be a constant or a value; it is the
+        same in all threads of the block.
         """
         builder = self.builder
         whole = count // self.threads

@@ -1,8 +1,8 @@
 """
-How wide the accesses of a nest without reduction can be: which operands move by whole vectors of neighbouring elements.
+The access widths of a nest without reduction: the operands that are accessed by whole vectors of neighbouring elements.
 
-A vector is up to 16 bytes, what one thread loads or stores at once. Buffers begin at multiples of that, so that sizes,
-strides and offsets alone decide. Where the address depends on values of the run, only the factors of these count.
+A vector is up to 16 bytes, the widest access of one thread. Buffers are aligned to that, so that only sizes, strides
+and offsets matter. If the address depends on run-time values, only their constant factors are used.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest, address_of
 
 VECTOR_BYTES = 16
-"""What one thread accesses at once at most, and what every buffer is aligned to."""
+"""The widest access of one thread in bytes, and the alignment of every buffer."""
 
 
 class Kind(Enum):
-    """How an operand moves along the innermost loop."""
+    """The movement of an operand along the innermost loop."""
 
     VECTOR = "vector"
     """By one element, aligned."""
@@ -57,7 +57,7 @@ def _multiple_of_value(value: SSAValue, most: int) -> int:
         case arith.AddiOp() | arith.SubiOp():
             return min(multiple_of(owner.lhs, most), multiple_of(owner.rhs, most))
         case arith.MinSIOp() | arith.MaxSIOp():
-            # max(x, 0) and min(.., 0) around it: what a slice as long as its operand may begin at.
+            # max(x, 0) and min(.., 0) around it: the start of a slice as long as its operand.
             if _is_clamped_to_zero(owner):
                 return most
             return min(multiple_of(owner.lhs, most), multiple_of(owner.rhs, most))
@@ -66,7 +66,7 @@ def _multiple_of_value(value: SSAValue, most: int) -> int:
 
 
 def _constant(value: SSAValue) -> int | None:
-    """The number that a value is, also where it is only clamped to it."""
+    """The constant that a value equals, seen through clamping to it."""
     found, owner = known_number(value), value.owner
     if found is not None:
         return found
@@ -89,14 +89,14 @@ def element_bytes(access: Access) -> int:
 
 
 def _is_aligned(access: Access, loops: Sequence[int], width: int, start: int = 0) -> bool:
-    """Whether `start` elements on from where the access begins is a multiple of `width`, whatever `loops` are at."""
+    """Whether `start` elements after the access's beginning is a multiple of `width`, for all indices of `loops`."""
     if any(access.strides[l] % width for l in loops) or (access.offset + start) % width:
         return False
     return all(multiple_of(value) * multiple_of(factor) % width == 0 for value, factor in access.dynamic)
 
 
 def kind_of(nest: Nest, access: Access, width: int) -> Kind:
-    """How an operand moves along the last loop, which is cut into vectors of `width`."""
+    """The movement of an operand along the last loop, which is cut into vectors of `width`."""
     *outer, inner = range(len(nest.sizes))
     if isinstance(buffer_of(access.root).element_type, IndexType):
         return Kind.SCALAR
@@ -106,14 +106,14 @@ def kind_of(nest: Nest, access: Access, width: int) -> Kind:
         case 1:
             return Kind.VECTOR if _is_aligned(access, outer, width) else Kind.SCALAR
         case -1:
-            # The vector that begins the loop ends with its first element.
+            # The vector that begins the loop ends with its first element in memory.
             return Kind.REVERSED if _is_aligned(access, outer, width, 1 - width) else Kind.SCALAR
         case _:
             return Kind.SCALAR
 
 
 def is_flat(nest: Nest, access: Access) -> bool:
-    """Whether the loops together run through the operand from one element to the next."""
+    """Whether the loops together visit the operand contiguously."""
     return access.strides == row_major(nest.sizes)
 
 
@@ -123,11 +123,11 @@ class VectorPlan:
 
     nest: Nest
     width: int
-    """Elements of a vector; 1: none."""
+    """Elements of a vector; 1: no vectors."""
     crosses: bool
-    """Whether vectors go on from one row of the last loop to the next: all loops are one range of elements."""
+    """Whether vectors continue from one row of the last loop to the next: all loops form one range of elements."""
     inputs: tuple[Kind | None, ...]
-    """None: a scalar, or what the body does not read."""
+    """None: a scalar, or an input that the body does not read."""
     outputs: tuple[Kind, ...]
 
     @property
@@ -141,12 +141,12 @@ class VectorPlan:
         return self.width == 1 or all(kind in whole for kind in self.outputs)
 
     def bytes_in_flight(self) -> int:
-        """What the loads of one vector of every operand ask of memory: rows and columns come from caches."""
+        """Bytes that the loads of one vector per operand request from memory; rows and columns come from caches."""
         return self.width * sum(element_bytes(x) for x in self.nest.inputs if isinstance(x, Access) and all(x.strides))
 
 
 def vectors_of(nest: Nest, width: int, crosses: bool) -> VectorPlan:
-    """The nest, its last loop cut into vectors of `width`."""
+    """The nest with its last loop cut into vectors of `width`."""
 
     def kind(access: Access) -> Kind:
         if not crosses:
@@ -167,16 +167,16 @@ def widest(nest: Nest) -> int:
 
 @dataclass(frozen=True)
 class BodyParts:
-    """A body's operations by how often they run: once for a vector, or for each element."""
+    """A body's operations by frequency: once per vector, or once per element."""
 
     uniform: tuple[Operation, ...]
     vectors: tuple[memref.LoadOp, ...]
-    """Loads of the body that read neighbouring elements for neighbouring iterations, aligned."""
+    """Loads of the body that read neighbouring elements in neighbouring iterations, aligned."""
     varying: tuple[Operation, ...]
 
 
 def split_body(plan: VectorPlan) -> BodyParts:
-    """Find out which of the body's operations do not depend on the last loop, and which loads go along with it."""
+    """Find the body's operations that do not depend on the last loop, and loads contiguous along it."""
     nest = plan.nest
     if nest.body is None:
         return BodyParts((), (), ())
@@ -211,7 +211,7 @@ def _is_uniform(plan: VectorPlan, op: Operation, varying: set[SSAValue], written
 
 
 def _goes_along(plan: VectorPlan, op: memref.LoadOp, varying: set[SSAValue], written: set[SSAValue]) -> bool:
-    """Whether the load's last index is that of the last loop, give or take a constant, and no other varies."""
+    """Whether the load's last index is the last loop's index plus a constant, and no other index varies."""
     if plan.crosses or not op.indices or isinstance(buffer_of(op.memref).element_type, IndexType):
         return False
     *outer, last = op.indices
@@ -225,14 +225,14 @@ def _goes_along(plan: VectorPlan, op: memref.LoadOp, varying: set[SSAValue], wri
 
 
 def shift_of_last(plan: VectorPlan, op: memref.LoadOp) -> int:
-    """By how much the last index of one of `BodyParts.vectors` is beyond that of the last loop."""
+    """The difference between the last index of a load in `BodyParts.vectors` and the last loop's index."""
     shift = _shift_of(plan, op.indices[-1])
     assert shift is not None
     return shift
 
 
 def _shift_of(plan: VectorPlan, value: SSAValue) -> int | None:
-    """The constant by which an index is beyond that of the last loop."""
+    """The constant difference between an index and the last loop's index."""
     owner = value.owner
     if isinstance(owner, IndexOp):
         return 0 if plan.nest.dims[int(owner.dim.value.data)] == plan.inner else None
