@@ -1,7 +1,8 @@
 """
-Which operations compute with the values of their elements, and which only move, choose or convert them.
+The classification of operations into those that compute with element values, and those that only move, select or
+convert them.
 
-Nothing computes in floats of 8 bits or less: they are kept as bits, and arithmetic on them goes through f32
+No operation computes in floats of 8 bits or less: they are stored as bits, and arithmetic on them uses f32
 (passes/normalize_narrow_floats.py).
 """
 
@@ -19,7 +20,7 @@ from .comparison import SelectOp
 from .conversion import BitcastConvertOp, ConvertOp
 
 _KEEPING = (ConvertOp, BitcastConvertOp, SelectOp)
-"""Elementwise operations that take a value as it is; conversions have lowerings of their own for every type."""
+"""Elementwise operations that keep values unchanged; conversions have their own lowerings for every type."""
 
 _COMPUTING = frozenset(
     f"hlo.{name}"
@@ -35,7 +36,7 @@ _COMPUTING = frozenset(
         "triangular_solve",
     )
 )
-"""Operations that are not elementwise and compute. The rest moves elements, or computes in its regions."""
+"""Operations that compute without being elementwise. All others move elements, or compute in their regions."""
 
 
 @cache
@@ -45,12 +46,12 @@ def is_narrow_type(type_: Attribute) -> bool:
 
 
 def touches_narrow_floats(op: Operation) -> bool:
-    """Whether an operand or result of the operation holds narrow floats."""
+    """Whether an operand or result of the operation has narrow floats."""
     return any(is_narrow_type(value.type) for value in (*op.operands, *op.results))
 
 
 def computes(op: Operation) -> bool:
-    """Whether the operation itself, regions aside, computes with its elements' values."""
+    """Whether the operation itself, without its regions, computes with element values."""
     if is_elementwise(op):
         return not isinstance(op, _KEEPING)
     return op.name in _COMPUTING

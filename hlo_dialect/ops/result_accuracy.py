@@ -1,7 +1,8 @@
 """
 The accuracy that a transcendental operation must have: the `result_accuracy` attribute.
 
-Every function that xhlo generates meets the accuracy it documents, so that the attribute is kept but asks for nothing.
+Every function that xhlo generates meets the accuracy it documents, so that the attribute is preserved but has no
+effect.
 """
 
 from __future__ import annotations
