@@ -52,7 +52,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
     """
     An operation of the hlo dialect: one section of the StableHLO specification.
 
-    A subclass gives `name`, operands, properties, results, traits, its syntax (`parse`, `print`), and
+    A subclass defines `name`, operands, properties, results, traits, its syntax (`parse`, `print`), and
 
     * `infer_types`: the result types that the operands, properties and regions determine;
     * `verify_`: the other constraints, each named in its message (`transpose_c2: ...`);

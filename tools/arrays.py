@@ -152,7 +152,8 @@ def _physical_memory() -> int:
 @dataclass(frozen=True)
 class Difference:
     """
-    The difference of an output from the expected one: worst errors over all elements, and whether they are accepted.
+    The difference between an output and the expected array: worst errors over all elements, and whether they are
+    accepted.
     """
 
     absolute: float

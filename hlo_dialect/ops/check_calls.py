@@ -48,7 +48,7 @@ def check_kind(name: str) -> str | None:
 
 
 def is_check(op: Operation) -> bool:
-    """Whether the operation is a check, as a custom call or as an operation of the check dialect."""
+    """Whether the operation is a check: a custom call or an operation of the check dialect."""
     return check_name(op) is not None
 
 

@@ -257,7 +257,7 @@ def accumulator_of(operands: Sequence[np.dtype[Any]], result: np.dtype[Any]) -> 
     """The type in which products of elements of these types are summed."""
     widened = [working(np.empty(0, dtype), wide=False).dtype for dtype in (*operands, result)]
     if all(dtype.kind in "iub" for dtype in widened):
-        # Integers wrap around, and wrapping commutes with narrowing: the wider one, by the result's signedness.
+        # Integers wrap around, and wrapping commutes with narrowing: the wider type, with the result's signedness.
         return widened[0] if widened[0].itemsize > widened[-1].itemsize else widened[-1]
     return np.result_type(*widened)
 

@@ -1,5 +1,5 @@
 """
-Operations between element types: convert, bitcast_convert, reduce_precision, complex, real, imag.
+Conversions between element types: convert, bitcast_convert, reduce_precision, complex, real, imag.
 
 Spec: https://openxla.org/stablehlo/spec
 """

@@ -364,7 +364,7 @@ def _grouped(op: ConvolutionBase, lhs: Array, rhs: Array) -> tuple[Array, Array]
 
 
 def _split(array: Array, dim: int, groups: int) -> Array:
-    """Split dimension `dim` in two: groups, and the elements of one."""
+    """Split dimension `dim` into two: groups, and the elements of a group."""
     dim %= array.ndim
     shape = array.shape
     return array.reshape(*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :])

@@ -95,7 +95,7 @@ class ConstantOp(HloOp):
 @irdl_op_definition
 class IotaOp(HloOp):
     """
-    Indices along one dimension: `result[i0, .., in] = i[iota_dimension]`; integers modulo 2 ** width.
+    The indices along one dimension: `result[i0, .., in] = i[iota_dimension]`; integers modulo 2 ** width.
 
     Shapes: the result is free.
     Raises: VerifyException naming iota_c1 or iota_o1.

@@ -241,7 +241,7 @@ class ShiftOp(ElementwiseBinaryOp):
 
 @irdl_op_definition
 class ShiftLeftOp(ShiftOp):
-    """lhs * 2 ** rhs modulo 2 ** width; 0 from the width on."""
+    """lhs * 2 ** rhs modulo 2 ** width; 0 for amounts from the width on."""
 
     name = "hlo.shift_left"
 
@@ -251,7 +251,7 @@ class ShiftLeftOp(ShiftOp):
 
 @irdl_op_definition
 class ShiftRightArithmeticOp(ShiftOp):
-    """Shift right that repeats the highest bit; all sign bits from the width on."""
+    """Shift right that repeats the sign bit; amounts from the width on give all sign bits."""
 
     name = "hlo.shift_right_arithmetic"
 
@@ -261,7 +261,7 @@ class ShiftRightArithmeticOp(ShiftOp):
 
 @irdl_op_definition
 class ShiftRightLogicalOp(ShiftOp):
-    """Shift right that fills with zeros; 0 from the width on."""
+    """Shift right that fills with zeros; 0 for amounts from the width on."""
 
     name = "hlo.shift_right_logical"
 

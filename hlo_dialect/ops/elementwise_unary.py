@@ -243,7 +243,7 @@ class PopcntOp(BitCountingOp):
 
 @irdl_op_definition
 class RoundNearestAfzOp(RoundingOp):
-    """To the nearest integer, halves away from zero."""
+    """Round to the nearest integer, halves away from zero."""
 
     name = "hlo.round_nearest_afz"
 
@@ -253,7 +253,7 @@ class RoundNearestAfzOp(RoundingOp):
 
 @irdl_op_definition
 class RoundNearestEvenOp(RoundingOp):
-    """To the nearest integer, halves to the even one."""
+    """Round to the nearest integer, halves to even."""
 
     name = "hlo.round_nearest_even"
 

@@ -1,5 +1,5 @@
 """
-hlo.fusion: operations that become one kernel. Beyond StableHLO; HLO has the same idea.
+hlo.fusion: operations that become one kernel. It is not in StableHLO; HLO has a similar operation.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from .constraints import check_element_types, check_range, check_size, check_uni
 @irdl_op_definition
 class BroadcastInDimOp(KeywordOp):
     """
-    Repeat data along new or one-sized dimensions: `result[i] = operand[j]`, j[k] = i[dims[k]], or 0 where
+    Repeat data along new or size-1 dimensions: `result[i] = operand[j]`, j[k] = i[dims[k]], or 0 where
     the operand's dimension k is 1.
 
     Shapes: operand (d0, .., dn), result of any rank; operand dimension k becomes result dimension dims[k].

@@ -58,7 +58,7 @@ def computes(op: Operation) -> bool:
 
 
 def needs_normalization(op: Operation) -> bool:
-    """Whether the operation, or one in its regions, computes on narrow floats."""
+    """Whether the operation, or an operation in its regions, computes on narrow floats."""
     if not op.regions:
         return computes(op) and touches_narrow_floats(op)
     return any(computes(inner) and touches_narrow_floats(inner) for inner in op.walk())

@@ -1,7 +1,7 @@
 """
 Contractions superseded by dot_general: dot, einsum, unary_einsum. decompose-hlo replaces them.
 
-The specification names them without a section; the semantics here are those of StableHLO's own conversions.
+The specification names them without a section; the semantics are those of StableHLO's own conversions.
 """
 
 from __future__ import annotations

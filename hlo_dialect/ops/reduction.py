@@ -1,8 +1,8 @@
 """
-reduce: fold dimensions of one or several tensors with a function.
+reduce: fold dimensions of one or more tensors with a function.
 
-The order of a reduction is the implementation's choice (StableHLO spec): any binary tree over the elements in
-row-major order, with the initial value anywhere. The reference takes a balanced tree, or NumPy's pairwise sums.
+The order of a reduction is the implementation's choice (StableHLO spec): any binary tree over the elements in row-major
+order, with the initial value anywhere. The reference uses a balanced tree, or NumPy's pairwise sums.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def _parse_argument(parser: Parser) -> Parser.Argument:
 
 
 def _reduced_last(value: Array, dims: Sequence[int]) -> Array:
-    """The array with the reduced dimensions, in row-major order, flattened into a last one."""
+    """The array with the reduced dimensions flattened, in row-major order, into a new last dimension."""
     kept = [dim for dim in range(value.ndim) if dim not in dims]
     moved = value.transpose([*kept, *sorted(dims)])
     shape = tuple(value.shape[dim] for dim in kept)

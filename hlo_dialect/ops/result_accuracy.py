@@ -22,7 +22,7 @@ from ..types import f64, i64
 
 
 class ResultAccuracyMode(StrEnum):
-    """The implementation's choice, its most exact one, or a stated tolerance."""
+    """The implementation's default, its highest accuracy, or a stated tolerance."""
 
     DEFAULT = "DEFAULT"
     HIGHEST = "HIGHEST"

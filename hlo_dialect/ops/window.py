@@ -1,5 +1,5 @@
 """
-Windows that slide over tensors: reduce_window folds each window, select_and_scatter adds to one element of each.
+Sliding windows: reduce_window folds each window, select_and_scatter adds to one element per window.
 
 The window of result index i holds the padded, dilated input at `i * strides + j * window_dilations`, for j up to the
 window's dimensions. Negative padding removes elements.

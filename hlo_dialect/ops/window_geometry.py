@@ -20,7 +20,7 @@ from ..types import Array, constant_array, shape_of
 
 @dataclass(frozen=True)
 class Window:
-    """The geometry of a windowed operation: one entry for each dimension."""
+    """The geometry of a windowed operation: one entry per dimension."""
 
     dimensions: tuple[int, ...]
     strides: tuple[int, ...]

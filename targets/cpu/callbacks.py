@@ -73,7 +73,7 @@ class Callbacks:
 
 
 def _entry(stated: HostCall) -> Callable[[int | None], None]:
-    """The Python function behind a call: it takes the address of the array of buffers, and never raises."""
+    """The Python function for a call: it takes the address of the array of buffers, and never raises."""
     target, call = stated.resolve()
     count = len(call.operands) + len(call.results)
     pointers = ctypes.c_void_p * count

@@ -14,7 +14,7 @@ The same in single steps, for a caller with its own buffers and a parsed module:
         num_replicas, num_partitions, independent=not has_collectives(executable),
     )
 
-`run_on_devices` calls a function once for each device, in as many threads, which meet in the program's collectives
+`run_on_devices` calls a function once per device, each in its own thread; the threads meet in the program's collectives
 (hlo_dialect/custom_calls/rendezvous.py).
 """
 

@@ -30,7 +30,7 @@ class Cpu(Target):
         return {"llvm": _llvm_text, "asm": _assembly, "obj": _object}
 
     def tune(self, spec: str) -> str:
-        """Block matrix products for this machine's vectors if they are narrower than 512 bits."""
+        """Block matrix products for this machine's vectors if those are narrower than 512 bits."""
         if spec != "convert-contractions-to-vector":
             return spec
         from .jit import host_vector_bits

@@ -129,7 +129,7 @@ def check_xla(program: Program) -> None:
 
 
 def check_sharded(program: Program) -> None:
-    """Check that devices among which the program's arrays are split compute the same as one device."""
+    """Check that several devices, which split the program's arrays, compute the same as one device."""
     want = reference_results(program.text, program.inputs)
     compare(program, sharded_results(program.text, program.inputs), want, slack=2.0, signed_zeros=False)
 

@@ -51,7 +51,7 @@ def half(size: int) -> int:
 @irdl_op_definition
 class FftOp(KeywordOp):
     """
-    Discrete Fourier transforms of the last dimensions, as many as `fft_length` has entries; inverse ones divide by n.
+    Discrete Fourier transforms of the last dimensions, one per entry of `fft_length`; inverse transforms divide by n.
 
     Shapes: operand and result agree, but for RFFT and IRFFT the last dimension of the complex side has n / 2 + 1
             elements if the real side has n, an entry of `fft_length`.

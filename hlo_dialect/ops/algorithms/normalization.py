@@ -60,7 +60,7 @@ class BatchNormOp(HloOp):
         self.check_elements(self.operands)
 
     def check_elements(self, values: Sequence[Any]) -> None:
-        """Constraint 2: one element type."""
+        """Check constraint 2: all operands have one element type."""
         element = element_of(self.operands[0])
         for value in values:
             if element_of(value) != element:

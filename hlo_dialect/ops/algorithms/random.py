@@ -146,8 +146,8 @@ class RngOp(KeywordOp):
     """
     Random numbers: uniform in [a, b), or normal with mean a and standard deviation b.
 
-    The numbers are the implementation's choice: see the top of this file. An empty uniform distribution (a >= b) gives
-    a.
+    The numbers are the implementation's choice: see the top of this file. An empty uniform distribution (a >= b)
+    returns a.
 
     Shapes: a and b scalars, shape a vector of the result's dimensions.
     Raises: VerifyException naming rng_c1..c3 or rng_i1..i3.

@@ -74,7 +74,7 @@ class DeviceArray:
         return self._device.download(self._address, self._type, self._block.stream)
 
     def block_until_ready(self) -> DeviceArray:
-        """Wait until it is computed. Raises CudaError."""
+        """Wait for the computation. Raises CudaError."""
         self._device.synchronize(self._block.stream)
         return self
 

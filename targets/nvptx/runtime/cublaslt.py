@@ -143,7 +143,7 @@ def _major(path: str) -> int:
 @lru_cache(maxsize=8)
 def _installed(distributions: tuple[str, ...], path: tuple[str, ...], folders: tuple[str, ...]) -> tuple[str, ...]:
     """
-    The libraries of wheels, found with or without their metadata, then those of the folders; newest versions first.
+    The libraries of wheels, with or without metadata, then those of the folders; newest versions first.
     """
     found: list[Path] = []
     for distribution in distributions:

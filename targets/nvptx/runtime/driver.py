@@ -130,7 +130,7 @@ WORKSPACE_BYTES = 32 << 20
 
 class Driver(Protocol):
     """
-    One device. Every method but `entered` is called inside `with driver.entered()`.
+    One device. Every method except `entered` must be called inside `with driver.entered()`.
 
     Raises: CudaError.
     """

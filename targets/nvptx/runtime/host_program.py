@@ -204,7 +204,7 @@ class _Reader:
         """Constants of type index."""
         self.registers_of: dict[SSAValue, int] = {}
         self.call_numbers: dict[Operation, int] = {}
-        """The position of each cpu.host_call in the module, which is its number in the image."""
+        """The number of each cpu.host_call in the image, its position in the module."""
         calls = (op for function in self.functions.values() for op in function.walk())
         for op in calls:
             if isinstance(op, cpu.HostCallOp):
