@@ -32,14 +32,14 @@ Role = Literal[
     "dot",
     "update",
     "concatenate",
-    "custom",  # a kernel of its own
+    "custom",  # a separate kernel
     "dead",  # nothing needs it
     "host",  # stays outside fusions: control flow, calls, terminators, reshapes that need a division
 ]
 """How an operation can be fused with others."""
 
 FREE, CHEAP, DIVISION, EXPENSIVE = (weight.hlo for weight in (cost.FREE, cost.CHEAP, cost.DIVISION, cost.ELEMENTARY))
-"""What an operation may state as its COST."""
+"""The values for an operation's COST."""
 
 
 class RegionRunner(Protocol):
@@ -52,7 +52,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
     """
     An operation of the hlo dialect: one section of the StableHLO specification.
 
-    A subclass gives `name`, operands, properties, results, traits, its syntax (`parse`, `print`), and
+    A subclass defines `name`, operands, properties, results, traits, its syntax (`parse`, `print`), and
 
     * `infer_types`: the result types that the operands, properties and regions determine;
     * `verify_`: the other constraints, each named in its message (`transpose_c2: ...`);
@@ -63,13 +63,16 @@ class HloOp(IRDLOperation, HasFolderInterface):
     """
 
     ROLE: ClassVar[Role | None] = None
-    """The role in fusion; None: gone before fusion, or of another package, and "custom" if it can be lowered."""
+    """
+    The role in fusion. None: the operation is gone before fusion, or is another package's, and "custom" if it can be
+    lowered.
+    """
     COST: ClassVar[int] = EXPENSIVE
     """
     The cost of computing one element again, in operations as dialects/cost.py counts them.
 
-    Coarse on purpose: movement and constants are FREE, additions CHEAP, and anything that becomes a polynomial, or that
-    states no cost, is EXPENSIVE: it is never computed twice to save memory traffic.
+    Deliberately coarse: movement and constants are FREE, additions CHEAP, and operations that become polynomials, or
+    that state no cost, are EXPENSIVE: they are never recomputed to save memory traffic.
     """
 
     LINEAR: ClassVar[bool] = False
@@ -86,7 +89,7 @@ class HloOp(IRDLOperation, HasFolderInterface):
         """
         The result types that operands, properties and regions determine.
 
-        Reads only those, never the results. Raises VerifyException when they do not fit each other.
+        Reads only those, never the results. Raises VerifyException if they do not fit each other.
         Operations whose result type is free (constant, convert, ..) return the results they have.
         """
         raise NotImplementedError(f"{self.name} does not infer its result types")

@@ -1,4 +1,4 @@
-"""From a program to an executable: found in a cache, or compiled; and from bytes to an executable."""
+"""From a program to an executable, cached or compiled, and from bytes to an executable."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from .program.executable import Executable
 
 CACHED = 256
-"""Executables that the process keeps for equal programs."""
+"""The number of executables that the process caches."""
 
 
 class _Cache:
-    """Executables by program, target and options; equal requests at the same time wait for one compilation."""
+    """Executables by program, target and options; concurrent equal requests share one compilation."""
 
     def __init__(self, size: int):
         self._size = size
@@ -62,13 +62,12 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False,
     """
     Compile a program for a target: "cpu", or "gpu", the GPU at hand (without one, a typical one).
 
-    `program` is StableHLO or hlo text, a path to such a file, a module, or what `jax.jit(f).lower(..)` returns; its
-    entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`).
-    `math="fast"` lets a GPU approximate elementary functions and fuse products with sums; "default" and "strict" do
-    not.
+    `program` is StableHLO or hlo text, a path to such a file, a module, or the result of `jax.jit(f).lower(..)`; its
+    entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` lets a
+    GPU approximate elementary functions and contract products and sums to fma; "default" and "strict" do not.
 
-    Raises DiagnosticError for a program that is wrong or uses something the target does not support, ValueError for an
-    unknown target, TypeError for a `program` of another kind. Equal programs are compiled once in a process; with the
+    Raises DiagnosticError for an invalid program, or one that the target does not support, ValueError for an unknown
+    target, TypeError for a `program` of another kind. Equal programs are compiled once per process; with the
     environment variable XHLO_CACHE_DIR, once for all processes that share the folder.
     """
     try:
@@ -105,9 +104,9 @@ def compile_source(
     prepare: Callable[[Context, ModuleOp], Source | None] | None = None,
 ) -> Executable:
     """
-    The executable of a source, whatever was compiled before. Raises DiagnosticError.
+    Compile a source, without the process's cache. Raises DiagnosticError.
 
-    `prepare` may change the module after it was read; it returns the source of the changed one.
+    `prepare` may change the parsed module; it returns the source of the changed module.
     """
     from ..hlo_dialect.dialect import make_context
     from .program.lowering import Lowering
@@ -129,8 +128,8 @@ def load_executable(data: bytes) -> Executable:
     """
     The executable that `Executable.serialize` wrote.
 
-    Raises ValueError for bytes that are no executable, are damaged or were made for another version or machine, and
-    DiagnosticError where the program calls host functions that are not registered in this process.
+    Raises ValueError for bytes that are not an executable, are damaged or were made for another version or machine, and
+    DiagnosticError if the program calls host functions that are not registered in this process.
     """
     from .program.container import unpack
 

@@ -1,6 +1,6 @@
 """
 The targets by name: ours, each in the folder of its name, and those of installed packages (entry points of the group
-`xhlo.targets`, each a `Target`). One is imported when it is asked for.
+`xhlo.targets`, each a `Target`). Each is imported on request.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from .program.target import Target
 ENTRY_POINT_GROUP = "xhlo.targets"
 
 OWN_TARGETS = {"cpu": "CPU", "nvptx": "NVPTX", "simt": "SIMT"}
-"""The constants in `<name>/target.py`."""
+"""The targets of this package: constants in `<name>/target.py`."""
 
 ALIASES = {"gpu": "nvptx"}
 
 
 class UnknownTargetError(LookupError):
-    """No target has the name."""
+    """There is no target with the name."""
 
 
 def target_names() -> tuple[str, ...]:
-    """All of them, ours first."""
+    """The names of all targets, ours first."""
     installed = {point.name for point in entry_points(group=ENTRY_POINT_GROUP)}
     return (*OWN_TARGETS, *sorted(installed - set(OWN_TARGETS)))
 
 
 @cache
 def get_target(name: str) -> Target:
-    """The target of that name or alias; a package cannot replace ours. Raises UnknownTargetError."""
+    """The target with that name or alias; other packages cannot replace ours. Raises UnknownTargetError."""
     name = ALIASES.get(name, name)
     if name in OWN_TARGETS:
         module = import_module(f".{name}.target", __package__)

@@ -1,4 +1,4 @@
-"""Arrays of hlo-run: from and to .npz files, at random, and how far two of them are apart."""
+"""Arrays of hlo-run: .npz files, random inputs, and comparison."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ RTOL = {
     "bfloat16": 3e-2,
 }
 """
-Relative tolerance by element type: of an element's size, or of the output's RMS where that is larger. A narrower float
-may be off by one in its last place.
+Relative tolerance by element type: relative to an element's magnitude, or to the output's RMS if that is larger. A
+narrower float may be off by one unit in the last place.
 """
 
 
@@ -36,7 +36,7 @@ may be off by one in its last place.
 
 
 def load_npz(path: str) -> dict[str, Array]:
-    """The arrays of a .npz file, in its order. Raises StreamError."""
+    """The arrays of a .npz file, in file order. Raises StreamError."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             if isinstance(stored, np.ndarray):
@@ -51,8 +51,8 @@ def pick(
     stored: Mapping[str, Array], wanted: Sequence[ArrayType], prefix: str, names: Sequence[str | None], path: str
 ) -> list[Array]:
     """
-    The arrays for `wanted` out of a file: those named `in_0, in_1, ..` (the prefix), else those that bear the names of
-    the arguments, else all in the order of the file. Raises StreamError.
+    The arrays of a file for the types `wanted`: those named `in_0, in_1, ..` (the prefix), else those with the names of
+    the arguments, else all in file order. Raises StreamError.
     """
     numbered = [f"{prefix}{i}" for i in range(len(wanted))]
     if all(key in stored for key in numbered):
@@ -71,8 +71,8 @@ def pick(
 
 def typed(array: Array, wanted: ArrayType, what: str) -> Array:
     """
-    The array with the wanted type. Element types that NumPy lacks are stored as raw bytes; a scalar may be stored as an
-    array of one element. Raises StreamError.
+    Convert a stored array to the wanted type. Element types that NumPy lacks are stored as raw bytes; a scalar may be
+    stored as an array of one element. Raises StreamError.
     """
     if array.dtype != wanted.dtype and not is_builtin(wanted.dtype) and array.nbytes == wanted.nbytes:
         array = np.frombuffer(array.tobytes(), wanted.dtype).reshape(wanted.shape)
@@ -89,7 +89,7 @@ def save_npz(path: str, arrays: Sequence[Array]) -> None:
 
 
 def save_arrays(path: str, arrays: Mapping[str, Array]) -> None:
-    """Write arrays by name; element types that NumPy lacks become raw bytes. Raises StreamError."""
+    """Write arrays by name; element types that NumPy lacks are stored as raw bytes. Raises StreamError."""
     named: dict[str, Any] = {name: _storable(array) for name, array in arrays.items()}
     data = BytesIO()
     np.savez(data, **named)
@@ -97,7 +97,7 @@ def save_arrays(path: str, arrays: Mapping[str, Array]) -> None:
 
 
 def is_builtin(dtype: np.dtype[Any]) -> bool:
-    """Whether the dtype is NumPy's own, which files hold by name; those of ml_dtypes are held as raw bytes."""
+    """Whether the dtype is NumPy's own, which files store by name; those of ml_dtypes are stored as raw bytes."""
     return dtype.isbuiltin == 1
 
 
@@ -112,10 +112,10 @@ def _storable(array: Array) -> Array:
 
 def random_arrays(wanted: Sequence[ArrayType], seed: int) -> list[Array]:
     """
-    Inputs by seed: floats are standard normal, signed integers in [-8, 8), unsigned in [0, 16), narrower ones over
-    their range, booleans both; powers of two (f8E8M0FNU) in [1/16, 16).
+    Random inputs by seed: floats are standard normal, signed integers in [-8, 8), unsigned in [0, 16), narrower
+    integers in their range, booleans either; powers of two (f8E8M0FNU) in [1/16, 16).
 
-    Raises StreamError when they do not fit into memory.
+    Raises StreamError if they do not fit into memory.
     """
     size = sum(one.nbytes for one in wanted)
     if size > _physical_memory():
@@ -151,14 +151,17 @@ def _physical_memory() -> int:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an output is from the expected one: worst errors over all elements, and whether that is accepted."""
+    """
+    The difference between an output and the expected array: worst errors over all elements, and whether they are
+    accepted.
+    """
 
     absolute: float
     relative: float
     ulp: int | None
-    """None where that is not defined: integers, or shapes and types that differ."""
+    """The largest error in ulps; None if undefined: integers, or shapes and types that differ."""
     problem: str | None
-    """What is wrong, None when the output is accepted."""
+    """The reason to reject the output; None if it is accepted."""
 
 
 def tolerance_of(dtype: np.dtype[Any]) -> float:
@@ -169,8 +172,8 @@ def tolerance_of(dtype: np.dtype[Any]) -> float:
 
 def compare(actual: Array, expected: Array, rtol: float | None = None, signed_zeros: bool = False) -> Difference:
     """
-    Integers and booleans are equal or not; floats within `rtol` (default by type) of max(|expected|, RMS), with NaN
-    and infinities in the same places.
+    Compare an output. Integers and booleans must be equal; floats within `rtol` (default by type) of max(|expected|,
+    RMS), with NaN and infinities at the same indices.
     """
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         problem = f"got {actual.dtype}{list(actual.shape)}, expected {expected.dtype}{list(expected.shape)}"
@@ -219,7 +222,7 @@ def _special_values(got: Array, want: Array, finite: Array, signed_zeros: bool) 
 
 
 def _where(got: Array, want: Array, both: Array, scale: Array) -> str:
-    """The place of the worst element."""
+    """The index of the worst element."""
     places = np.argwhere(both)
     error = np.abs(got - want)[both] / np.where(scale == 0, 1, scale)
     worst = tuple(int(i) for i in places[int(np.argmax(error))])

@@ -1,7 +1,7 @@
 """
-Command lines of the tools: a table of options, read in the order in which they are given.
+Command lines of the tools: a table of options, parsed in order.
 
-argparse keeps no order between flags, takes a file name for an optional value, and has no groups of hundreds of passes.
+argparse does not keep the order of flags, takes a file name as an optional value, and cannot group hundreds of passes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Takes = Literal["nothing", "optional", "required"]
 
 
 _COLUMN = 34
-"""Where the explanations of options begin."""
+"""The column in which descriptions of options begin."""
 
 
 class UsageError(Exception):
-    """The command line is wrong; the message is one line."""
+    """An invalid command line; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Option:
 
 @dataclass
 class Arguments:
-    """What a command line said: flags with their values, in order, and the other words."""
+    """A parsed command line: flags with their values, in order, and the positional arguments."""
 
     flags: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, "str | None"]])
     words: list[str] = field(default_factory=list[str])
@@ -55,7 +55,7 @@ class Arguments:
         return any(flag == name for flag, _ in self.flags)
 
     def value(self, name: str, default: str | None = None) -> str | None:
-        """The last value given to the flag; `default` where there is none."""
+        """The last value of the flag; `default` if there is none."""
         return next((value for flag, value in reversed(self.flags) if flag == name and value is not None), default)
 
     def number(self, name: str, default: int) -> int:
@@ -77,7 +77,7 @@ class CommandLine:
         self._short = {option.short: option for option in self.options if option.short}
 
     def parse(self, argv: Sequence[str]) -> Arguments:
-        """Raises UsageError."""
+        """Parse a command line. Raises UsageError."""
         arguments = Arguments()
         rest = list(argv)
         while rest:
@@ -98,7 +98,7 @@ class CommandLine:
         return arguments
 
     def _option(self, word: str) -> tuple[Option, str | None]:
-        """The option that a word names, and the value after its `=`. One dash does for two, as in mlir-opt."""
+        """The option that a word names, and the value after its `=`. One dash works like two, as in mlir-opt."""
         name, equals, value = word.partition("=")
         bare = name[2:] if name.startswith("--") else name[1:]
         option = self._long.get(bare)
@@ -121,7 +121,7 @@ class CommandLine:
         return f"; did you mean --{close[0]}?" if close else ""
 
     def help(self, usage: str, overview: str, footers: Mapping[str, str] | None = None) -> str:
-        """The help text, options by group; `footers` stand below the group that they name."""
+        """The help text, options by group; `footers` are printed below the group that they name."""
         width = min(shutil.get_terminal_size((110, 24)).columns, 120)
         parts = [f"usage: {usage}", "", textwrap.fill(overview, width)]
         groups = dict.fromkeys(option.group for option in self.options)
@@ -134,7 +134,7 @@ class CommandLine:
 
 
 def _help_line(option: Option, width: int) -> str:
-    """`  --flag=VALUE    what it does`; the text stands on a second line when the flag is long."""
+    """`  --flag=VALUE    what it does`; the description is on a second line if the flag is long."""
     usage = f"  {option.usage}"
     gap = "\n" + " " * _COLUMN if len(usage) >= _COLUMN else " " * (_COLUMN - len(usage))
     return usage + gap + _shorten(option.help, width - _COLUMN)

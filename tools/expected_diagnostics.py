@@ -1,11 +1,11 @@
 """
-`--verify-diagnostics`: the diagnostics of a run against the comments of its input that expect them.
+`--verify-diagnostics`: check the diagnostics of a run against the expectations in its input's comments.
 
     // expected-error@+1 {{part of the message}}     one line below; @-2, @above, @below, @unknown; none: this line
     // expected-note@above 2 {{..}}                  two of them
     // expected-error-re@below {{size {{[0-9]+}}}}   regular expressions inside double braces
 
-`@above` and `@below` skip lines that only expect diagnostics.
+`@above` and `@below` skip lines that only contain expectations.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _INNER = re.compile(r"\{\{(.*?)\}\}")
 
 @dataclass
 class Expectation:
-    """One diagnostic that must come."""
+    """An expected diagnostic."""
 
     severity: str
     text: str
     pattern: re.Pattern[str] | None
-    """For `-re`; the plain text must be contained otherwise."""
+    """The regular expression of `-re`; otherwise the message must contain the plain text."""
     line: int | None
-    """Where it must be; None for a diagnostic without a place in the file."""
+    """The line of the diagnostic; None for one without a location in the file."""
     comment_line: int
     column: int
     met: bool = False
@@ -67,7 +67,7 @@ def expectations(text: str) -> list[Expectation]:
 
 
 def _regex(text: str) -> str:
-    """Plain text with regular expressions in double braces, as one expression."""
+    """One regular expression for plain text with regular expressions in double braces."""
     parts = _INNER.split(text)
     return "".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts))
 
@@ -94,9 +94,9 @@ def _only_expects(line: str) -> bool:
 
 def check_diagnostics(text: str, filename: str, emitted: Sequence[Diagnostic], strict: bool) -> list[Diagnostic]:
     """
-    What does not fit: emitted but not expected (only when `strict`), expected but not emitted. Empty when all is well.
+    The mismatches: diagnostics emitted but not expected (only if `strict`), or expected but not emitted.
 
-    Notes count as diagnostics of their own; those that cite the specification need not be expected.
+    Notes are separate diagnostics; those that cite the specification need not be expected.
     """
     wanted = expectations(text)
     wrong: list[Diagnostic] = []
@@ -118,6 +118,6 @@ def check_diagnostics(text: str, filename: str, emitted: Sequence[Diagnostic], s
 
 
 def _line_in(location: LocationAttr, filename: str) -> int | None:
-    """The line of a location in the file; None when it has none there."""
+    """The line of a location in the file; None if it is not in the file."""
     found = None if location == UNKNOWN_LOC else file_location(location)
     return found.line.data if found is not None and found.filename.data == filename else None

@@ -1,4 +1,4 @@
-"""How the tools report errors: the user's with their place, ours with what is needed to find them."""
+"""Error reports of the tools: user errors with their location, internal errors with a backtrace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 
 def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None:
-    """On standard error; a remark takes one line, without its source."""
+    """Print a diagnostic on standard error; a remark takes one line, without its source."""
     print(render(diagnostic, {} if diagnostic.severity == "remark" else sources), file=sys.stderr)
 
 
@@ -44,7 +44,7 @@ def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
 
 
 def print_internal_error(tool: str, error: BaseException) -> None:
-    """A bug of ours: the innermost calls, then the message. An invalid module after a pass needs no calls."""
+    """Print an internal error: the innermost calls, then the message. An invalid module after a pass needs no calls."""
     from ..passes.manager.pass_manager import PassFailure
 
     cause = error.__cause__ if isinstance(error, PassFailure) else error

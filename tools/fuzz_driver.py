@@ -1,4 +1,4 @@
-"""The work of hlo-fuzz: make or read programs, check them, shrink those that fail."""
+"""The driver of hlo-fuzz: generate or read programs, check them, reduce those that fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .streams import StreamError, write_text
 
 
 def run(settings: Settings) -> int:
-    """The exit status; everything is printed."""
+    """Run the tool and print everything. Returns the exit status."""
     sources: dict[str, str] = {}
     try:
         if settings.file is not None:
@@ -47,7 +47,7 @@ def _programs(settings: Settings) -> Iterator[tuple[str, Program]]:
 
 
 def _program_of_file(settings: Settings, name: str, sources: dict[str, str]) -> Program:
-    """The file's program; its results may be as far from each other as hlo-run allows."""
+    """The file's program, with the tolerances of hlo-run for its results."""
     file = File(name, Timing())
     sources.update(file.sources)
     wanted = file.inputs()

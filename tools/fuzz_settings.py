@@ -1,4 +1,4 @@
-"""The options of hlo-fuzz, and the settings that a command line asks for."""
+"""The options of hlo-fuzz, and the settings parsed from a command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """A command line, understood."""
+    """The settings of a command line."""
 
     file: str | None
     check: str

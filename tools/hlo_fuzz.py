@@ -1,7 +1,7 @@
 """
-hlo-fuzz: makes random programs, checks what must hold of each, and makes a failing one small.
+hlo-fuzz: generates random programs, checks each, and reduces failing ones.
 
-This file and `fuzz_settings.py` read the command line and import nothing heavy; `fuzz_driver.py` does the work.
+This file and `fuzz_settings.py` parse the command line and import nothing heavy; `fuzz_driver.py` does the work.
 """
 
 from __future__ import annotations

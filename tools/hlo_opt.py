@@ -1,7 +1,7 @@
 """
-hlo-opt: reads a module, runs passes on it in the order of their flags, prints it. `hlo-opt --help` says the rest.
+hlo-opt: reads a module, runs passes on it in the order of their flags, prints it. See `hlo-opt --help`.
 
-This file and `opt_settings.py` read the command line and import nothing heavy; `opt_driver.py` does the work.
+This file and `opt_settings.py` parse the command line and import nothing heavy; `opt_driver.py` does the work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OVERVIEW = (
 
 
 def command_line() -> CommandLine:
-    """The fixed options, and one for each pass."""
+    """The fixed options, and one per pass."""
     taken = {option.name for option in OPTIONS}
     passes = [
         Option(entry.name, entry.summary or f"A pass of {entry.home}", PASSES, "optional", "OPTIONS")
@@ -71,7 +71,7 @@ def _print(text: str) -> int:
 
 
 def help_text() -> str:
-    """The options by group; our passes one a line, xDSL's by name."""
+    """The help text by group; our passes one per line, xDSL's by name."""
     fixed = {option.name for option in OPTIONS}
     entries = [entry for entry in list_passes() if entry.name not in fixed]
     ours = [Option(e.name, e.summary, PASSES) for e in entries if e.origin == "xhlo"]

@@ -1,7 +1,7 @@
 """
-hlo-run: runs `@main` of a file and prints, stores, compares, profiles or times what comes out.
+hlo-run: runs `@main` of a file and prints, stores, compares, profiles or times its results.
 
-This file and `run_settings.py` read the command line and import nothing heavy; `run_driver.py` does the work.
+This file and `run_settings.py` parse the command line and import nothing heavy; `run_driver.py` does the work.
 """
 
 from __future__ import annotations

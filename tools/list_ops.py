@@ -1,7 +1,7 @@
 """
 Writes the table of all operations, docs/ops.md: `python -m xhlo.tools.list_ops > docs/ops.md` (`make docs`).
 
-Everything in it is read off the classes, the registries of lowerings and the tests; nothing is kept by hand.
+Everything in it is derived from the classes, the registries of lowerings and the tests; nothing is maintained by hand.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _test_texts() -> dict[str, str]:
 
 @cache
 def _removed_by() -> dict[str, str]:
-    """The pass of the front after which an operation is gone, by the operation's name."""
+    """The pass of the front end that removes an operation, by the operation's name."""
     removed: dict[str, str] = {}
     for spec in FRONT:
         pass_type: Any = get_pass(spec.partition("{")[0])
@@ -91,7 +91,7 @@ def _family(cls: type[Operation]) -> str:
 
 
 def _meaning(cls: type[Operation]) -> str:
-    """The first sentence of the docstring, on one line, fit for a table."""
+    """The first sentence of the docstring, on one line, escaped for a table."""
     text = " ".join((inspect.getdoc(cls) or "").split())
     sentence = re.split(r"(?<=[.:])\s+(?=[A-Z`])|\s(?=(?:Shapes|Types|Raises|Spec):)", text, maxsplit=1)[0]
     return sentence.strip().rstrip(":").replace("|", "\\|")
@@ -175,7 +175,7 @@ def _row(cls: type[Operation]) -> str:
 
 
 def tables(operations: Iterable[type[Operation]]) -> str:
-    """A section for each family file, a row for each operation."""
+    """One section per family file, one row per operation."""
     families: dict[str, list[type[Operation]]] = {}
     for cls in operations:
         families.setdefault(_family(cls), []).append(cls)

@@ -1,4 +1,4 @@
-"""The work of hlo-opt: read, run passes, print or emit; report errors where they are."""
+"""The driver of hlo-opt: parse, run passes, print or emit; report errors at their locations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SPLIT = re.compile(r"^// -----+[ \t]*(?:\n|$)", re.MULTILINE)
 
 @dataclass
 class Part:
-    """One module's text, padded in front so that its lines have their numbers in the file."""
+    """One module's text, padded in front so that its line numbers are those of the file."""
 
     filename: str
     text: str
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def run(settings: Settings) -> int:
-    """The exit status; everything is printed."""
+    """Run the tool and print everything. Returns the exit status."""
     try:
         with paused_gc():
             return _run(settings)
@@ -70,7 +70,7 @@ def run(settings: Settings) -> int:
 def _run(settings: Settings) -> int:
     timing = Timing()
     with timing.stage("load passes"):
-        passes = build_passes(settings.pipeline)  # a wrong pipeline is reported before anything is read
+        passes = build_passes(settings.pipeline)  # an invalid pipeline is reported before anything is read
     outcome = Outcome()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
     if settings.emit in settings.target.binary and len(parts) != 1:
@@ -104,7 +104,7 @@ class _Session:
 
     settings: Settings
     passes: list[ModulePass]
-    """Those of the settings' pipeline."""
+    """The passes of the settings' pipeline."""
     part: Part
     timing: Timing
     outcome: Outcome
@@ -164,7 +164,7 @@ class _Session:
         verify_round_trip(module, self.part.filename, read)
 
     def _passes(self, module: ModuleOp) -> list[ModulePass]:
-        """The passes asked for, then, to emit something, those that lower the module the rest of the way."""
+        """The requested passes, then, for an emission, those that lower the module to the last stage."""
         settings = self.settings
         if settings.run_reproducer:
             pipeline = pipeline_of(self.part.text)
@@ -210,7 +210,7 @@ class _Session:
     # Diagnostics -----------------------------------------------------------------------------------------------
 
     def _report(self, diagnostic: Diagnostic) -> None:
-        """Print a diagnostic, or keep it for the comparison with the expected ones."""
+        """Print a diagnostic, or store it for the comparison with the expected ones."""
         if diagnostic.severity == "remark" and not self.settings.fuse_remarks:
             return
         if self.settings.verify_diagnostics is not None:
@@ -234,7 +234,7 @@ def _verify(module: ModuleOp) -> None:
 
 
 def _is_llvm(module: ModuleOp) -> bool:
-    """Whether a module is lowered as it is: of llvm operations, or with functions of the device that are."""
+    """Whether a module is already lowered: it, or its device functions, consist of llvm operations."""
     from ..lowering.device.parts import device_modules
 
     ops = [op for part in device_modules(module) or (module,) for op in part.body.block.ops]

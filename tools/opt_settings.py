@@ -1,4 +1,4 @@
-"""The options of hlo-opt, and the settings that a command line asks for."""
+"""The options of hlo-opt, and the settings parsed from a command line."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """A command line, understood."""
+    """The settings of a command line."""
 
     files: tuple[str, ...]
     output: str | None
@@ -163,7 +163,7 @@ def target_of(arguments: Arguments) -> Target:
         flags = ("chip", "ptx-version", "math", "libraries")
         given = {flag: value for flag in flags if (value := arguments.value(flag)) is not None}
         if "math" not in target.options:
-            given.pop("math", None)  # it says how exact results are at least
+            given.pop("math", None)  # It states the minimum accuracy of results.
         for flag in given:
             if flag not in target.options:
                 raise UsageError(f"--{flag} is about GPUs: give --target=nvptx")
@@ -187,7 +187,7 @@ def _pass_names(arguments: Arguments, flag: str) -> frozenset[str]:
 
 def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[str, ...], str | None]:
     """
-    The pass specs that the flags ask for, in their order, and the last lowering stage they reach.
+    The pass specs that the flags request, in order, and the last lowering stage they reach.
 
     `--lower` prepares and groups the program first, unless an earlier flag does. Raises UsageError, PipelineError.
     """

@@ -1,4 +1,4 @@
-"""`hlo-opt --verify-roundtrip`: what is printed reads as the module that was printed."""
+"""`hlo-opt --verify-roundtrip`: the printed text parses to the same module."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FORMS: Mapping[str, Mapping[str, Any]] = {
 
 
 class RoundTripError(Exception):
-    """A module that changes when it is printed and read; the message names the form and shows the lines."""
+    """A module that changes when it is printed and parsed; the message names the form and shows the lines."""
 
 
 def verify_round_trip(module: ModuleOp, name: str, read: Callable[[str, str], ModuleOp]) -> None:
     """
-    Prints the module in each form, with and without locations, reads that (`read(text, file name)`) and compares.
+    Print the module in each form, with and without locations, parse the text (`read(text, file name)`) and compare.
 
-    Raises RoundTripError, or the DiagnosticError of a text that is not read.
+    Raises RoundTripError, or the DiagnosticError of a text that does not parse.
     """
     for locations in (False, True):
         expected = print_module(module, locations=locations)

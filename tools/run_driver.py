@@ -1,4 +1,4 @@
-"""The work of hlo-run: run, then print, store, compare, profile or time the results."""
+"""The driver of hlo-run: run, then print, store, compare, profile or time the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
 
 
 def run(settings: Settings) -> int:
-    """The exit status; everything is printed."""
+    """Run the tool and print everything. Returns the exit status."""
     sources: dict[str, str] = {}
     try:
         timing = Timing()
@@ -45,7 +45,7 @@ def run(settings: Settings) -> int:
 
 
 def _require(settings: Settings) -> None:
-    """Raises DiagnosticError where the targets of the command line cannot run on this machine."""
+    """Check that the targets of the command line can run on this machine. Raises DiagnosticError."""
     for name in (settings.target, settings.compare):
         if name is not None and name != REFERENCE:
             get_target(name).require()
@@ -98,7 +98,7 @@ def _runner(program: Program, executable: Executable | None) -> Runner:
 
 
 def _compare(settings: Settings, program: Program, arguments: Sequence[Array], results: Sequence[Array]) -> int:
-    """Compare with what was asked for; print a table; the exit status."""
+    """Compare with the requested results and print a table. Returns the exit status."""
     references: list[tuple[str, Sequence[Array]]] = []
     if settings.compare is not None:
         other = None if settings.compare == REFERENCE else program.compile(settings.compare, False)
@@ -137,12 +137,12 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
 
 
 def _profile_name(kernel: Kernel) -> str:
-    """A kernel's name; for a call, followed by its callee: a library, or a function of the host program."""
+    """A kernel's name; for a call, with its callee: a library, or a function of the host program."""
     return f"{kernel.name} [{kernel.library or 'callback'}]" if kernel.target else kernel.name
 
 
 def profile_table(executable: Executable) -> str:
-    """One line a kernel, the costliest first."""
+    """A table with one line per kernel, the most expensive first."""
     rows = sorted(executable.kernels, key=lambda kernel: -kernel.nanoseconds)
     total = sum(kernel.nanoseconds for kernel in rows)
     names = {kernel.name: _profile_name(kernel) for kernel in rows}

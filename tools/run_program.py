@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """The file that is run; it is read and compiled when that is needed."""
+    """The program of a file, parsed and compiled on demand."""
 
     def __init__(self, name: str, timing: Timing):
         self.filename, self.text = read_text(name)
@@ -36,7 +36,7 @@ class Program:
 
     @property
     def sources(self) -> dict[str, str]:
-        """The text by each name that diagnostics may call it."""
+        """The text by each file name that diagnostics may use."""
         return dict.fromkeys((self.filename, str(Path(self.filename)), "<text>"), self.text)
 
     @cached_property
@@ -58,7 +58,7 @@ class Program:
         return [arg.name_hint for arg in self.entry.body.block.args if not isinstance(arg.type, TokenType)]
 
     def _arrays(self, what: str, types: Sequence[Attribute]) -> list[ArrayType]:
-        """The arrays at the entry; tokens, which hold nothing, are left out."""
+        """The array types at the entry, without tokens, which hold no data."""
         return [self._wanted(t, f"{what} {i}") for i, t in enumerate(types) if not isinstance(t, TokenType)]
 
     def _wanted(self, type_: Attribute, what: str) -> ArrayType:
@@ -78,7 +78,7 @@ class Program:
         return compile_program(self._source, target, profile=profile, math=math)
 
     def compile_replicated(self, replicas: int, partitions: int) -> ReplicatedExecutable:
-        """For as many devices of this CPU."""
+        """Compile the program for several devices of this CPU."""
         from ..targets.cpu.replicated import compile_replicated
 
         return compile_replicated(self._source, replicas, partitions)
@@ -89,6 +89,6 @@ class Program:
 
 
 def shown(index: int, array: Array) -> str:
-    """One result: its number, type, and values as NumPy prints them, long ones abridged."""
+    """One result as text: its number, type, and values as NumPy prints them, long ones abridged."""
     values = np.array2string(array, separator=", ", threshold=64, precision=6)
     return f"result {index}: {array.dtype}{list(array.shape)}\n{values}\n"

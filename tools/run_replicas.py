@@ -1,4 +1,4 @@
-"""hlo-run on several processes, simulated ones or threads: arrays for each, and the results of each."""
+"""hlo-run on several processes, simulated or as threads, each with its arrays and results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def run_replicas(settings: Settings, program: Program) -> int:
     """
     The exit status; results are printed by process, or stored as `out_0@0, out_1@0, .., out_0@1, ..`.
 
-    In a file of inputs `in_0@3` is what process 3 gets, `in_0` what all get that have none of their own. Process n is
-    partition n modulo the number of partitions. Random inputs differ from process to process.
+    In a file of inputs, `in_0@3` is the array of process 3, `in_0` that of all processes without their own. Process n
+    is partition n modulo the number of partitions. Random inputs differ from process to process.
 
-    A program with shardings for several partitions takes and gives whole arrays, as on one process.
+    A program with shardings for several partitions takes and returns whole arrays, as on one process.
     """
     if settings.partitions > 1 and states_shardings(program.module):
         return _run_sharded(settings, program)
@@ -72,7 +72,7 @@ def _run_sharded(settings: Settings, program: Program) -> int:
 
 
 def _split(shardings: Shardings, whole: Sequence[Array], replicas: int, partitions: int) -> list[list[Array]]:
-    """The arguments of each process; all replicas have the same."""
+    """The arguments of each process; all replicas have equal ones."""
     parts = [tiling.split(array) for tiling, array in zip(shardings.parameters, whole, strict=True)]
     return [[part[number] for part in parts] for number in range(partitions)] * replicas
 

@@ -1,4 +1,4 @@
-"""The options of hlo-run, and the settings that a command line asks for."""
+"""The options of hlo-run, and the settings parsed from a command line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .command_line import Arguments, Option, UsageError
 
 REFERENCE = "reference"
 MACHINES = (*OWN_TARGETS, *ALIASES, REFERENCE)
-"""The machines of this package; others bring targets of their own."""
+"""The machines of this package; other packages add their targets."""
 
 MAX_PROCESSES = 1024
-"""The most processes of a grid: each takes a thread."""
+"""The maximum number of processes in a grid: each takes a thread."""
 
 GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
 
@@ -40,7 +40,7 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """A command line, understood."""
+    """The settings of a command line."""
 
     file: str
     target: str

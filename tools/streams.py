@@ -1,4 +1,4 @@
-"""Files and standard streams of the tools: reading text, writing whole files or nothing."""
+"""Files and standard streams of the tools: read text, write files atomically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BYTECODE_MAGIC = b"ML\xefR"
 
 
 class StreamError(Exception):
-    """A file or stream that cannot be read or written; the message is one line."""
+    """Reading or writing a file or stream failed; the message is one line."""
 
 
 def read_text(name: str) -> tuple[str, str]:
@@ -24,13 +24,13 @@ def read_text(name: str) -> tuple[str, str]:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise StreamError(f"cannot read {shown}: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the name
+    except ValueError as error:  # a NUL in the file name
         raise StreamError(f"cannot read {shown!r}: {error}") from None
     return shown, decode(data, shown)
 
 
 def decode(data: bytes, shown: str) -> str:
-    """UTF-8 text, or a StreamError that says what the data is instead."""
+    """Decode UTF-8 text. Raises StreamError that says what the data is instead."""
     if data.startswith(_BYTECODE_MAGIC):
         raise StreamError(f"{shown} is MLIR bytecode; only text is read (mlir-opt or stablehlo-opt print it as text)")
     try:
@@ -43,7 +43,7 @@ def decode(data: bytes, shown: str) -> str:
 
 
 def write_text(name: str | None, text: str) -> None:
-    """To a file, whole or not at all; to standard output for None or `-`. Raises StreamError."""
+    """Write text to a file, atomically; to standard output for None or `-`. Raises StreamError."""
     if name is None or name == "-":
         _write_stdout(text)
     else:
@@ -51,7 +51,7 @@ def write_text(name: str | None, text: str) -> None:
 
 
 def write_bytes(name: str | None, data: bytes) -> None:
-    """The same for binary data, which no terminal gets."""
+    """Write binary data likewise, but never to a terminal."""
     if name is not None and name != "-":
         write_file(name, data)
         return
@@ -73,7 +73,10 @@ def _write_stdout(text: str) -> None:
 
 
 def _give_up_stdout(error: OSError) -> None:
-    """Python would complain once more when it closes the stream at exit: give it one that takes everything."""
+    """
+    Replace stdout by a stream that accepts everything, because Python would report the error again when it closes
+    stdout at exit.
+    """
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
@@ -82,7 +85,7 @@ def _give_up_stdout(error: OSError) -> None:
 
 
 def write_file(name: str, data: bytes) -> None:
-    """Write beside the file, then rename. Devices and pipes are written directly. Raises StreamError."""
+    """Write a temporary file and rename it. Devices and pipes are written directly. Raises StreamError."""
     path = Path(name)
     try:
         if path.is_dir():

@@ -58,7 +58,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: `import xhlo` itself loads nothing."""
+    """Import on first use, so that `import xhlo` itself loads nothing."""
     from importlib import import_module
 
     try:

@@ -32,11 +32,11 @@ class Complex:
         yield self.im
 
     def each(self, function: Callable[[Tensor], Tensor]) -> Complex:
-        """A function of each part by itself."""
+        """Apply a function to each part separately."""
         return Complex(function(self.re), function(self.im))
 
     def convert(self, element: Attribute) -> Complex:
-        """Both parts in another element type."""
+        """Convert both parts to another element type."""
         return self.each(lambda part: part.convert(element))
 
     def __neg__(self) -> Complex:
@@ -57,5 +57,5 @@ class Complex:
         return Complex(self.im, -self.re)
 
     def where(self, condition: Tensor, other: Complex) -> Complex:
-        """These numbers where the condition holds, elsewhere the others."""
+        """Select these numbers if the condition holds, else the others."""
         return Complex(condition.select(self.re, other.re), condition.select(self.im, other.im))

@@ -1,10 +1,10 @@
 """
-The notation in which hlo is built: a `Builder` says where operations go, a `Tensor` is a value to compute with.
+The notation in which hlo is built: a `Builder` inserts operations, a `Tensor` is a value to compute with.
 
-`a * 2.0 + b` makes the constant, the product and the sum; `x.reshape((2, 3)).sum([1])` what it says. Every method makes
-the operation of its name, with the type that the operation's class infers; `reshape`, `transpose`, `convert` and
-`part` give the tensor itself where nothing would change. Operands of one operator have one type; numbers are splats of
-the other operand's type, made once for each builder.
+`a * 2.0 + b` builds the constant, the product and the sum; `x.reshape((2, 3)).sum([1])` a reshape and a reduce. Every
+method builds the operation of its name, with the type that the operation's class infers; `reshape`, `transpose`,
+`convert` and `part` return the tensor itself if nothing would change. Both operands of an operator have the same type;
+numbers become splats of the other operand's type, built once per builder.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from ..types import Array, HloTensor, element_of, i1, is_float, make_tensor, num
 
 class Builder:
     """
-    Puts operations where they go, in their order, with one location.
+    Inserts operations in order, with one location.
 
-    `at` is an insertion point; without one the operations are only collected, until `replace` puts them in the place
-    of another. `ops` lists what was made; a list that is given is appended to.
+    `at` is an insertion point; without one the operations are only collected, until `replace` substitutes them for
+    another operation. `ops` lists the new operations; a list passed in is appended to.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Builder:
 
     @staticmethod
     def before(op: Operation) -> Builder:
-        """Operations go before `op` and take its location."""
+        """A builder that inserts before `op`, with its location."""
         return Builder(InsertPoint.before(op), op.location)
 
     def insert(self, op: Operation) -> None:
-        """Put one operation in its place; it takes the builder's location unless it has its own."""
+        """Insert one operation; it takes the builder's location unless it has its own."""
         if op.location is UNKNOWN_LOC or op.location == UNKNOWN_LOC:
             op.location = self.location
         self.ops.append(op)
@@ -74,7 +74,7 @@ class Builder:
             self.at.block.insert_op_before(op, self.at.insert_before)
 
     def add(self, op: Operation) -> Tensor:
-        """`insert`, for an operation of one result, which is returned."""
+        """Insert an operation with one result, and return the result."""
         self.insert(op)
         return Tensor(self, op.results[0])
 
@@ -88,8 +88,8 @@ class Builder:
         **properties: Attribute,
     ) -> Tensor:
         """
-        An operation of any class, by the names of its properties. Its result has `type_`, where that is given, else
-        the type that `cls.infer_types` finds, which raises VerifyException where the operands do not fit.
+        Build an operation of any class, its properties given by name. Its result has `type_`, if given, else the type
+        that `cls.infer_types` returns, which raises VerifyException if the operands do not fit.
         """
         values = [one.value if isinstance(one, Tensor) else one for one in operands]
         if type_ is None:
@@ -97,7 +97,7 @@ class Builder:
         return self.add(cls.create(operands=values, result_types=[type_], properties=properties, regions=regions))
 
     def tensors(self, values: Sequence[SSAValue]) -> list[Tensor]:
-        """Existing values, to compute with."""
+        """Existing values as tensors to compute with."""
         return [Tensor(self, value) for value in values]
 
     def constant(self, array: Array, type_: HloTensor | None = None) -> Tensor:
@@ -106,7 +106,7 @@ class Builder:
 
     def splat(self, number: float, type_: HloTensor) -> Tensor:
         """A constant whose elements are all `number`, rounded to the element type."""
-        key = (number, math.copysign(1.0, number), type_)  # to Python 0.0 and -0.0 are equal
+        key = (number, math.copysign(1.0, number), type_)  # Python considers 0.0 and -0.0 equal
         found = self._splats.get(key)
         if found is None:
             dtype: Any = numpy_dtype(type_.element_type)
@@ -120,9 +120,10 @@ class Builder:
 
     def replace(self, op: Operation, *values: Tensor | SSAValue) -> Sequence[Operation]:
         """
-        Give `values` to the users of an operation's results, and erase it; returns the new operations.
+        Replace an operation's results by `values` and erase it; returns the new operations.
 
-        What was only collected takes its place. The values take the name hints of the results (see `replace_op`).
+        Collected operations are inserted in its place. The values take the name hints of the results (see
+        `replace_op`).
         """
         results = [value.value if isinstance(value, Tensor) else value for value in values]
         replace_op(op, self.ops if self.at is None else (), results)
@@ -159,7 +160,7 @@ def _comparison(direction: str) -> Callable[[Tensor, Tensor | float], Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value to compute with; the operations go where its builder puts them."""
+    """A value to compute with; its builder inserts the operations."""
 
     builder: Builder
     value: SSAValue
@@ -211,11 +212,11 @@ class Tensor:
     __invert__ = _unary(unary.NotOp)
     __lshift__ = _binary(binary.ShiftLeftOp)
     __rshift__ = _binary(binary.ShiftRightLogicalOp)
-    """Zeros come in from the left, whatever the sign."""
+    """Logical: zeros are shifted in from the left, whatever the sign."""
     shift_right_arithmetic = _binary(binary.ShiftRightArithmeticOp)
 
     maximum = _binary(binary.MaximumOp)
-    """A NaN of either operand stays, as in `minimum`."""
+    """A NaN in either operand is propagated, as in `minimum`."""
     minimum = _binary(binary.MinimumOp)
     atan2 = _binary(binary.Atan2Op)
     """The angle of the point (x, self)."""
@@ -227,7 +228,7 @@ class Tensor:
     log = _unary(unary.LogOp)
     log_plus_one = _unary(unary.LogPlusOneOp)
     round = _unary(unary.RoundNearestEvenOp)
-    """To the nearest whole number, halves to the even one."""
+    """Round to the nearest integer, halves to even."""
     sine = _unary(unary.SineOp)
     sqrt = _unary(unary.SqrtOp)
     tan = _unary(unary.TanOp)
@@ -241,19 +242,19 @@ class Tensor:
         return result
 
     def copysign(self, sign: Tensor) -> Tensor:
-        """The size of this tensor, the sign of the other (of zeros too; a NaN counts as positive)."""
+        """The magnitude of this tensor with the sign of the other (of zeros too; a NaN counts as positive)."""
         size = abs(self)
         negative = (sign < 0.0) | (sign.equals(0.0) & ((1.0 / sign) < 0.0))
         return negative.select(-size, size)
 
-    # Comparison: i1 tensors, false where either is NaN, but for `is_nan`.
+    # Comparison: i1 tensors, false if either element is NaN, except for `is_nan`.
 
     __lt__ = _comparison("LT")
     __le__ = _comparison("LE")
     __gt__ = _comparison("GT")
     __ge__ = _comparison("GE")
     equals = _comparison("EQ")
-    """`==` compares the notation's own objects."""
+    """Element-wise equality; `==` compares the notation's own objects."""
 
     def is_nan(self) -> Tensor:
         return self.compare("NE", self)
@@ -262,7 +263,7 @@ class Tensor:
         return abs(self).equals(math.inf)
 
     def compare(self, direction: str, other: Tensor | float, type_: str | None = None) -> Tensor:
-        """The relation EQ, NE, LT, LE, GT or GE, stated as a comparison of `type_` (FLOAT, TOTALORDER, ..) if given."""
+        """Test the relation EQ, NE, LT, LE, GT or GE, as a comparison of `type_` (FLOAT, TOTALORDER, ..) if given."""
         right = other if isinstance(other, Tensor) else self.like(other)
         stated: dict[str, Attribute] = {"comparison_direction": comparison_direction(direction)}
         if type_ is not None:
@@ -272,7 +273,7 @@ class Tensor:
         return self.builder.add(CompareOp.create(operands=operands, result_types=[mask], properties=stated))
 
     def select(self, on_true: Tensor | float, on_false: Tensor | float) -> Tensor:
-        """By this i1 tensor; one of the two may be a number."""
+        """Select by this i1 tensor; one of the two values may be a number."""
         model = on_true if isinstance(on_true, Tensor) else on_false
         assert isinstance(model, Tensor), "select of two numbers has no type"
         chosen = [one if isinstance(one, Tensor) else model.like(one) for one in (on_true, on_false)]
@@ -281,19 +282,19 @@ class Tensor:
     # Element types.
 
     def convert(self, element: Attribute) -> Tensor:
-        """The numbers in another element type."""
+        """Convert to another element type."""
         if self.element == element:
             return self
         return self.builder.op(ConvertOp, [self], make_tensor(self.shape, element))
 
     def bits_as(self, element: Attribute) -> Tensor:
-        """The same bits, of an element type of the same width."""
+        """The same bits as another element type of the same width."""
         return self.builder.op(BitcastConvertOp, [self], make_tensor(self.shape, element))
 
     # Movement. A shape may be given as a tensor type.
 
     def broadcast(self, shape: Sequence[int] | HloTensor, dims: Sequence[int] = ()) -> Tensor:
-        """Repeated over `shape`; dimension i goes along `dims[i]`."""
+        """Broadcast to `shape`; dimension i becomes dimension `dims[i]`."""
         return self.builder.op(BroadcastInDimOp, [self], self._typed(shape), broadcast_dimensions=int_array(dims))
 
     def reshape(self, shape: Sequence[int] | HloTensor) -> Tensor:
@@ -302,20 +303,21 @@ class Tensor:
         return self if self.value.type == type_ else self.builder.op(ReshapeOp, [self], type_)
 
     def transpose(self, permutation: Sequence[int]) -> Tensor:
-        """With dimension `permutation[i]` as dimension i."""
+        """Transpose: dimension i of the result is dimension `permutation[i]`."""
         if list(permutation) == list(range(len(permutation))):
             return self
         return self.builder.op(TransposeOp, [self], permutation=int_array(permutation))
 
     def reverse(self, dims: Sequence[int]) -> Tensor:
-        """Backwards along `dims`."""
+        """Reverse the elements along `dims`."""
         return self.builder.op(ReverseOp, [self], dimensions=int_array(dims))
 
     def slice(self, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Tensor:
         """
         A box of elements, from `starts` up to `limits`, exclusively, in each dimension.
 
-        The limit of an unknown dimension may be the dimension itself, for all of it: the result's is unknown then.
+        The limit of an unknown dimension may be the dimension itself, for its whole extent: the result's is unknown
+        then.
         """
         steps = [1] * len(starts) if strides is None else strides
         type_ = None
@@ -352,7 +354,7 @@ class Tensor:
     def pad(
         self, value: Tensor, low: Sequence[int], high: Sequence[int], interior: Sequence[int] | None = None
     ) -> Tensor:
-        """Surrounded by `low` and `high` elements of the scalar `value`, and `interior` ones between neighbours."""
+        """Pad with `low` and `high` elements of the scalar `value`, and `interior` ones between neighbours."""
         return self.builder.op(
             PadOp,
             [self, value],
@@ -366,18 +368,20 @@ class Tensor:
         return self.builder.op(DynamicSliceOp, [self, *starts], slice_sizes=int_array(sizes))
 
     def dynamic_update_slice(self, update: Tensor, starts: Sequence[Tensor]) -> Tensor:
-        """This tensor with `update` written over the box at scalar starts, clamped so that it lies inside."""
+        """This tensor with `update` written to the box at scalar starts, clamped so that it lies inside."""
         return self.builder.op(DynamicUpdateSliceOp, [self, update, *starts])
 
     # Sums.
 
     def reduce(self, combiner: type[Operation], init: Tensor, dims: Sequence[int]) -> Tensor:
-        """The elements along `dims` folded by an elementwise operation of two operands, from the scalar `init` on."""
+        """
+        Fold the elements along `dims` with an elementwise operation of two operands, beginning with the scalar `init`.
+        """
         region = combiner_region(combiner, self.element, self.builder.location)
         return self.builder.op(ReduceOp, [self, init], None, [region], dimensions=int_array(dims))
 
     def sum(self, dims: Sequence[int]) -> Tensor:
-        """The sum along `dims`; the tensor itself where there are none."""
+        """The sum along `dims`; the tensor itself if there are none."""
         if not dims:
             return self
         zero = self.builder.splat(0.0 if is_float(self.element) else 0, make_tensor((), self.element))
@@ -386,7 +390,9 @@ class Tensor:
     def dot(
         self, other: Tensor, numbers: DotDimensionNumbersAttr, element: Attribute | None = None, **stated: Attribute
     ) -> Tensor:
-        """hlo.dot_general, its sums in `element`, by default the operands'; `stated` are its other properties."""
+        """
+        hlo.dot_general, accumulated in `element`, by default the operands' type; `stated` are its other properties.
+        """
         result = make_tensor((), element or self.element)
         stated["dot_dimension_numbers"] = numbers
         op = DotGeneralOp.create(operands=[self.value, other.value], result_types=[result], properties=stated)
@@ -395,9 +401,9 @@ class Tensor:
 
 
 def concatenate(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors one after the other along a dimension."""
+    """Concatenate tensors along a dimension."""
     return tensors[0].builder.op(ConcatenateOp, tensors, dimension=int_attr(dim))
 
 
 Decomposition: TypeAlias = Callable[[Any], Sequence[Operation]]
-"""Replaces an operation (see `Builder.replace`); returns the new operations, none where it stays."""
+"""Replaces an operation (see `Builder.replace`); returns the new operations, none if it is kept."""

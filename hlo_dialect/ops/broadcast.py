@@ -1,4 +1,4 @@
-"""The deprecated `broadcast`, which StableHLO keeps outside its specification; broadcast_in_dim took its place."""
+"""The deprecated `broadcast`, which StableHLO keeps outside its specification; broadcast_in_dim replaces it."""
 
 from __future__ import annotations
 

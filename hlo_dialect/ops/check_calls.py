@@ -35,7 +35,7 @@ _KINDS = {
 }
 _INFINITELY_FAR = np.uint64(2**64 - 1)
 _REPORTED = 5
-"""How many mismatches a message lists."""
+"""The number of mismatches that a message lists."""
 
 
 class CheckFailure(DiagnosticError):
@@ -48,7 +48,7 @@ def check_kind(name: str) -> str | None:
 
 
 def is_check(op: Operation) -> bool:
-    """Whether the operation is a check, as a custom call or as an operation of the check dialect."""
+    """Whether the operation is a check: a custom call or an operation of the check dialect."""
     return check_name(op) is not None
 
 
@@ -115,7 +115,8 @@ def run_check_op(op: Operation, operands: Sequence[Array]) -> tuple[Array, ...]:
 
 def ulp_distance(actual: Array, expected: Array) -> Array:
     """
-    How many representable values apart two float or complex arrays are, as uint64; complex: the worse part.
+    The distance of two float or complex arrays in representable values, as uint64; for complex numbers that of the
+    worse part.
 
     Both NaN: 0. A non-finite value and another: 2**64 - 1.
     """
@@ -135,7 +136,7 @@ def ulp_distance(actual: Array, expected: Array) -> Array:
 
 
 def _magnitude_mask(dtype: np.dtype[Any]) -> int:
-    """The bits of a float below its sign; all of a format without sign."""
+    """The bits of a float below its sign; all bits of a format without a sign."""
     if dtype.name == "float8_e8m0fnu":
         return 0xFF
     bits: int = cast(Any, ml_dtypes).finfo(dtype).bits
@@ -153,7 +154,7 @@ def _parts(value: Array) -> tuple[Array, Array]:
 
 
 def _widened(value: Array) -> Array:
-    """NumPy's own float type for the narrow ones that ml_dtypes defines."""
+    """The array, with ml_dtypes' narrow floats widened to a NumPy float type."""
     return value.astype(np.float32) if is_short_float(value.dtype) else value
 
 

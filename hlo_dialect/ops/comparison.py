@@ -51,7 +51,7 @@ class ComparisonDirection(StrEnum):
 
 
 class ComparisonType(StrEnum):
-    """How elements are compared; NOTYPE leaves it to the element type."""
+    """The kind of comparison; NOTYPE derives it from the element type."""
 
     NOTYPE = "NOTYPE"
     FLOAT = "FLOAT"
@@ -93,7 +93,7 @@ _LAWFUL_TYPES = {
     Kind.FLOAT: ("FLOAT", "TOTALORDER"),
     Kind.COMPLEX: ("FLOAT",),
 }
-"""compare_c3: the first is the default."""
+"""The comparison types that compare_c3 allows; the first is the default."""
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "EQ": np.equal,
@@ -110,7 +110,7 @@ class CompareOp(ElementwiseOp):
     """
     Test a relation of the elements: `result[i] = lhs[i] <direction> rhs[i]`.
 
-    NaN is unordered (only NE holds); under TOTALORDER it has a place, and -0 is below +0. Booleans compare as
+    NaN is unordered (only NE holds); under TOTALORDER it is ordered too, and -0 is below +0. Booleans compare as
     false < true, complex numbers by real, then by imaginary part.
     Shapes: operands and result of one shape; the result is boolean.
     Raises: VerifyException naming compare_i1, compare_c1..c3, compare_o1.

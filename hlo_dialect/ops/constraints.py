@@ -1,4 +1,6 @@
-"""Constraints that several operations share; each takes the constraint's name in the operation's specification."""
+"""
+Constraints shared by several operations; each function takes the constraint's name in the operation's specification.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ from .control_flow import all_agree, returned_types, types_text
 
 
 def check_size(constraint: str, name: str, values: Sequence[int], rank: int) -> None:
-    """One entry for each dimension of the operand."""
+    """Check that there is one entry per dimension of the operand."""
     if len(values) != rank:
         reject(f"{constraint}: {name} has {len(values)} entries, expected the operand's rank {rank}")
 
 
 def check_range(constraint: str, name: str, dims: Sequence[int], rank: int) -> None:
-    """Dimensions of a tensor of that rank."""
+    """Check that these are dimensions of a tensor of that rank."""
     if not all(0 <= dim < rank for dim in dims):
         reject(f"{constraint}: {name} {dims} are not all in [0, {rank})")
 
@@ -39,7 +41,7 @@ def check_unique(constraint: str, name: str, dims: Sequence[int]) -> None:
 
 
 def check_element_types(op: HloOp, constraint: str) -> None:
-    """The first operand and the first result have the same element type."""
+    """Check that the first operand and the first result have the same element type."""
     operand, result = element_of(op.operands[0]), element_of(op.results[0])
     if operand != result:
         reject(f"{constraint}: operand and result have different element types {operand} and {result}")
@@ -63,7 +65,9 @@ def is_promotable(source: Attribute, target: Attribute) -> bool:
 
 
 def check_init_values(scalar: str, element: str, values: Sequence[SSAValue], inits: Sequence[SSAValue]) -> None:
-    """Initial values are scalars (constraint `scalar`) of their inputs' element types (constraint `element`)."""
+    """
+    Check that initial values are scalars (constraint `scalar`) of their inputs' element types (constraint `element`).
+    """
     for index, (value, init) in enumerate(zip(values, inits, strict=True)):
         if shape_of(init) != ():
             reject(f"{scalar}: init_value {index} of type {init.type} is no scalar")
@@ -73,7 +77,7 @@ def check_init_values(scalar: str, element: str, values: Sequence[SSAValue], ini
 
 def check_reducer(constraint: str, what: str, block: Block, inputs: Sequence[SSAValue]) -> None:
     """
-    The region `what` combines accumulators with elements of the inputs.
+    Check that the region `what` combines accumulators with elements of the inputs.
 
     It takes all accumulators, then all elements, and returns the accumulators: scalars to which the inputs' element
     types can be promoted.
@@ -95,7 +99,9 @@ def check_reducer(constraint: str, what: str, block: Block, inputs: Sequence[SSA
 
 
 def check_accumulated(op: HloOp, count: str, element: str, shape: str, inputs: int, what: str) -> None:
-    """Results: one for each input (constraint `count`), of the accumulators' element types and the inferred shapes."""
+    """
+    Check the results: one per input (constraint `count`), of the accumulators' element types and the inferred shapes.
+    """
     inferred = op.infer_types()
     if len(op.results) != inputs:
         reject(f"{count}: there are {len(op.results)} results for {inputs} inputs")

@@ -38,7 +38,7 @@ from ..types import Array, element_of, is_float, make_tensor, numpy_dtype, shape
 from .constraints import check_range
 
 _IN_ORDER = 1 << 20
-"""Multiplications up to which the reference sums a dot in index order."""
+"""The number of multiplications up to which the reference sums a dot in index order."""
 
 
 def _parse_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -69,11 +69,11 @@ class DotGeneralOp(HloOp):
     """
     Products of lhs and rhs summed over the contracting dimensions, for each index of the batching dimensions.
 
-    `precision_config` and `algorithm` ask for accuracy on machines that have a choice; both are kept. Operands of
-    different float types are taken too, as JAX writes them.
+    `precision_config` and `algorithm` request accuracy on machines that have a choice; both are preserved. Operands may
+    have different float types, as JAX writes them.
 
     Shapes: result is batching dimensions, then the rest of lhs, then the rest of rhs, in their orders.
-    Raises: VerifyException naming dot_general_c1..c13 and c21..c24; c14..c20 are of quantized types.
+    Raises: VerifyException naming dot_general_c1..c13 and c21..c24; c14..c20 concern quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dot_general
     """
 
@@ -155,7 +155,7 @@ class DotGeneralOp(HloOp):
             *(lhs[dim] for dim in self.lhs_free),
             *(rhs[dim] for dim in self.rhs_free),
         )
-        # The element type is the program's choice (a wider accumulator); without one it is the operands'.
+        # The program may choose the element type (a wider accumulator); the default is the operands'.
         element = element_of(self.results[0] if self.results else self.operands[0])
         return (make_tensor(shape, element),)
 
@@ -224,8 +224,8 @@ class DotGeneralOp(HloOp):
 
     def reference(self, *operands: Array) -> Array:
         """
-        One matrix product per batch index. Short floats are summed in float32 and rounded once; otherwise
-        the sum is in the result's type, or the operands' where that is wider.
+        One matrix product per batch index. Narrow floats are summed in float32 and rounded once; otherwise the sum is
+        in the wider of the result's and the operands' type.
         """
         lhs, rhs = (working(operand, wide=False) for operand in operands)
         numbers = self.dot_dimension_numbers
@@ -247,8 +247,8 @@ class DotGeneralOp(HloOp):
 
 def _matrix_products(left: Array, right: Array) -> Array:
     """
-    `left @ right` for each batch index. Small products are summed in the order of the contracted indices, so that
-    their rounding is that of the spec's formula; large ones as BLAS likes it.
+    `left @ right` for each batch index. Small products are summed in the order of the contracted indices, so that their
+    rounding is that of the spec's formula; large ones in BLAS's order.
     """
     depth = left.shape[-1]
     if left.dtype.kind not in "fc" or left.size * right.shape[-1] > _IN_ORDER:
@@ -263,7 +263,7 @@ def accumulator_of(operands: Sequence[np.dtype[Any]], result: np.dtype[Any]) -> 
     """The type in which products of elements of these types are summed."""
     widened = [working(np.empty(0, dtype), wide=False).dtype for dtype in (*operands, result)]
     if all(dtype.kind in "iub" for dtype in widened):
-        # Integers wrap around, and wrapping commutes with narrowing: the wider one, by the result's signedness.
+        # Integers wrap around, and wrapping commutes with narrowing: the wider type, with the result's signedness.
         return widened[0] if widened[0].itemsize > widened[-1].itemsize else widened[-1]
     return np.result_type(*widened)
 

@@ -1,7 +1,7 @@
 """
 Control flow: while, if, case, their terminator return, and optimization_barrier.
 
-Regions may use values of the surrounding code (they are not isolated), as JAX's programs do.
+Regions may use values of the surrounding code (they are not isolated from above), as JAX's programs do.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ReturnOp(HloOp):
     """
     End a region of an hlo operation and return its results.
 
-    Shapes: whatever the surrounding operation wants.
+    Shapes: determined by the surrounding operation.
     Spec:   https://openxla.org/stablehlo/spec#functions
     """
 
@@ -289,7 +289,7 @@ class OptimizationBarrierOp(HloOp):
     ROLE: ClassVar[Role | None] = "host"
     operand = var_operand_def()
     result = var_result_def()
-    # Not Pure: cse must not merge barriers and nothing moves past them; unused ones may go.
+    # Not Pure: cse must not merge barriers and nothing moves past them; unused ones may be erased.
     traits = traits_def(NoMemoryEffect())
 
     @classmethod

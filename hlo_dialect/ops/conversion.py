@@ -1,5 +1,5 @@
 """
-Operations between element types: convert, bitcast_convert, reduce_precision, complex, real, imag.
+Conversions between element types: convert, bitcast_convert, reduce_precision, complex, real, imag.
 
 Spec: https://openxla.org/stablehlo/spec
 """
@@ -60,7 +60,7 @@ class ConvertOp(ElementwiseOp):
 
     @classmethod
     def to(cls, operand: SSAValue, element_type: Attribute) -> ConvertOp:
-        """The conversion of a value to an element type."""
+        """Convert a value to an element type."""
         return cls.create(operands=[operand], result_types=[make_tensor(shape_of(operand), element_type)])
 
     @classmethod
@@ -81,7 +81,7 @@ class ConvertOp(ElementwiseOp):
             reject(f"convert_c1: operand and result have different shapes: {operand} and {result}")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """A conversion to the operand's own type."""
+        """Fold a conversion to the operand's own type."""
         return (self.operands[0],) if self.operands[0].type == self.results[0].type else None
 
     def reference(self, *operands: Array) -> Array:
@@ -97,7 +97,7 @@ class BitcastConvertOp(HloOp):
     """
     Read the bits of the operand as another type.
 
-    A narrower result gets a trailing dimension of the parts, the least significant first; a wider one loses the
+    A narrower result has a new last dimension of the parts, the least significant first; a wider one lacks the
     operand's last dimension, which holds its parts.
     Shapes: (d0, .., dn) for equal widths; (.., dn) to (.., dn, parts) and (.., dn, parts) to (.., dn) for others.
     Raises: VerifyException naming bitcast_convert_c1 or bitcast_convert_c2.
@@ -105,7 +105,7 @@ class BitcastConvertOp(HloOp):
     """
 
     name = "hlo.bitcast_convert"
-    ROLE: ClassVar[Role | None] = "custom"  # between widths; of equal ones it is elementwise
+    ROLE: ClassVar[Role | None] = "custom"  # between different widths; between equal ones it is elementwise
     COST: ClassVar[int] = CHEAP
     operand = operand_def(TensorType)
     result = result_def(TensorType)
@@ -174,7 +174,8 @@ class ReducePrecisionOp(ElementwiseUnaryOp):
     """
     Round floats to a format of fewer exponent and mantissa bits, in their own type.
 
-    To nearest even; beyond the format's range is infinite, below its normal range a zero of the same sign; NaN stays.
+    To nearest even; values beyond the format's range become infinite, those below its normal range a zero of the same
+    sign; NaN stays.
     Types: float (i1), result as the operand (c1); exponent_bits >= 1 (c2), mantissa_bits >= 0 (c3).
     Spec:  https://openxla.org/stablehlo/spec#reduce_precision
     """
@@ -211,7 +212,7 @@ class ReducePrecisionOp(ElementwiseUnaryOp):
 
     @property
     def format(self) -> tuple[int, int]:
-        """The bits of exponent and mantissa."""
+        """The numbers of exponent and mantissa bits."""
         return self.exponent_bits.value.data, self.mantissa_bits.value.data
 
     def verify_(self) -> None:
@@ -304,7 +305,7 @@ class PartOp(ElementwiseUnaryOp):
         return part_type(element_type)
 
     def folded_part(self, index: int) -> Sequence[SSAValue] | None:
-        """Part `index` of an operand that hlo.complex made."""
+        """Part `index` of an operand that hlo.complex defines."""
         owner = self.operands[0].owner
         if isinstance(owner, ComplexOp) and owner.operands[index].type == self.results[0].type:
             return (owner.operands[index],)
@@ -327,7 +328,7 @@ class RealOp(PartOp):
 
 @irdl_op_definition
 class ImagOp(PartOp):
-    """The imaginary part of complex numbers; of a float 0. Types as in `PartOp`."""
+    """The imaginary part of complex numbers; 0 for a float. Types as in `PartOp`."""
 
     name = "hlo.imag"
 

@@ -57,7 +57,7 @@ _COUNT = IntegerAttr[IntegerType]
 
 class ConvolutionBase(HloOp):
     """
-    The base of convolution and dynamic_conv, which differ only in where the padding comes from.
+    The base of convolution and dynamic_conv, which differ only in the source of the padding.
 
     Constraints have the same numbers in both; `label` begins their names.
     """
@@ -90,14 +90,14 @@ class ConvolutionBase(HloOp):
 
     @property
     def reversal(self) -> tuple[bool, ...]:
-        """For each spatial dimension whether the window is read backwards."""
+        """Whether the window is reversed, per spatial dimension."""
         flags = self.window_reversal
         if flags is None:
             return (False,) * len(self.dimension_numbers.lhs.spatial)
         return tuple(bool(flag) for flag in cast(Any, flags).get_values())
 
     def window_of(self, padding: Array) -> Window:
-        """The window over the spatial dimensions. Assumes that everything was verified."""
+        """The window over the spatial dimensions. Assumes a verified operation."""
         rank = len(self.dimension_numbers.lhs.spatial)
         kernel = shape_of(self.operands[1])
 
@@ -136,7 +136,7 @@ class ConvolutionBase(HloOp):
             self.reject_numbered(24, f"precision_config has {len(levels.data)} entries, expected 2")
 
     def _verify_window(self, rank: int) -> None:
-        """Constraints c2, c3 and c5 to c9; `rank` is the number of spatial dimensions."""
+        """Check constraints c2, c3 and c5 to c9; `rank` is the number of spatial dimensions."""
         for name, size, least in (("window_strides", 2, 3), ("lhs_dilation", 5, 6), ("rhs_dilation", 7, 8)):
             attribute = cast("IntArray | None", getattr(self, name))
             if attribute is None:
@@ -189,7 +189,7 @@ class ConvolutionBase(HloOp):
             )
 
     def _verify_result(self) -> None:
-        """Constraints c25 to c27. The result's elements may be of another type: products are summed in that."""
+        """Check constraints c25 to c27. The result's element type may differ: products are summed in it."""
         lhs, rhs = element_of(self.operands[0]), element_of(self.operands[1])
         if lhs != rhs:
             self.reject_numbered(27, f"lhs and rhs have different element types {lhs} and {rhs}")
@@ -213,7 +213,7 @@ class ConvolutionBase(HloOp):
 
 
 def window_counts(window: Window, sizes: Sequence[int]) -> tuple[int, ...]:
-    """The number of windows along each spatial dimension; unknown where the input's or the kernel's size is."""
+    """The number of windows along each spatial dimension; unknown if the input's or the kernel's size is."""
     counts: list[int] = []
     for dim, (size, taps) in enumerate(zip(sizes, window.dimensions, strict=True)):
         if DYNAMIC in (size, taps):
@@ -231,12 +231,12 @@ class ConvolutionOp(ConvolutionBase):
     """
     Dot products of windows of `lhs`, padded and dilated, with the kernel `rhs`.
 
-    With feature groups each group of output features sees only its group of input features; with batch groups, only
-    its group of the batch. `padding` may be negative. `precision_config` is kept.
+    With feature groups each group of output features uses only its group of input features; with batch groups, only its
+    group of the batch. `padding` may be negative. `precision_config` is preserved.
 
-    Shapes: as `dimension_numbers` says; the result has a window for each of its spatial indices.
+    Shapes: as in `dimension_numbers`; the result has one spatial index per window.
     Raises: VerifyException naming convolution_c1..c27. The result's element type is free (c27 is that of the operands):
-    products are summed in the wider of the types, as of dot_general. c28..c34 are of quantized types.
+    products are summed in the wider of the types, as in dot_general. c28..c34 concern quantized types.
     Spec:   https://openxla.org/stablehlo/spec#convolution
     """
 
@@ -289,7 +289,7 @@ class ConvolutionOp(ConvolutionBase):
         self._verify_result()
 
     def reference(self, *operands: Array) -> Array:
-        """Sums in f32 where elements are shorter floats, in the wider of the operands' and the result's types else."""
+        """Narrow floats are summed in f32, other elements in the wider of the operands' and the result's types."""
         return _convolve(self, operands[0], operands[1], self.window)
 
 
@@ -298,14 +298,14 @@ class DynamicConvOp(ConvolutionBase):
     """
     A convolution whose padding is an operand.
 
-    Shapes: as of convolution; padding (spatial dimensions, 2), of integers.
-    Raises: VerifyException naming dynamic_conv_c1..c27 or dynamic_conv_i3; c28..c34 are of quantized types.
+    Shapes: as in convolution; padding (spatial dimensions, 2), of integers.
+    Raises: VerifyException naming dynamic_conv_c1..c27 or dynamic_conv_i3; c28..c34 concern quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_conv
     """
 
     name = "hlo.dynamic_conv"
     COMPUTES: ClassVar[bool] = True
-    lhs = operand_def(TensorType)  # again, for the operands of a subclass come first
+    lhs = operand_def(TensorType)  # declared again, because the operands of a subclass come first
     rhs = operand_def(TensorType)
     padding = operand_def(TensorType)
 
@@ -336,8 +336,8 @@ class DynamicConvOp(ConvolutionBase):
 
 def _convolve(op: ConvolutionBase, lhs: Array, rhs: Array, window: Window) -> Array:
     """
-    The convolution as a product of matrices for each element of the window, or, where there are fewer windows than
-    elements of one, for each window.
+    The convolution as one matrix product per element of the window, or, if there are fewer windows than window
+    elements, per window.
     """
     numbers = op.dimension_numbers
     left, right = (working(operand, wide=False) for operand in (lhs, rhs))
@@ -370,7 +370,7 @@ def _grouped(op: ConvolutionBase, lhs: Array, rhs: Array) -> tuple[Array, Array]
 
 
 def _split(array: Array, dim: int, groups: int) -> Array:
-    """Split dimension `dim` in two: groups, and the elements of one."""
+    """Split dimension `dim` into two: groups, and the elements of a group."""
     dim %= array.ndim
     shape = array.shape
     return array.reshape(*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :])

@@ -1,5 +1,5 @@
 """
-Operations that create tensors from nothing: constant and iota.
+Operations that create tensors without operands: constant and iota.
 
 Spec: https://openxla.org/stablehlo/spec
 """
@@ -95,7 +95,7 @@ class ConstantOp(HloOp):
 @irdl_op_definition
 class IotaOp(HloOp):
     """
-    Indices along one dimension: `result[i0, .., in] = i[iota_dimension]`; integers modulo 2 ** width.
+    The indices along one dimension: `result[i0, .., in] = i[iota_dimension]`; integers modulo 2 ** width.
 
     Shapes: the result is free.
     Raises: VerifyException naming iota_c1 or iota_o1.
@@ -147,12 +147,12 @@ class IotaOp(HloOp):
 
 
 def constant_of(value: SSAValue) -> Array | None:
-    """The array of a value that a constant defines; None of any other."""
+    """The array of a value defined by a constant; None for any other value."""
     return constant_array(value.owner.dense) if isinstance(value.owner, ConstantOp) else None
 
 
 def splat_of(value: SSAValue) -> Any:
-    """The one element, a NumPy scalar, of a constant of equal elements, broadcast or not; None of any other value."""
+    """The element, a NumPy scalar, of a splat constant, broadcast or not; None for any other value."""
     owner = value.owner
     while isinstance(owner, BroadcastInDimOp):
         owner = owner.operands[0].owner
@@ -163,7 +163,7 @@ def splat_of(value: SSAValue) -> Any:
 
 
 def is_splat_of(value: SSAValue, number: complex) -> bool:
-    """Whether the value is a constant that equals `number` everywhere; the signs of zeros count for floats."""
+    """Whether the value is a constant that equals `number` everywhere; for floats the signs of zeros must agree."""
     element = splat_of(value)
     if element is None or element != number:
         return False
@@ -173,7 +173,7 @@ def is_splat_of(value: SSAValue, number: complex) -> bool:
 
 
 def splat_like(value: SSAValue, number: complex) -> Sequence[Attribute] | None:
-    """The return value of `fold` for a result of the static type of `value` that is `number` everywhere."""
+    """The return value of `fold` for a splat of `number` of the static type of `value`."""
     dtype, type_ = numpy_dtype(element_of(value)), tensor_type(value)
     if dtype is None or not is_static(type_.get_shape()):
         return None

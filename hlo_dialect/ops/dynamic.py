@@ -1,5 +1,5 @@
 """
-Slices at positions that are known only when the program runs: dynamic_slice, dynamic_update_slice.
+Slices at positions known only at run time: dynamic_slice, dynamic_update_slice.
 
 Both clamp their start so that the slice is inside the operand.
 """
@@ -50,7 +50,7 @@ def _is_zero(value: SSAValue) -> bool:
 @irdl_op_definition
 class DynamicSliceOp(KeywordOp):
     """
-    A box of a fixed size at a computed place: `result[i] = operand[clamp(0, start, shape - sizes) + i]`.
+    A box of a fixed size at a computed position: `result[i] = operand[clamp(0, start, shape - sizes) + i]`.
 
     Shapes: operand (d0, ..), start_indices one scalar integer per dimension, result `slice_sizes`.
     Raises: VerifyException naming dynamic_slice_c1..c5.
@@ -110,7 +110,7 @@ class DynamicSliceOp(KeywordOp):
 @irdl_op_definition
 class DynamicUpdateSliceOp(KeywordOp):
     """
-    The operand with a box at a computed place replaced by `update`; the start is clamped as in dynamic_slice.
+    The operand with a box at a computed position replaced by `update`; the start is clamped as in dynamic_slice.
 
     Shapes: operand and result (d0, ..), update no larger in any dimension, start_indices one scalar per dimension.
     Raises: VerifyException naming dynamic_update_slice_c1..c6.
@@ -155,7 +155,7 @@ class DynamicUpdateSliceOp(KeywordOp):
         if shape == update_shape:
             return (update,)
         source = update.owner
-        # Writing back the slice that was read from the same tensor at the same start.
+        # Fold a write-back of the slice that was read from the same tensor at the same start.
         if isinstance(source, DynamicSliceOp) and source.operands[0] is operand:
             ours, theirs = starts, source.operands[1:]
             if all(a is b or (_is_zero(a) and _is_zero(b)) for a, b in zip(ours, theirs, strict=True)):

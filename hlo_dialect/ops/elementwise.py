@@ -1,7 +1,7 @@
 """
-Base classes of the elementwise operations: the element kinds they take, type inference, and how references run.
+Base classes of the elementwise operations: their element kinds, type inference, and reference execution.
 
-A trivial operation is a class with a name, a docstring, its `KINDS` and a one-line `compute`; everything else is here.
+A simple operation is a class with a name, a docstring, its `KINDS` and a one-line `compute`; everything else is here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..types import Array, element_of, is_boolean, is_integer, is_unsigned, make
 
 
 class Kind(Flag):
-    """The kinds of elements that the spec's input constraints tell apart."""
+    """The kinds of elements that the spec's input constraints distinguish."""
 
     NONE = 0
     BOOLEAN = auto()
@@ -55,7 +55,7 @@ _KIND_NAMES = (
 
 @cache
 def kind_of(element_type: Attribute) -> Kind:
-    """The kind of an element type; NONE of a type that no operation takes. A signless integer is signed."""
+    """The kind of an element type; NONE for a type that no operation takes. A signless integer is signed."""
     if is_boolean(element_type):
         return Kind.BOOLEAN
     if is_integer(element_type):
@@ -83,7 +83,9 @@ def check_kind(constraint: str, name: str, value: SSAValue, kinds: Kind) -> None
 
 
 def merged_shape(op: HloOp, constraint: str, *operands: tuple[str, SSAValue]) -> tuple[int, ...]:
-    """The common shape of named operands, known dimensions winning over unknown ones. Raises VerifyException."""
+    """
+    The common shape of named operands; known dimensions take precedence over unknown ones. Raises VerifyException.
+    """
     first_name, first = operands[0]
     merged = shape_of(first)
     for name, value in operands[1:]:
@@ -101,8 +103,8 @@ class ElementwiseOp(HloOp):
     """
     An operation whose result element depends on the operands' elements at the same index alone.
 
-    A reference computes on operands that `working` has widened: narrow floats arrive as f32, all floats below f64 as
-    f64 where the operation is `WIDE` (transcendental: one rounding at the end). `rounded` brings the result back.
+    A reference computes on operands widened by `working`: narrow floats to f32, or all floats to f64 if the operation
+    is `WIDE` (transcendental: one rounding at the end). `rounded` converts the result back.
     """
 
     KINDS: ClassVar[Kind] = Kind.ANY

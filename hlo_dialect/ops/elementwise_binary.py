@@ -26,7 +26,7 @@ _BITS = Kind.BOOLEAN | Kind.INTEGER
 
 
 def _kept(op: ElementwiseBinaryOp, index: int) -> Folded:
-    """Operand `index` as the result, if it has the result's type."""
+    """Fold to operand `index`, if it has the result's type."""
     operand = op.operands[index]
     return (operand,) if operand.type == op.results[0].type else None
 
@@ -36,12 +36,12 @@ def _same_operands(op: ElementwiseBinaryOp) -> bool:
 
 
 def _is_exact(op: ElementwiseBinaryOp) -> bool:
-    """Whether the operands are booleans or integers, so that algebra holds bit by bit."""
+    """Whether the operands are booleans or integers, so that algebraic identities are exact."""
     return kind_of(element_of(op.results[0])) in _BITS
 
 
 def _neutral(op: ElementwiseBinaryOp, number: complex, commutes: bool = True) -> Folded:
-    """x where `op` is `x op number`, or the other way round where it commutes."""
+    """Fold `x op number` to x, and `number op x` if `op` commutes."""
     if is_splat_of(op.operands[1], number):
         return _kept(op, 0)
     return _kept(op, 1) if commutes and is_splat_of(op.operands[0], number) else None
@@ -52,7 +52,7 @@ class AddOp(ElementwiseBinaryOp):
     """
     Sum; booleans: or; integers modulo 2 ** width.
 
-    Types: any (i1), operands and result the same (c1); c2..c7 are of quantized types.
+    Types: any (i1), operands and result the same (c1); c2..c7 concern quantized types.
     """
 
     name = "hlo.add"
@@ -236,13 +236,13 @@ class ShiftOp(ElementwiseBinaryOp):
         return _neutral(self, 0, commutes=False)
 
     def reference(self, *operands: Array) -> Array:
-        """In the operands' own width."""
+        """Computed in the operands' own width."""
         return np.asarray(self.compute(*operands))
 
 
 @irdl_op_definition
 class ShiftLeftOp(ShiftOp):
-    """lhs * 2 ** rhs modulo 2 ** width; 0 from the width on."""
+    """lhs * 2 ** rhs modulo 2 ** width; 0 for amounts from the width on."""
 
     name = "hlo.shift_left"
 
@@ -252,7 +252,7 @@ class ShiftLeftOp(ShiftOp):
 
 @irdl_op_definition
 class ShiftRightArithmeticOp(ShiftOp):
-    """Shift right that repeats the highest bit; all sign bits from the width on."""
+    """Shift right that repeats the sign bit; amounts from the width on give all sign bits."""
 
     name = "hlo.shift_right_arithmetic"
 
@@ -262,7 +262,7 @@ class ShiftRightArithmeticOp(ShiftOp):
 
 @irdl_op_definition
 class ShiftRightLogicalOp(ShiftOp):
-    """Shift right that fills with zeros; 0 from the width on."""
+    """Shift right that fills with zeros; 0 for amounts from the width on."""
 
     name = "hlo.shift_right_logical"
 
@@ -310,7 +310,7 @@ class XorOp(ElementwiseBinaryOp):
 
 
 def _all_ones(op: ElementwiseBinaryOp) -> int:
-    """The element whose bits are all set."""
+    """The element with all bits set."""
     element_type = element_of(op.results[0])
     if is_unsigned(element_type):
         return (1 << cast("IntegerType", element_type).width.data) - 1

@@ -25,7 +25,7 @@ class TranscendentalOp(ElementwiseUnaryOp):
     """
     A unary function of floats and complex numbers that is computed with one rounding of a wider result.
 
-    Types: float or complex (i1), result as the operand (c1). `result_accuracy` is kept and never needed.
+    Types: float or complex (i1), result as the operand (c1). `result_accuracy` is preserved but never needed.
     """
 
     KINDS: ClassVar[Kind] = Kind.FLOAT | Kind.COMPLEX
@@ -41,7 +41,7 @@ class RoundingOp(ElementwiseUnaryOp):
 
 
 class BitCountingOp(ElementwiseUnaryOp):
-    """A unary function of the bits of integers (i1, c1); it takes them in their own width."""
+    """A unary function of the bits of integers (i1, c1), in their own width."""
 
     KINDS: ClassVar[Kind] = Kind.INTEGER
     COST: ClassVar[int] = CHEAP
@@ -51,7 +51,7 @@ class BitCountingOp(ElementwiseUnaryOp):
 
 
 def part_type(element_type: Attribute) -> Attribute:
-    """The spec's complex_element_type where the type is complex, else the type itself."""
+    """The spec's complex_element_type of a complex type, else the type itself."""
     if is_complex(element_type):
         return cast(Attribute, cast("ComplexType[Any]", element_type).element_type)
     return element_type
@@ -60,7 +60,7 @@ def part_type(element_type: Attribute) -> Attribute:
 @irdl_op_definition
 class AbsOp(ElementwiseUnaryOp):
     """
-    Absolute value; that of the smallest integer is itself. Complex: the modulus, a real tensor.
+    Absolute value; the smallest integer is its own. Complex: the modulus, a real tensor.
 
     Types: signed integer, float or complex (i1); result real (c2), of the operand's shape (c1).
     """
@@ -244,7 +244,7 @@ class PopcntOp(BitCountingOp):
 
 @irdl_op_definition
 class RoundNearestAfzOp(RoundingOp):
-    """To the nearest integer, halves away from zero."""
+    """Round to the nearest integer, halves away from zero."""
 
     name = "hlo.round_nearest_afz"
 
@@ -254,7 +254,7 @@ class RoundNearestAfzOp(RoundingOp):
 
 @irdl_op_definition
 class RoundNearestEvenOp(RoundingOp):
-    """To the nearest integer, halves to the even one."""
+    """Round to the nearest integer, halves to even."""
 
     name = "hlo.round_nearest_even"
 

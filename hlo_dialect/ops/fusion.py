@@ -1,5 +1,5 @@
 """
-hlo.fusion: operations that become one kernel. Beyond StableHLO; HLO has the same idea.
+hlo.fusion: operations that become one kernel. It is not in StableHLO; HLO has a similar operation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate", "c
 KINDS: tuple[str, ...] = get_args(FusionKind)
 
 _ROOTS = {"dot": "hlo.dot_general", "update": "hlo.dynamic_update_slice", "concatenate": "hlo.concatenate"}
-"""The operation that a fusion of the kind holds exactly once."""
+"""The operation that a fusion of the kind contains exactly once."""
 
 
 @irdl_op_definition
@@ -43,8 +43,8 @@ class FusionOp(RegionOp):
     One kernel: its operands are the region's arguments, its results the values that the region returns.
 
     Kinds: `loop` (all results of one shape), `reduce` (reductions, results of the reduced shape), `row` (a chain that
-    shares the first `row_dims` dimensions), `dot`, `update` (result 0 may take operand 0's buffer), `concatenate`,
-    `custom` (one operation that was added from outside).
+    shares the first `row_dims` dimensions), `dot`, `update` (result 0 may reuse operand 0's buffer), `concatenate`,
+    `custom` (one operation of another package).
 
     `%r = hlo.fusion loop (%a = %x : tensor<16xf32>) -> tensor<16xf32> { .. }`; `hlo.fusion row<1> (..)`.
 
@@ -63,7 +63,7 @@ class FusionOp(RegionOp):
 
     @property
     def row_count(self) -> int:
-        """How many leading dimensions a row fusion's operations share; 0 for other kinds."""
+        """The number of leading dimensions that a row fusion's operations share; 0 for other kinds."""
         return 0 if self.row_dims is None else self.row_dims.value.data
 
     @classmethod
@@ -91,7 +91,7 @@ class FusionOp(RegionOp):
             results = [parser.parse_type()]
         parsed = parser.parse_optional_attr_dict_with_keyword()
         more, attributes = split_attributes(cls, {} if parsed is None else dict(parsed.data))
-        # The region is isolated: it sees its arguments only.
+        # The region is isolated from above: it uses only its arguments.
         outside, parser.ssa_values = parser.ssa_values, {}
         body = parser.parse_region([argument for argument, _ in bindings])
         parser.ssa_values = outside
@@ -169,7 +169,7 @@ class FusionOp(RegionOp):
             self._verify_rows()
 
     def _verify_rows(self) -> None:
-        """Every reduction reduces only dimensions after the row dimensions."""
+        """Check that every reduction only reduces dimensions after the row dimensions."""
         count = self.row_count
         if count < 1:
             reject(f"fusion_c6: row_dims {count} is not positive")

@@ -54,7 +54,7 @@ def _fits(size: int, whole: int) -> bool:
 
 
 def _verify_sizes(op: str, dims: IndexDimensions, operand: Shape, sizes: Shape) -> None:
-    """The constraints on slice sizes; DYNAMIC ones are unknown."""
+    """Check the constraints on slice sizes; DYNAMIC ones are unknown."""
     if len(sizes) != len(operand):
         reject(f"{op}_c20: slice_sizes has {len(sizes)} entries, expected the operand's rank {len(operand)}")
     for number, what, group in ((9, "collapsed", dims.collapsed), (12, "batching", dims.batching)):
@@ -66,7 +66,7 @@ def _verify_sizes(op: str, dims: IndexDimensions, operand: Shape, sizes: Shape) 
 
 def _result_shape(op: HloOp, dims: IndexDimensions, sizes: Shape | None) -> Shape:
     """
-    The shape of a gather's result; `sizes` is None where slice sizes are not known.
+    The shape of a gather's result; `sizes` is None if slice sizes are unknown.
 
     Raises VerifyException naming the constraints of `op`.
     """
@@ -90,7 +90,9 @@ def _verify_element_type(op: HloOp) -> None:
 
 
 def index_components(indices: Array, dims: IndexDimensions) -> list[Array]:
-    """The components of the index vectors as int64 arrays of the batch shape; values beyond int64 are its greatest."""
+    """
+    The components of the index vectors as int64 arrays of the batch shape; values beyond int64 become its maximum.
+    """
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
     wide: Array = indices.astype(np.int64)
@@ -100,14 +102,14 @@ def index_components(indices: Array, dims: IndexDimensions) -> list[Array]:
 
 
 def along(count: int, dim: int, rank: int) -> Array:
-    """0, 1, .. along one of `rank` dimensions, for broadcasting."""
+    """The indices 0, 1, .. along one of `rank` dimensions, for broadcasting."""
     shape = [1] * rank
     shape[dim] = count
     return np.arange(count).reshape(shape)
 
 
 def spread_batch(value: Array, dims: IndexDimensions, rank: int) -> Array:
-    """An array of the batch shape with dimensions of one element where windows have offsets."""
+    """An array of the batch shape with size-1 dimensions for the windows' offsets."""
     return np.expand_dims(value, tuple(dim for dim in range(rank) if dim in dims.window))
 
 
@@ -115,7 +117,7 @@ def gathered(operand: Array, indices: Array, dims: IndexDimensions, sizes: Shape
     """The result of gather, in one step of NumPy indexing."""
     batch = dims.batch_shape(indices.shape)
     shape = dims.combine(batch, [sizes[dim] for dim in dims.offset_dims(operand.ndim)])
-    if 0 in shape or 0 in operand.shape:  # collapsed slices may have no elements where the result has some
+    if 0 in shape or 0 in operand.shape:  # collapsed slices may be empty even if the result is not
         return np.zeros(shape, operand.dtype)
     components = index_components(indices, dims)
     where: list[Any] = []
@@ -134,10 +136,10 @@ def gathered(operand: Array, indices: Array, dims: IndexDimensions, sizes: Shape
 @irdl_op_definition
 class GatherOp(HloOp):
     """
-    Windows of `operand` of `slice_sizes` that begin at the vectors of `start_indices`, clamped.
+    Windows of `operand` with sizes `slice_sizes` that begin at the vectors of `start_indices`, clamped.
 
-    Shapes: start_indices (.., k, ..) with vectors along index_vector_dim; the result has their batch dimensions, and
-    among them, at offset_dims, those of the windows that are neither collapsed nor batching.
+    Shapes: start_indices (.., k, ..) with vectors along index_vector_dim; the result has their batch dimensions,
+            interleaved, at offset_dims, with those of the windows that are neither collapsed nor batching.
     Raises: VerifyException naming gather_c1..c23 or gather_i2.
     Spec:   https://openxla.org/stablehlo/spec#gather
     """
@@ -178,7 +180,7 @@ class GatherOp(HloOp):
 @irdl_op_definition
 class DynamicGatherOp(HloOp):
     """
-    gather with slice sizes that are an operand.
+    A gather whose slice sizes are an operand.
 
     Shapes: as gather; slice_sizes (rank of operand).
     Raises: VerifyException naming dynamic_gather_c1..c23, numbered as gather's, or dynamic_gather_i2, i3.
@@ -201,7 +203,7 @@ class DynamicGatherOp(HloOp):
 
     @property
     def known_sizes(self) -> tuple[int, ...] | None:
-        """The slice sizes where they are a constant."""
+        """The slice sizes if they are a constant, else None."""
         owner = self.operands[2].owner
         if not isinstance(owner, ConstantOp):
             return None

@@ -1,9 +1,9 @@
 """
-Dimension numbers of gather and scatter: which dimensions of a tensor of indices, of windows and of an operand belong
-to each other.
+Dimension numbers of gather and scatter: the correspondence between dimensions of the indices, the windows and the
+operand.
 
 Both operations relate the elements of a tensor of windows (gather's result, scatter's updates) to elements of an
-operand: `operand index = start + batching index + offset in the window`. The attributes differ in their names only.
+operand: `operand index = start + batching index + offset in the window`. The attributes only differ in names.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class IndexDimensions:
     """
     The dimension numbers that gather and scatter have in common.
 
-    window: dimensions of the windows' tensor that are offsets; the others are batch dimensions.
-    collapsed: operand dimensions in which windows have no extent; batching: those that go with `index_batching` ones.
-    index_map: the operand dimension of each component of an index vector, which lies along `vector_dim`.
+    window: the dimensions of the windows' tensor that are offsets; the others are batch dimensions. collapsed: operand
+    dimensions in which windows have no extent; batching: those that correspond to `index_batching` ones. index_map: the
+    operand dimension of each component of an index vector, which lies along `vector_dim`.
     """
 
     window: tuple[int, ...]
@@ -45,7 +45,7 @@ class IndexDimensions:
         return tuple(size for dim, size in enumerate(indices) if dim != self.vector_dim)
 
     def batch_dims(self, windows_rank: int) -> tuple[int, ...]:
-        """The dimensions of the windows' tensor that are no offsets."""
+        """The dimensions of the windows' tensor that are not offsets."""
         return tuple(dim for dim in range(windows_rank) if dim not in self.window)
 
     def offset_dims(self, operand_rank: int) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ class IndexDimensions:
 @dataclass(frozen=True)
 class Place:
     """
-    The index into one operand dimension, as a sum of what is not None.
+    The index into one operand dimension, as a sum of the parts that are not None.
 
     component: the number of an index vector's component; batch, offset: dimensions of the windows' tensor.
     """

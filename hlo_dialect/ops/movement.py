@@ -1,5 +1,5 @@
 """
-Operations that move elements without computing: broadcast, reshape, transpose, reverse; slicing.py has the others.
+Operations that move elements without computing: broadcast, reshape, transpose, reverse; the others are in slicing.py.
 
 Spec: https://openxla.org/stablehlo/spec
 """
@@ -26,11 +26,11 @@ from .constraints import check_element_types, check_range, check_size, check_uni
 @irdl_op_definition
 class BroadcastInDimOp(KeywordOp):
     """
-    Repeat data along new or one-sized dimensions: `result[i] = operand[j]`, j[k] = i[dims[k]], or 0 where
+    Repeat data along new or size-1 dimensions: `result[i] = operand[j]`, j[k] = i[dims[k]], or 0 where
     the operand's dimension k is 1.
 
-    Shapes: operand (d0, .., dn), result of any rank; operand dimension k lies along result dimension dims[k].
-    Raises: VerifyException naming broadcast_in_dim_c1..c5; c6 is of per-axis quantized types.
+    Shapes: operand (d0, .., dn), result of any rank; operand dimension k becomes result dimension dims[k].
+    Raises: VerifyException naming broadcast_in_dim_c1..c5; c6 concerns per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#broadcast_in_dim
     """
 
@@ -87,7 +87,7 @@ class ReshapeOp(KeywordOp):
     The same elements in row-major order under another shape.
 
     Shapes: operand and result have the same number of elements.
-    Raises: VerifyException naming reshape_c1, reshape_c2; c3 is of per-axis quantized types.
+    Raises: VerifyException naming reshape_c1, reshape_c2; c3 concerns per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#reshape
     """
 
@@ -127,7 +127,7 @@ class TransposeOp(KeywordOp):
     Permute the dimensions: `result[i[p0], .., i[pn]] = operand[i0, .., in]`.
 
     Shapes: operand (d0, .., dn), result (d[p0], .., d[pn]).
-    Raises: VerifyException naming transpose_c1..c3; c4 is of per-axis quantized types.
+    Raises: VerifyException naming transpose_c1..c3; c4 concerns per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#transpose
     """
 

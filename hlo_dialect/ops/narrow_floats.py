@@ -1,7 +1,8 @@
 """
-Which operations compute with the values of their elements, and which only move, choose or convert them.
+The classification of operations into those that compute with element values, and those that only move, select or
+convert them.
 
-Nothing computes in floats of 8 bits or less: they are kept as bits, and arithmetic on them goes through f32
+No operation computes in floats of 8 bits or less: they are stored as bits, and arithmetic on them uses f32
 (passes/normalize_narrow_floats.py).
 """
 
@@ -24,17 +25,17 @@ def is_narrow_type(type_: Attribute) -> bool:
 
 
 def touches_narrow_floats(op: Operation) -> bool:
-    """Whether an operand or result of the operation holds narrow floats."""
+    """Whether an operand or result of the operation has narrow floats."""
     return any(is_narrow_type(value.type) for value in (*op.operands, *op.results))
 
 
 def computes(op: Operation) -> bool:
-    """Whether the operation itself, regions aside, computes with its elements' values."""
+    """Whether the operation itself, without its regions, computes with element values."""
     return isinstance(op, HloOp) and op.COMPUTES
 
 
 def needs_normalization(op: Operation) -> bool:
-    """Whether the operation, or one in its regions, computes on narrow floats."""
+    """Whether the operation, or an operation in its regions, computes on narrow floats."""
     if not op.regions:
         return computes(op) and touches_narrow_floats(op)
     return any(computes(inner) and touches_narrow_floats(inner) for inner in op.walk())

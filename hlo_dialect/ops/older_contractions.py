@@ -1,7 +1,7 @@
 """
-Contractions that dot_general took over from: dot, einsum, unary_einsum. decompose-hlo replaces them.
+Contractions superseded by dot_general: dot, einsum, unary_einsum. decompose-hlo replaces them.
 
-The specification names them without a section; the semantics here are those of StableHLO's own conversions.
+The specification names them without a section; the semantics are those of StableHLO's own conversions.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Equation:
     output: Labels
 
     def text(self) -> str:
-        """As `numpy.einsum` reads it: one letter for each label."""
+        """The configuration for `numpy.einsum`: one letter per label."""
         letters: dict[str, str] = {}
         used = {label for labels in (*self.inputs, self.output) for label in labels}
         free = iter(letter for letter in string.ascii_letters if letter not in used)
@@ -184,9 +184,9 @@ class EinsumBase(KeywordOp):
 @irdl_op_definition
 class EinsumOp(EinsumBase):
     """
-    Products of elements summed over the labels that the result does not have: `config = "ab,bc->ac"`.
+    Products of elements summed over the labels that the result lacks: `config = "ab,bc->ac"`.
 
-    A label twice in one operand takes its diagonal.
+    A label that occurs twice in an operand selects its diagonal.
     Raises: VerifyException naming einsum_config, einsum_sizes, einsum_types, einsum_result.
     Spec:   https://openxla.org/stablehlo/spec (without a section of its own)
     """
@@ -199,7 +199,7 @@ class EinsumOp(EinsumBase):
 @irdl_op_definition
 class UnaryEinsumOp(EinsumBase):
     """
-    Elements summed over the labels that the result does not have, the others transposed: `config = "ab->b"`.
+    Elements summed over the labels that the result lacks, and the others transposed: `config = "ab->b"`.
 
     Raises: VerifyException naming einsum_config, einsum_sizes, einsum_types, einsum_result.
     Spec:   https://openxla.org/stablehlo/spec (without a section of its own)

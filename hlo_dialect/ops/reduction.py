@@ -1,8 +1,8 @@
 """
-reduce: fold dimensions of one or several tensors with a function.
+reduce: fold dimensions of one or more tensors with a function.
 
-The order of a reduction is the implementation's choice (StableHLO spec): any binary tree over the elements in
-row-major order, with the initial value anywhere. The reference takes a balanced tree, or NumPy's pairwise sums.
+The order of a reduction is the implementation's choice (StableHLO spec): any binary tree over the elements in row-major
+order, with the initial value anywhere. The reference uses a balanced tree, or NumPy's pairwise sums.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _UFUNCS: dict[str, np.ufunc] = {
 
 
 def single_combiner(region: Region) -> Operation | None:
-    """The region's only operation where it is `return op(%a, %b)` of its two arguments, in either order; else None."""
+    """The region's only operation if it is `return op(%a, %b)` of its two arguments, in either order; else None."""
     block = region.blocks.first
     if block is None or block.next_block is not None or len(block.args) != 2:
         return None
@@ -158,7 +158,7 @@ class ReduceOp(RegionOp):
             printer.print_string(")")
         combiner = _compact_combiner(self)
         if combiner is not None:
-            spell = getattr(printer, "spell", str)  # the printer's own name for it: hlo's or StableHLO's
+            spell = getattr(printer, "spell", str)  # the printer's name for it, hlo's or StableHLO's
             printer.print_string(f" applies {spell(combiner.name)}")
         printer.print_string(f" across dimensions = {int_list_text(self.dims)}")
         print_attributes(printer, self, ("dimensions",))
@@ -259,7 +259,10 @@ def combiner_region(combiner: type[Operation], element: Attribute, location: Loc
 
 
 def _parse_reducer(parser: Parser, count: int) -> Region:
-    """`reducer(%a: t, %b: t) (%c: u, %d: u) {..}`: pairs per input; the block takes all first, then all second ones."""
+    """
+    `reducer(%a: t, %b: t) (%c: u, %d: u) {..}`: one pair per input; the block takes all first, then all second
+    arguments.
+    """
     parser.parse_keyword("reducer")
     first: list[Parser.Argument] = []
     second: list[Parser.Argument] = []
@@ -281,7 +284,7 @@ def _parse_argument(parser: Parser) -> Parser.Argument:
 
 
 def _reduced_last(value: Array, dims: Sequence[int]) -> Array:
-    """The array with the reduced dimensions, in row-major order, flattened into a last one."""
+    """The array with the reduced dimensions flattened, in row-major order, into a new last dimension."""
     kept = [dim for dim in range(value.ndim) if dim not in dims]
     moved = value.transpose([*kept, *sorted(dims)])
     shape = tuple(value.shape[dim] for dim in kept)
@@ -289,8 +292,8 @@ def _reduced_last(value: Array, dims: Sequence[int]) -> Array:
 
 
 def _ufunc_reduce(ufunc: np.ufunc, value: Array, init: Array) -> Array:
-    """NumPy's reduction of the last dimension; short floats accumulate in f32 and are rounded once."""
-    if value.shape[-1] == 0:  # NumPy's sum of nothing is +0, which -0 does not survive.
+    """NumPy's reduction of the last dimension; narrow floats accumulate in f32 and are rounded once."""
+    if value.shape[-1] == 0:  # NumPy's empty sum is +0, which would turn -0 into +0.
         return np.broadcast_to(init, value.shape[:-1])
     values, start = working(value, wide=False), working(init, wide=False)
     reduced = ufunc.reduce(values, axis=-1, dtype=values.dtype)
@@ -321,7 +324,7 @@ def is_elementwise_region(region: Region, seen: tuple[Region, ...] = ()) -> bool
 
 
 def _tree_reduce(run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array]) -> tuple[Array, ...]:
-    """Fold the last dimension by halves, neighbours first: order is kept, depth is logarithmic."""
+    """Fold the last dimension as a balanced tree, neighbours first: order is preserved, depth is logarithmic."""
     shape = values[0].shape[:-1]
     current = list(values)
     while (size := current[0].shape[-1]) > 1:
@@ -344,7 +347,7 @@ def _tree_reduce(run: RegionRunner, body: Region, values: Sequence[Array], inits
 def _scalar_reduce(
     run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array]
 ) -> tuple[Array, ...]:
-    """Fold element by element, for bodies that hold more than elementwise operations."""
+    """Fold element by element, for bodies with operations that are not elementwise."""
     shape = values[0].shape[:-1]
     results = [np.empty(shape, dtype=value.dtype) for value in values]
     for place in np.ndindex(shape):

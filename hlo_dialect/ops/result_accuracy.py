@@ -1,7 +1,8 @@
 """
 The accuracy that a transcendental operation must have: the `result_accuracy` attribute.
 
-Every function that xhlo generates meets the accuracy it documents, so that the attribute is kept but asks for nothing.
+Every function that xhlo generates meets the accuracy it documents, so that the attribute is preserved but has no
+effect.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..types import f64, i64
 
 
 class ResultAccuracyMode(StrEnum):
-    """The implementation's choice, its most exact one, or a stated tolerance."""
+    """The implementation's default, its highest accuracy, or a stated tolerance."""
 
     DEFAULT = "DEFAULT"
     HIGHEST = "HIGHEST"

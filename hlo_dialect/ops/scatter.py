@@ -65,11 +65,11 @@ _IN_PLACE: dict[str, tuple[np.ufunc, str]] = {
     "hlo.maximum": (np.maximum, "biu"),
     "hlo.minimum": (np.minimum, "biu"),
 }
-"""Combiners that NumPy applies to repeated places in order, and the kinds of types for which it means the same."""
+"""Combiners that NumPy applies to repeated indices in order, and the kinds of types for which its semantics agree."""
 
 
 def returned_argument(block: Block) -> int | None:
-    """The argument that a block does nothing but return, by its number."""
+    """The number of the argument that a block only returns, else None."""
     last = block.last_op
     if not isinstance(last, ReturnOp) or len(last.operands) != 1:
         return None
@@ -80,11 +80,11 @@ def returned_argument(block: Block) -> int | None:
 @irdl_op_definition
 class ScatterOp(RegionOp):
     """
-    The inputs with `update_computation` of each of their elements and each of the updates that go to its place.
+    The inputs with updates combined into their elements at given indices by `update_computation`.
 
-    A window that is not inside the inputs as a whole is dropped, as XLA does and JAX relies on; the spec's text drops
-    only its elements outside. It leaves the order of updates of one place open; here they are combined in the order of
-    their addresses in memory.
+    A window that is not entirely inside the inputs is dropped, as XLA does and JAX relies on; the spec only drops its
+    elements outside. It leaves the order of updates of one element open; here they are combined in the order of their
+    addresses in memory.
     Shapes: N inputs of one shape; scatter_indices (.., k, ..) with vectors along index_vector_dim; N updates of one
     shape: batch dimensions of the indices, and among them, at update_window_dims, windows of any size that fits.
     Raises: VerifyException naming scatter_c1..c25 or scatter_i2.
@@ -114,7 +114,7 @@ class ScatterOp(RegionOp):
 
     @property
     def is_unique(self) -> bool:
-        """Whether the program promises that no place is updated twice."""
+        """Whether the program promises that no element is updated twice."""
         return self.unique_indices is not None and bool(self.unique_indices.value.data)
 
     def flops(self) -> int:
@@ -161,7 +161,7 @@ class ScatterOp(RegionOp):
 
     def verify_(self) -> None:
         count = self.input_count
-        self.infer_types()  # Rejects operands that do not fit each other.
+        self.infer_types()  # It rejects operands that do not fit each other.
         for index in range(count):
             value, update = self.operands[index], self.operands[count + 1 + index]
             if element_of(value) != element_of(update):
@@ -214,7 +214,7 @@ def _places(
 def _combine(
     run: RegionRunner, region: Region, values: Sequence[Array], places: Array, updates: Sequence[Array]
 ) -> None:
-    """Update `values` in place, repeated places in order."""
+    """Update `values` in place, repeated indices in order."""
     count = len(values)
     if count == 1 and returned_argument(region.block) == 1:
         values[0][places] = updates[0]
@@ -233,7 +233,10 @@ def _combine(
 
 
 def _rounds(places: Array) -> Iterator[Array]:
-    """Positions in `places` in groups of distinct ones: the first of each place, then the second, .."""
+    """
+    Positions in `places`, grouped so that indices within a group are distinct: the first occurrences, then the second,
+    ..
+    """
     if len(places) == 0:
         return
     order = np.argsort(places, kind="stable")

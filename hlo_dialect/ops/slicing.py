@@ -1,5 +1,5 @@
 """
-The operations that take tensors apart and put them together: slice, concatenate, pad.
+Operations that split and join tensors: slice, concatenate, pad.
 
 Spec: https://openxla.org/stablehlo/spec (one section for each class here, by the name of the operation)
 """
@@ -128,7 +128,7 @@ class SliceOp(HloOp):
 @irdl_op_definition
 class ConcatenateOp(KeywordOp):
     """
-    Tensors side by side along one dimension.
+    Concatenate tensors along one dimension.
 
     Shapes: inputs equal except in `dimension`, where the result has the sum.
     Raises: VerifyException naming concatenate_c1..c6.

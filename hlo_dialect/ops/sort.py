@@ -1,8 +1,8 @@
 """
 sort: order tensors along a dimension by a comparator.
 
-Sorting is stable, whether `is_stable` demands it or not. Comparators that compare one function of either element, as
-most do, are found by `sort_key`; they need not be asked for each pair.
+Sorting is always stable, whatever `is_stable` says. `sort_key` recognizes comparators that compare one function of both
+elements, as most do; they need not run for each pair.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class SortKey:
     """The key of a comparator: `value`, computed from the first of each pair of elements, ascending or descending."""
 
     value: SSAValue
-    """In the comparator, a function of the arguments 0, 2, .."""
+    """The key in the comparator, a function of the arguments 0, 2, .."""
     total_order: bool
-    """Floats compare by all their bits; else zeros are equal (and NaN is wherever it falls)."""
+    """Whether floats compare by all their bits; otherwise zeros are equal (and the position of NaN is unspecified)."""
     descending: bool
 
     @property
@@ -92,7 +92,7 @@ def _is_mirrored(block: Block, first: SSAValue, second: SSAValue) -> bool:
 
 
 def _same_function(first: Operation, second: Operation) -> bool:
-    """Whether the operations are elementwise ones or constants that differ in their operands only."""
+    """Whether the operations are elementwise or constants, and differ only in their operands."""
     if type(first) is not type(second) or first.properties != second.properties or first.regions or second.regions:
         return False
     if first.result_types != second.result_types or len(first.results) != 1:
@@ -180,7 +180,7 @@ def _order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Arra
 
 
 def _integers(key: SortKey, block: Block, rows: Sequence[Array]) -> Array:
-    """Integers that order as the key does, ascending."""
+    """Integers whose ascending order is that of the key."""
     values: dict[SSAValue, Any] = {block.args[2 * index]: row for index, row in enumerate(rows)}
     for op in key.operations:
         values[op.results[0]] = cast(HloOp, op).reference(*(values[operand] for operand in op.operands))
@@ -194,9 +194,9 @@ def _integers(key: SortKey, block: Block, rows: Sequence[Array]) -> Array:
 
 def _merged_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Array | None:
     """
-    A merge sort of all rows together, the place of each element in a merged run found by binary search.
+    A merge sort of all rows together, which finds the position of each element in a merged run by binary search.
 
-    None where the comparator contradicts itself, so that two elements would have one place.
+    None if the comparator is inconsistent, so that two elements would have the same position.
     """
     length = rows[0].shape[1]
     flat = [row.reshape(-1) for row in rows]
@@ -217,7 +217,8 @@ def _merged_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) 
             before, after = np.where(left, other, order), np.where(left, order, other)
             pairs = [value[place] for value in flat for place in (before, after)]
             holds = np.broadcast_to(run(comparator, *pairs)[0], probe.shape)
-            # A left element passes right ones below it; a right one passes left ones that it is not below of.
+            # A left element goes after right elements less than it, a right element after left elements not greater
+            # than it.
             passes = np.where(left, holds, ~holds) & (low < high)
             low, high = np.where(passes, probe + 1, low), np.where(passes | (low >= high), high, probe)
         place = begin + (column - np.where(left, begin, middle)) + (low - first)
@@ -231,7 +232,7 @@ def _merged_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) 
 
 
 def _pairwise_order(run: RegionRunner, comparator: Region, rows: Sequence[Array]) -> Array:
-    """Any comparator, asked about one pair after the other."""
+    """The order by any comparator, run on one pair at a time."""
     order = np.empty(rows[0].shape, np.int64)
     for row in range(len(order)):
 

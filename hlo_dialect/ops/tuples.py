@@ -1,6 +1,5 @@
 """
-Tuples: heterogeneous lists of values, kept for programs that come from HLO text. Represented by a Python tuple in the
-        reference.
+Tuples: heterogeneous lists of values, for programs from HLO text. The reference represents them by Python tuples.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class TupleOp(HloOp):
             )
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
-        # One result, which is the tuple.
+        # There is one result, the tuple.
         return (cast(Any, operands),)
 
 

@@ -1,8 +1,8 @@
 """
-Windows that slide over tensors: reduce_window folds each window, select_and_scatter adds to one element of each.
+Sliding windows: reduce_window folds each window, select_and_scatter adds to one element per window.
 
 The window of result index i holds the padded, dilated input at `i * strides + j * window_dilations`, for j up to the
-window's dimensions. Padding is negative where it removes elements.
+window's dimensions. Negative padding removes elements.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from .slicing import padded
 from .window_geometry import Window, per_dimension, verified_padding
 
 _IN_ORDER = 64
-"""Elements of a window up to which the reference folds them one after the other."""
+"""The window size up to which the reference folds elements one after the other."""
 
 _GATHERED = 1 << 22
-"""Elements of all windows together up to which the reference lays them out in one array."""
+"""The total size of all windows up to which the reference lays them out in one array."""
 
 
 _NEUTRAL: dict[str, Callable[[Any], Any]] = {
@@ -60,7 +60,7 @@ _NEUTRAL: dict[str, Callable[[Any], Any]] = {
 
 
 def _extreme(dtype: np.dtype[Any], end: str) -> Any:
-    """The least (`min`) or greatest value of a type; None for complex numbers."""
+    """The least (`min`) or greatest value of a type; None for complex types."""
     if dtype == np.bool_:
         return end == "max"
     if is_float_dtype(dtype):
@@ -84,8 +84,8 @@ class ReduceWindowOp(RegionOp):
     """
     Fold each window of the inputs with `body`, beginning with the initial values, which also pad the inputs.
 
-    Shapes: N inputs of one shape and N scalar init_values; N results with an element for each window. All results
-    have one shape by construction (c14): it is inferred.
+    Shapes: N inputs of one shape and N scalar init_values; N results with one element per window. All results have one
+            shape by construction (c14), because it is inferred.
     Raises: VerifyException naming reduce_window_c1..c13, c15, c16 or reduce_window_i2.
     Spec:   https://openxla.org/stablehlo/spec#reduce_window
     """
@@ -130,11 +130,11 @@ class ReduceWindowOp(RegionOp):
     @property
     def scan(self) -> tuple[int, bool] | None:
         """
-        (dimension, reverse) if each result is the fold of all elements up to its own, or with `reverse` from its own
-        on.
+        The (dimension, reverse) of a scan: each result is the fold of all elements up to its own, or with `reverse`
+        from its own on.
 
-        The windows of such an operation reach into the padding, which holds initial values: they must be neutral. That
-        is checked for the usual combiners; for other functions the spec demands it (a monoid).
+        The windows of such an operation reach into the padding, which holds initial values: these must be neutral. This
+        is checked for the usual combiners; for other functions the spec requires it (a monoid).
         """
         along = self.window.scan_dimension(shape_of(self.operands[0]))
         combiner = single_combiner(self.body)
@@ -193,7 +193,7 @@ class ReduceWindowOp(RegionOp):
 
 
 def _place(window: Window, counts: Sequence[int], offset: Sequence[int]) -> tuple[slice, ...]:
-    """The elements that have this offset in each window."""
+    """The element at this offset in each window."""
     return tuple(
         slice(start, start + (count - 1) * stride + 1, stride)
         for start, count, stride in zip(offset, counts, window.strides, strict=True)
@@ -212,7 +212,7 @@ def _fold_places(
     start: tuple[Sequence[Array], tuple[int, ...]],
     window: Window,
 ) -> tuple[Array, ...]:
-    """Fold all windows together, one element of each at a time; `start`: the initial values and the result's shape."""
+    """Fold all windows together, one element of each at a time; `start`: the initial values in the result's shape."""
     inits, counts = start
     state = tuple(np.broadcast_to(init, counts) for init in inits)
     for offset in window.offsets():
@@ -224,7 +224,7 @@ def _fold_places(
 def _scan(
     run: RegionRunner, body: Region, values: Sequence[Array], inits: Sequence[Array], dim: int, reverse: bool
 ) -> tuple[Array, ...]:
-    """All prefixes in log n steps, each of which joins neighbouring runs of twice the length."""
+    """Compute all prefixes in log n steps, each of which joins neighbouring runs and doubles their length."""
     order = slice(None, None, -1 if reverse else 1)
     current = [np.moveaxis(value, dim, 0)[order] for value in values]
     step = 1
@@ -245,10 +245,11 @@ def _scan(
 @irdl_op_definition
 class SelectAndScatterOp(RegionOp):
     """
-    Pick an element of each window of the operand with `select`, and combine the window's source into its place.
+    Select an element of each window of the operand with `select`, and combine the window's source into the result at
+    its index.
 
-    `select(a, b)` says whether a stays selected before b; places outside the operand are never selected, and a window
-    without any other adds nothing. Each result element is `scatter` of the initial value and of its sources, in order.
+    `select(a, b)` says whether a stays selected over b; padding is never selected, and a window of padding only
+    contributes nothing. Each result element is `scatter` of the initial value and its sources, in order.
 
     Shapes: operand and result of one shape; source has an element for each window; init_value a scalar.
     Raises: VerifyException naming select_and_scatter_c1..c12 or select_and_scatter_i3.
@@ -359,7 +360,7 @@ class SelectAndScatterOp(RegionOp):
         return result
 
     def _selected(self, run: RegionRunner, operand: Array, counts: tuple[int, ...]) -> Array:
-        """For each window the flat index of the operand's element that it selects; -1 of a window of padding only."""
+        """For each window the flat index of the selected operand element; -1 for a window of padding only."""
         window = self.window
         best = np.full(counts, -1, np.int64)
         value = np.zeros(counts, operand.dtype)
@@ -377,7 +378,7 @@ class SelectAndScatterOp(RegionOp):
 
 
 def _decide(run: RegionRunner, select: Region, value: Array, candidate: Array, vectorized: bool) -> Array:
-    """The mask of the elements where `select` keeps `value`."""
+    """The mask of the windows in which `select` keeps `value`."""
     if vectorized:
         return np.broadcast_to(run(select, value, candidate)[0], value.shape)
     kept = np.empty(value.shape, np.bool_)
@@ -389,7 +390,7 @@ def _decide(run: RegionRunner, select: Region, value: Array, candidate: Array, v
 def _inside(
     window: Window, shape: Sequence[int], counts: Sequence[int], offset: Sequence[int]
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Whether each window's element at `offset` is inside the operand, and its index there (clamped)."""
+    """Whether each window's element at `offset` is inside the operand, and its index (clamped)."""
     axes = [
         np.arange(count) * stride + start - low
         for count, stride, start, low in zip(counts, window.strides, offset, window.low, strict=True)
@@ -402,7 +403,9 @@ def _inside(
 
 
 def _occurrences(places: Array) -> Iterator[Array]:
-    """Indices into `places` in groups within which no place occurs twice: the first of each, the second, .."""
+    """
+    Positions in `places`, grouped so that indices within a group are distinct: the first occurrences, the second, ..
+    """
     order = np.argsort(places, kind="stable")
     order = order[places[order] >= 0]
     ordered = places[order]

@@ -1,4 +1,4 @@
-"""The geometry of windows that slide over tensors: their number, their elements, and which are scans."""
+"""The geometry of sliding windows: their number, their elements, and recognition of scans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..types import Array, constant_array, shape_of
 
 @dataclass(frozen=True)
 class Window:
-    """The geometry of a windowed operation: one entry for each dimension."""
+    """The geometry of a windowed operation: one entry per dimension."""
 
     dimensions: tuple[int, ...]
     strides: tuple[int, ...]
@@ -31,22 +31,23 @@ class Window:
 
     @property
     def is_padded(self) -> bool:
-        """Whether windows are taken of anything but the input as it is."""
+        """Whether padding or base dilation changes the input."""
         return any(self.low) or any(self.high) or any(step != 1 for step in self.base_dilations)
 
     @property
     def size(self) -> int:
-        """Elements of one window."""
+        """The number of elements in one window."""
         return math.prod(self.dimensions)
 
     @property
     def interior(self) -> tuple[int, ...]:
-        """Elements that base dilation puts between neighbours."""
+        """The number of elements that base dilation inserts between neighbours."""
         return tuple(step - 1 for step in self.base_dilations)
 
     def padded_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """
-        The padded shape that the windows slide over, for static dimensions; negative if more is removed than there is.
+        The padded shape that the windows slide over, for static dimensions; negative if padding removes more than there
+        is.
         """
         return tuple(
             max((size - 1) * step + 1, 0) + low + high
@@ -63,16 +64,17 @@ class Window:
         return tuple(sizes)
 
     def offsets(self) -> Iterator[tuple[int, ...]]:
-        """The places of a window's elements relative to its first one, in row-major order."""
+        """The offsets of a window's elements from its first one, in row-major order."""
         return product(
             *(range(0, size * step, step) for size, step in zip(self.dimensions, self.dilations, strict=True))
         )
 
     def scan_dimension(self, shape: Sequence[int]) -> tuple[int, bool] | None:
         """
-        (dimension, reverse) if each window holds all elements up to its own, or with `reverse` from its own on.
+        The (dimension, reverse) of a scan: each window holds all elements up to its own, or with `reverse` from its own
+        on.
 
-        That is how cumulative sums and the like are written: a window as long as the dimension, padded on one side.
+        Cumulative sums and similar operations have this form: a window as long as the dimension, padded on one side.
         """
         wide = [dim for dim, size in enumerate(self.dimensions) if size != 1]
         plain = all(step == 1 for step in (*self.strides, *self.base_dilations))
@@ -88,14 +90,14 @@ class Window:
 
 
 def padding_array(padding: Attribute | None, rank: int) -> Array:
-    """The (rank, 2) integers of a `padding` property, zeros without one. Assumes that it was verified."""
+    """The (rank, 2) integers of a `padding` property, zeros without one. Assumes a verified property."""
     if padding is None:
         return np.zeros((rank, 2), np.int64)
     return constant_array(cast("DenseIntOrFPElementsAttr[Any]", padding))
 
 
 def per_dimension(op: HloOp, values: IntArray | None, name: str, rank: int, size: str, least: str) -> tuple[int, ...]:
-    """A property of one positive integer per dimension; `size` and `least` name the constraints."""
+    """A verified property of one positive integer per dimension; `size` and `least` name the constraints."""
     found = (1,) * rank if values is None else ints(values)
     if len(found) != rank:
         reject(f"{size}: {name} has {len(found)} entries for {rank} dimensions of the input")

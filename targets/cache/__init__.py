@@ -1,1 +1,1 @@
-"""Executables and machine code, kept in a folder from one process to the next."""
+"""The on-disk cache of executables and machine code."""

@@ -1,8 +1,7 @@
 """
 Executables in the cache folder.
 
-Their key is the program's text, the options, the versions of the machine and its software, and the compiler's own
-files.
+The key is the program's text, the options, the versions of the machine and its software, and the compiler's own files.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ def kept_executable(
     compile_: Callable[[], Executable],
     load: Callable[[bytes], Executable],
 ) -> Executable:
-    """The program's executable: loaded from its file, or compiled and put there where it can be."""
+    """The program's executable: loaded from its file, or compiled and, if possible, stored there."""
     environment = target.environment()
-    # A registered function may be another one in another process.
+    # Another process may register a different function.
     registered = "custom_call" in source.text and (REGISTRY.version or entry_points(group=ENTRY_POINT_GROUP))
     if environment is None or registered:
         return compile_()
@@ -43,7 +42,7 @@ def kept_executable(
 
 @lru_cache(maxsize=1)
 def compiler_fingerprint() -> str:
-    """Changes when a file of the compiler does."""
+    """A hash of the compiler's files."""
     found = hashlib.sha256()
     for folder in _FOLDERS:
         for path in sorted((_PACKAGE / folder).rglob("*.py")):

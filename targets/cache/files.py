@@ -1,7 +1,7 @@
 """
-A folder of checksummed files, kept from one process to the next: that of the environment variable XHLO_CACHE_DIR.
+A folder of checksummed files that outlives a process, named by the environment variable XHLO_CACHE_DIR.
 
-A file's name is the hash of everything that decides its contents. A damaged or unreadable file is written anew, with a
+A file's name is the hash of everything that determines its contents. A damaged or unreadable file is rewritten, with a
 warning. Files are never deleted; the folder's owner is responsible for cleanup.
 """
 
@@ -24,7 +24,7 @@ MAGIC = b"XHLOKEPT"
 
 
 def cache_folder() -> Path | None:
-    """The folder in which files are kept; None where they are not."""
+    """The cache folder; None without one."""
     folder = os.environ.get(VARIABLE)
     return Path(folder) if folder else None
 
@@ -33,9 +33,9 @@ def kept(
     key: Sequence[Any], suffix: str, make: Callable[[], T], to_bytes: Callable[[T], bytes], load: Callable[[bytes], T]
 ) -> T:
     """
-    The value that the file for `key` (of types that JSON knows) holds; else what `make` returns, which is put there.
+    The value stored for `key` (of JSON types); if there is none, the result of `make`, which is stored.
 
-    `load` raises ValueError for contents that cannot be used here.
+    `load` raises ValueError for unusable contents.
     """
     folder = cache_folder()
     if folder is None:
@@ -53,7 +53,7 @@ def kept(
 
 
 def read(path: Path) -> bytes | None:
-    """The contents of a file; None where there is none that can be read. Raises ValueError for a damaged one."""
+    """The contents of a file; None if it cannot be read. Raises ValueError for a damaged file."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

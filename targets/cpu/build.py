@@ -1,4 +1,4 @@
-"""From a module to the image of a program for the CPU: its pipeline, then LLVM."""
+"""Compile a module to a program image for the CPU: its pipeline, then LLVM."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .jit import compile_shared, compile_to_object
 
 
 def build_image(lowering: Lowering) -> Image:
-    """Lower the module, which is consumed, and compile it. Raises DiagnosticError."""
+    """Lower the module, which is consumed, and compile it to an image. Raises DiagnosticError."""
     lowering.to_the_end()
     timing = lowering.timing
     with timing.stage("emit LLVM IR"):

@@ -1,9 +1,9 @@
 """
 Functions of the host program that compiled code calls: the targets of custom calls.
 
-Each call site of a program has one C function of its own, made by ctypes, that wraps the buffers it is handed in arrays
-and fills the results. It runs on the thread that runs the program. What a function raises cannot pass through compiled
-code: it is kept, the call's results are NaN or zero, later calls of this run do nothing, and the run ends with it.
+Each call site of a program has its own C function, made by ctypes, that wraps its buffers in arrays and fills the
+results. It runs on the program's thread. An exception cannot pass through compiled code: it is stored, the call's
+results are NaN or zero, later calls of this run do nothing, and the exception is raised at the end of the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class _Runs(threading.local):
-    """The programs that the thread is running, the innermost last: what each one's functions have raised."""
+    """The programs that the thread is running, the innermost last, with the exceptions of each program's functions."""
 
     def __init__(self) -> None:
         self.failures: list[list[BaseException]] = []
@@ -53,12 +53,12 @@ class Callbacks:
 
     @property
     def addresses(self) -> dict[str, int]:
-        """By the names that compiled code calls them."""
+        """The addresses of the C functions by the names that compiled code uses."""
         return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in self._functions.items()}
 
     @contextmanager
     def run(self) -> Generator[None]:
-        """Around a run of the program: raises afterwards what one of its functions raised."""
+        """The context of a run of the program: on exit it raises the exception of a function, if any."""
         failures: list[BaseException] = []
         _runs.failures.append(failures)
         try:
@@ -73,7 +73,7 @@ class Callbacks:
 
 
 def _entry(stated: HostCall) -> Callable[[int | None], None]:
-    """The Python function behind a call: it takes the address of the array of buffers, and never raises."""
+    """The Python function for a call: it takes the address of the array of buffers, and never raises."""
     target, call = stated.resolve()
     count = len(call.operands) + len(call.results)
     pointers = ctypes.c_void_p * count
@@ -97,7 +97,7 @@ def _entry(stated: HostCall) -> Callable[[int | None], None]:
 
 
 _loops: list[LoadedCode] = []
-"""Loops over batches, for as long as the process lives."""
+"""Loops over batches, kept for the life of the process."""
 
 
 def _compiled_loop(text: str, name: str) -> int:
@@ -125,6 +125,6 @@ def _array(address: int | None, type_: ArrayType) -> Array:
 
 
 def _spoil(results: Sequence[Array]) -> None:
-    """What a failed call leaves behind: NaN where there is one, so that loops that wait for a value do not go on."""
+    """Fill the results of a failed call: NaN if the type has one, so that loops that wait for a value end."""
     for result in results:
         result[...] = np.nan if result.dtype.kind in "fc" else np.zeros((), result.dtype)

@@ -34,21 +34,21 @@ class CpuExecutable(Executable):
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entry)
         self._expected = tuple((t.dtype, t.shape) for t in facts.inputs)
         self._outputs = tuple((t.shape, t.dtype, t.nbytes) for t in facts.outputs)
-        # Inputs, outputs, the profile where there is one, the arena (null where it is empty).
+        # Inputs, outputs, the profile if there is one, the arena (null if it is empty).
         count = len(facts.inputs) + len(facts.outputs) + facts.profiled + 1
         self._pointers = ctypes.c_void_p * count
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
 
     @property
     def runs_alone(self) -> bool:
-        """Whether a run is a call of the entry and nothing else: no checks after it, no functions called back."""
+        """Whether a run only calls the entry: no checks after it, no host functions."""
         return not self.facts.checks and self._callbacks is None and not self.facts.profiled
 
     def run_at(self, addresses: Sequence[int]) -> None:
         """
-        Run on memory at `addresses`: of each argument, then of each result that `output_types` names.
+        Run on memory at `addresses`: one for each argument, then one for each result of `output_types`.
 
-        Each holds a row-major array of its type. Raises as a call does.
+        Each holds a row-major array of its type. Raises the errors of a call.
         """
         extra = [new_array(*output) for output in self._outputs[self.facts.result_count :]]
         self._run([*addresses, *map(_address, extra)])
@@ -68,8 +68,8 @@ class CpuExecutable(Executable):
         """
         The executable as bytes, for `xhlo.deserialize` on a machine with the same CPU and versions of xhlo and LLVM.
 
-        A program that calls functions of the host program keeps their names: they must be registered where it is
-        loaded.
+        A program that calls functions of the host program stores their names: the process that loads it must register
+        them.
         """
         from .serialization import serialize
 

@@ -1,7 +1,7 @@
 """
 A program compiled for the CPU as data: its machine code and the facts about it.
 
-Compiling makes an image, loading makes an executable from it; between the two it can be kept as bytes (see
+Compiling makes an image, and loading makes an executable from it; an image can be stored as bytes (see
 serialization.py).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..program.facts import Facts
 
 CONSTANT_ALIGNMENT = 64
-"""Bytes: the largest alignment that the code assumes for a constant."""
+"""The largest alignment in bytes that the code assumes for a constant."""
 
 
 @dataclass

@@ -19,23 +19,23 @@ import llvmlite.binding
 from . import openmp
 
 llvm: Any = llvmlite.binding
-"""The package has no types."""
+"""The package is untyped."""
 
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen, load."""
 
 LEVEL = 2
-"""Of LLVM's optimizer. The third adds a tenth to its time and nothing to the speed of what it makes of kernels."""
+"""The level of LLVM's optimizer. Level 3 takes a tenth longer and does not make kernels faster."""
 
 _EXCLUDED_FEATURES = ("avx512bf16", "avxneconvert", "avx10.2")
-"""Their conversions to bfloat flush denormals to zero."""
+"""Features whose conversions to bfloat flush denormals to zero."""
 
 _lock = threading.RLock()
-"""llvmlite's objects are made and used by one thread at a time."""
+"""Only one thread at a time may make and use llvmlite's objects."""
 
 
 def llvm_version() -> str:
-    """ "22.1.0", and llvmlite's version, which decides how LLVM was built."""
+    """ "22.1.0", and llvmlite's version, which determines the build of LLVM."""
     return f"{'.'.join(map(str, llvm.llvm_version_info))} of llvmlite {llvmlite.__version__}"
 
 
@@ -50,7 +50,7 @@ def host_cpu() -> str:
 
 @lru_cache(maxsize=1)
 def host_features() -> str:
-    """This machine's features as LLVM spells them, without those that compute other results: "+avx2,+fma,-..."."""
+    """This machine's features in LLVM's spelling, without those that change results: "+avx2,+fma,-..."."""
     features: Any = llvm.get_host_cpu_features()
     for name in _EXCLUDED_FEATURES:
         if name in features:
@@ -74,7 +74,7 @@ def _initialize() -> None:
 
 @lru_cache(maxsize=1)
 def _target_machine() -> Any:
-    """What code is made for; used by one thread at a time."""
+    """The target machine; used by one thread at a time."""
     _initialize()
     target: Any = llvm.Target.from_triple(host_triple())
     return target.create_target_machine(
@@ -91,20 +91,20 @@ def _stage(timings: Timings | None, name: str) -> Generator[None]:
 
 
 def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> Any:
-    """Parse, verify and optimize. Raises RuntimeError with LLVM's message for text that it refuses."""
+    """Parse, verify and optimize. Raises RuntimeError with LLVM's message for invalid text."""
     with _stage(timings, "parse"):
-        # A context of its own: what LLVM interns in the global one stays for ever.
+        # A separate context, because LLVM never frees objects interned in the global one.
         module: Any = llvm.parse_assembly(text, context=llvm.create_context())
         module.verify()
     with _stage(timings, "optimize"):
         options: Any = llvm.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = level > 1
-        # Only loops that are marked: see lowering/loop_nests/unrolling.py.
+        # Only marked loops are unrolled: see lowering/loop_nests/unrolling.py.
         options.loop_unrolling = False
         builder: Any = llvm.create_pass_builder(machine, options)
         manager: Any = builder.getModulePassManager()
         manager.run(module, builder)
-        # llvmlite forgets to: its ObjectRef's empty method comes first in the class's order.
+        # llvmlite does not dispose of it: ObjectRef's empty method comes first in the method resolution order.
         llvm.newpassmanagers.NewPassManager._dispose(manager)
     return module
 
@@ -134,16 +134,16 @@ def compile_to_object(text: str, timings: Timings | None = None, level: int = LE
 
 
 _shared: OrderedDict[str, bytes] = OrderedDict()
-"""Objects of `compile_shared` by symbol, those used last at the end."""
+"""Objects of `compile_shared` by symbol, the most recently used last."""
 
 _SHARED_KEPT = 1024
 
 
 def compile_shared(units: Mapping[str, str], timings: Timings | None = None) -> list[bytes]:
     """
-    Object files of functions that many programs have, each compiled once in the process.
+    Object files of functions that many programs share, each compiled once per process.
 
-    `units`: LLVM IR by symbol, which follows from the text (see `emit_units`).
+    `units`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`).
     """
     with _lock:
         for symbol, text in units.items():
@@ -161,14 +161,14 @@ class LoadedCode:
     """Machine code in this process; it lives as long as this object."""
 
     addresses: Mapping[str, int]
-    """Of the symbols that were asked for."""
+    """The addresses of the requested symbols."""
     timings: Timings = field(default_factory=Timings)
     _tracker: object = None
     _needs: object = None
     """Other loaded code that this code calls."""
 
     def address(self, symbol: str) -> int:
-        """Where a symbol that was asked for lies. Raises KeyError for others."""
+        """The address of a requested symbol. Raises KeyError for others."""
         return self.addresses[symbol]
 
 
@@ -199,7 +199,7 @@ class _Engine:
 
 
 RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock")
-"""What compiled code may call besides the C library."""
+"""The functions that compiled code may call besides the C library."""
 
 _CLOCK = """
 declare i32 @clock_gettime(i32, ptr)
@@ -227,8 +227,8 @@ def load(
     """
     Put code into this process and find the addresses of `symbols`.
 
-    `code` is LLVM IR text, which is compiled first, or object code, of one file or several. It may call the runtime's
-    functions, the C library, and `imports` (addresses by name). Raises RuntimeError when LLVM refuses the code or a
+    `code` is LLVM IR text, which is compiled first, or object code from one or more files. It may call the runtime's
+    functions, the C library, and `imports` (addresses by name). Raises RuntimeError if LLVM rejects the code or a
     symbol is missing.
     """
     global _engine
@@ -247,6 +247,6 @@ def load(
 
 
 def call(loaded: LoadedCode, symbol: str, *arrays: Any) -> None:
-    """Call a function of pointers with the data of NumPy arrays: for tests and experiments."""
+    """Call a function that takes pointers with the data of NumPy arrays; for tests and experiments."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(loaded.address(symbol))
     function(*(array.__array_interface__["data"][0] for array in arrays))

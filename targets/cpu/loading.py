@@ -19,10 +19,10 @@ ENTRY_SYMBOL = "xhlo_entry"
 
 def load(serialized: Serialized, text_at: Callable[[str], str]) -> CpuExecutable:
     """
-    The executable that `serialize` wrote; `text_at` gives the program as text at a stage.
+    The executable that `serialize` wrote; `text_at` returns the program as text at a stage.
 
-    Raises ValueError for one of another version or CPU, DiagnosticError where it calls host functions that are not
-    registered in this process.
+    Raises ValueError for another version or CPU, DiagnosticError if it calls host functions that are not registered in
+    this process.
     """
     return load_image(read_image(serialized), text_at)
 
@@ -31,7 +31,7 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
     """
     Link the image's code into this process.
 
-    Raises DiagnosticError where it calls host functions that are not registered here.
+    Raises DiagnosticError if it calls host functions that are not registered in this process.
     """
     callbacks = Callbacks(image.facts.host_calls)
     memory, constants = _place(image)
@@ -42,7 +42,7 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
 
 def _place(image: Image) -> tuple[Array, dict[str, int]]:
     """
-    The constants in memory, each as aligned as the code takes it to be: the memory, and their addresses.
+    Put the constants into memory with the alignment that the code assumes; return the memory and their addresses.
 
     The image refers to this memory from now on, so that there is one copy.
     """

@@ -1,9 +1,9 @@
 """
-Memory of running programs: a pool that keeps its pages.
+Memory for running programs: a pool that keeps its pages.
 
-The first touch of a fresh page costs the kernel's zeroing (about 2.5 GB/s, against 20 and more for writing to a page
-that is already there), so large outputs and arenas come from a pool and go back to it when the last array that uses
-them is dropped.
+The operating system zeroes a fresh page on its first touch (about 2.5 GB/s, against 20 and more for writes to a
+resident page), so large outputs and arenas come from a pool and return to it when the last array that uses them is
+dropped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...hlo_dialect.types import Array
 PAGE = 4096
 HUGE_PAGE = 2 << 20
 SMALL = 64 << 10
-"""Bytes below which NumPy's own allocator serves: malloc keeps such blocks itself."""
+"""The size in bytes below which NumPy's allocator is used, because malloc keeps such blocks itself."""
 
 
 def default_limit() -> int:
@@ -37,7 +37,7 @@ def default_limit() -> int:
 
 
 class Block:
-    """Page-aligned memory of its own mapping; `address` is aligned to 64 bytes, to a huge page from 2 MiB on."""
+    """Memory in its own mapping; `address` is page-aligned, from 2 MiB on to a huge page."""
 
     __slots__ = ("_keep", "address", "size")
 
@@ -53,7 +53,7 @@ class Block:
 
 
 class BufferPool:
-    """Blocks by rounded size; `take` and `give_back` are safe from several threads."""
+    """Blocks by rounded size; `take` and `give_back` are thread-safe."""
 
     def __init__(self, limit: int | None = None):
         self.limit = default_limit() if limit is None else limit
@@ -63,12 +63,12 @@ class BufferPool:
 
     @staticmethod
     def rounded(size: int) -> int:
-        """The size of the block that serves a request: whole pages, whole huge pages for large ones."""
+        """The size of the block for a request: whole pages, or whole huge pages for large requests."""
         unit = HUGE_PAGE if size >= HUGE_PAGE else PAGE
         return max(1, -(-size // unit)) * unit
 
     def take(self, size: int) -> Block:
-        """A block of at least `size` bytes with whatever its last user left in it. Raises MemoryError."""
+        """A block of at least `size` bytes with undefined contents. Raises MemoryError."""
         rounded = self.rounded(size)
         with self._lock:
             free = self._free.get(rounded)
@@ -98,7 +98,7 @@ POOL = BufferPool()
 
 
 class _Owner:
-    """What a pooled array holds on to; gives the block back when the last view of the array goes."""
+    """The owner of a pooled array's memory; it returns the block when the array's last view is dropped."""
 
     __slots__ = ("__array_interface__", "_block")
 

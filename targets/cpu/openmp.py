@@ -1,8 +1,8 @@
 """
-The OpenMP runtime that parallel loops run on: found, loaded, and wrapped in one function for compiled code.
+The OpenMP runtime of parallel loops: find it, load it, and wrap it in one function for compiled code.
 
-libiomp5 of the `intel-openmp` wheel comes first, then libgomp; without either, loops run on the calling thread and
-one Python warning says so. The number of threads follows OMP_NUM_THREADS and `set_thread_count`.
+libiomp5 of the `intel-openmp` wheel is preferred, then libgomp; without either, loops run on the calling thread, with
+one Python warning. The number of threads follows OMP_NUM_THREADS and `set_thread_count`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def runtime() -> OpenMpRuntime:
 
 
 def thread_count() -> int:
-    """How many threads the next parallel loop of this thread runs on."""
+    """The number of threads of the next parallel loop of this thread."""
     library = runtime().library
     return 1 if library is None else int(library.omp_get_max_threads())
 
@@ -88,7 +88,7 @@ def _find_runtime() -> OpenMpRuntime:
 
 
 def _candidates() -> Iterator[tuple[Kind, str]]:
-    """Libraries to try, best first."""
+    """The libraries to try, best first."""
     names = {"win32": ("libiomp5md.dll",), "darwin": ("libiomp5.dylib", "libomp.dylib")}.get(
         sys.platform, ("libiomp5.so",)
     )
@@ -202,7 +202,7 @@ def parallel_for_ir(kind: Kind) -> str:
     """
     LLVM IR of `void xhlo_parallel_for(void (*body)(void *context, i64 lo, i64 hi), void *context, i64 count)`.
 
-    A team is forked; thread t of T runs body on [t * count / T, (t + 1) * count / T). Inside of a parallel region, or
-    for a single iteration, the caller runs everything.
+    It forks a team; thread t of T runs body on [t * count / T, (t + 1) * count / T). Inside a parallel region, or for a
+    single iteration, the caller runs everything.
     """
     return {"kmpc": _KMPC, "gomp": _GOMP, "serial": _SERIAL}[kind]

@@ -1,10 +1,10 @@
 """
-Programs of several devices on one CPU: each device is a thread that runs the same machine code.
+Programs for several devices on one CPU: each device is a thread that runs the same machine code.
 
     program = compile_replicated(text, num_replicas=1, num_partitions=4)
     results = program([[x0], [x1], [x2], [x3]])
 
-What a caller with its own buffers does step by step, for a module as it was read:
+The same in single steps, for a caller with its own buffers and a parsed module:
 
     shardings = partition(ctx, module, num_replicas, num_partitions)      # rewrites the module: one device's program
     shardings.parameters[0].text, shardings.outputs[0].op_sharding        # how arguments and results are split
@@ -14,7 +14,7 @@ What a caller with its own buffers does step by step, for a module as it was rea
         num_replicas, num_partitions, independent=not has_collectives(executable),
     )
 
-`run_on_devices` calls a function once for each device, in as many threads, which meet in the program's collectives
+`run_on_devices` calls a function once per device, each in its own thread; the threads meet in the program's collectives
 (hlo_dialect/custom_calls/rendezvous.py).
 """
 
@@ -48,7 +48,7 @@ _Task = Callable[[], None]
 
 
 class _Worker:
-    """A thread that runs one task after the other; threads are kept, for OpenMP keeps a team for each."""
+    """A thread that runs one task after the other; threads are kept, because OpenMP keeps a team for each."""
 
     def __init__(self, number: int):
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
@@ -87,7 +87,7 @@ _workers = _Workers()
 
 
 def has_collectives(executable: CpuExecutable) -> bool:
-    """Whether the devices that run the program wait for each other in it."""
+    """Whether the program has collectives, in which its devices wait for each other."""
     return any(kernel.target in MEETINGS for kernel in executable.kernels)
 
 
@@ -95,11 +95,11 @@ def run_on_devices(
     run: Callable[[int], T], num_replicas: int, num_partitions: int, *, independent: bool = False
 ) -> list[T]:
     """
-    The results of `run(n)` for each device n = replica * num_partitions + partition, called in a thread for each.
+    Call `run(n)` for each device n = replica * num_partitions + partition in its own thread; return the results.
 
-    Programs that `run` calls meet in their collectives. When one fails, those that wait for it are released, and its
-    exception is raised here; safe to use from several threads, and from inside of `run`. Where the caller knows that
-    the devices are `independent` (see `has_collectives`) they take turns on its own thread, which costs less.
+    Programs that `run` calls meet in their collectives. If one fails, those that wait for it are released, and its
+    exception is raised here. Thread-safe, and reentrant from `run`. If the caller knows that the devices are
+    `independent` (see `has_collectives`), they run one after the other on its own thread, which is cheaper.
     """
     grid = DeviceGrid(num_replicas, num_partitions)
     count = num_replicas * num_partitions
@@ -108,7 +108,7 @@ def run_on_devices(
     results: list[Any] = [None] * count
     errors: list[BaseException | None] = [None] * count
     done: queue.SimpleQueue[int] = queue.SimpleQueue()
-    # Teams of all devices together are as large as the one that the caller would have.
+    # The teams of all devices together have the size of the caller's team.
     team = max(1, openmp.thread_count() // count)
 
     def task(number: int) -> None:
@@ -127,7 +127,7 @@ def run_on_devices(
     try:
         for _ in range(count):
             done.get()
-    except BaseException as error:  # an interrupt: the devices must not wait for each other for ever
+    except BaseException as error:  # On an interrupt the devices must not wait for each other forever.
         grid.fail(error)
         raise
     _workers.give_back(workers)
@@ -141,7 +141,7 @@ def _run_alone(grid: DeviceGrid, number: int, run: Callable[[int], T]) -> T:
 
 
 def _raise_first(errors: Sequence[BaseException]) -> None:
-    """Raise the failure that was the cause: devices that were only released say so."""
+    """Raise the failure that was the cause, not those of devices that were only released."""
     if errors:
         raise next((error for error in errors if not _was_released(error)), errors[0])
 
@@ -152,14 +152,16 @@ def _was_released(error: BaseException | None) -> bool:
 
 @dataclass
 class Shardings:
-    """How the arguments and results of a program lie on the partitions; see `Tiling.text` and `Tiling.op_sharding`."""
+    """
+    How the arguments and results of a program are split among partitions; see `Tiling.text` and `Tiling.op_sharding`.
+    """
 
     parameters: list[Tiling]
     outputs: list[Tiling]
 
 
 class ReplicatedExecutable:
-    """Call it with the arguments of each device; it returns the results of each. Safe to call from several threads."""
+    """A callable that takes the arguments of each device and returns the results of each. Thread-safe."""
 
     def __init__(self, executable: CpuExecutable, num_replicas: int, num_partitions: int, shardings: Shardings):
         self.executable = executable
@@ -170,7 +172,7 @@ class ReplicatedExecutable:
         self._independent = not has_collectives(executable)
 
     def __call__(self, arguments: Sequence[Sequence[Any]]) -> list[tuple[Array, ...]]:
-        """Device n is partition n % num_partitions of replica n // num_partitions."""
+        """Run on all devices; device n is partition n % num_partitions of replica n // num_partitions."""
         count = self.num_replicas * self.num_partitions
         if len(arguments) != count:
             raise TypeError(f"expected the arguments of {count} devices, got those of {len(arguments)}")
@@ -183,16 +185,16 @@ class ReplicatedExecutable:
 
 
 def state_grid(module: ModuleOp, num_replicas: int, num_partitions: int) -> None:
-    """Write into the module for how many devices it is compiled."""
+    """Record in the module the number of devices for which it is compiled."""
     module.attributes["mhlo.num_replicas"] = int_attr(num_replicas, i32)
     module.attributes["mhlo.num_partitions"] = int_attr(num_partitions, i32)
 
 
 def partition(ctx: Context, module: ModuleOp, num_replicas: int, num_partitions: int) -> Shardings:
     """
-    Make of a module as it was read the program of one device, in place; of one that is that already, nothing.
+    Rewrite a parsed module, in place, to the program of one device; a module that is already one is unchanged.
 
-    Raises DiagnosticError for shardings that are wrong or not supported.
+    Raises DiagnosticError for invalid or unsupported shardings.
     """
     state_grid(module, num_replicas, num_partitions)
     if num_partitions > 1:
@@ -206,9 +208,9 @@ def compile_replicated(
     """
     Compile a program for a grid of devices of this CPU.
 
-    `program` is what `xhlo.compile` takes. Where it has shardings and there are several partitions, it is a program on
-    whole arrays, and is partitioned; else it is written from the view of one device, whose collectives name the others.
-    Raises DiagnosticError for a program that is wrong or whose collectives do not fit the grid.
+    `program` is anything that `xhlo.compile` takes. With shardings and several partitions it is a program on whole
+    arrays, and is partitioned; otherwise it is the program of one device, whose collectives name the others. Raises
+    DiagnosticError for an invalid program, or collectives that do not fit the grid.
     """
     shardings = Shardings([], [])
 

@@ -1,4 +1,4 @@
-"""The image of a CPU executable as bytes, and back; targets/program/container.py frames them."""
+"""The image of a CPU executable as bytes, and back; targets/program/container.py defines the format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .image import Image
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
-    """What has to agree between the machine that compiled and the one that loads."""
+    """The properties in which the compiling and the loading machine must agree."""
     return {
         "xhlo": metadata.version("xhlo"),
         "LLVM": jit.llvm_version(),
@@ -25,7 +25,7 @@ def environment() -> dict[str, str]:
 
 
 def serialize(image: Image, source: Source | None) -> bytes:
-    """The image as bytes, with the program's text where it is known."""
+    """The image as bytes, with the program's text if it is known."""
     sections = {f"code {number}": each for number, each in enumerate(image.code)} | {
         f"data {name}": content for name, content in image.data.items()
     }
@@ -33,7 +33,7 @@ def serialize(image: Image, source: Source | None) -> bytes:
 
 
 def read_image(serialized: Serialized) -> Image:
-    """The image that `serialize` wrote. Raises ValueError for one of another version or CPU."""
+    """The image that `serialize` wrote. Raises ValueError for another version or CPU."""
     header, sections = serialized.header, serialized.sections
     check_environment(header["environment"], environment())
     return Image(

@@ -1,4 +1,4 @@
-"""The CPU of this computer as a target."""
+"""This machine's CPU as a target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cpu(Target):
         return {"llvm": _llvm_text, "asm": _assembly, "obj": _object}
 
     def tune(self, spec: str) -> str:
-        """Matrix products are blocked for 512-bit vectors; where the machine's are narrower, for those."""
+        """Block matrix products for this machine's vectors if those are narrower than 512 bits."""
         if spec != "convert-contractions-to-vector":
             return spec
         from .jit import host_vector_bits

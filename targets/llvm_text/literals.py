@@ -1,4 +1,4 @@
-"""Constants as LLVM's text spells them: floats bit for bit, arrays of bytes compactly."""
+"""Constants in LLVM's syntax: floats bit for bit, arrays of bytes compactly."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ def integer_literal(value: int, type_: Attribute) -> str:
 
 def float_literal(data: bytes, type_: Attribute) -> str:
     """
-    A float from its bytes in memory, exactly: `0xH3C00`, `0xR3F80`, and for float and double the bits of the double.
+    The exact literal of a float, from its bytes in memory: `0xH3C00`, `0xR3F80`, and for float and double the bits of
+    the double.
 
-    A float NaN keeps its payload: it is moved to the top of the double's.
+    A float NaN keeps its payload, in the top bits of the double's.
     """
     bits = int.from_bytes(data, "little")
     if isinstance(type_, Float16Type):
@@ -121,14 +122,14 @@ def _element_bytes(type_: Attribute) -> int:
 
 
 def symbol(name: str) -> str:
-    """A global name as LLVM spells it, without the @: quoted where it has other characters than identifiers."""
+    """A global name in LLVM's syntax, without the @, quoted if it is not an identifier."""
     if name.replace(".", "_").replace("$", "_").replace("-", "_").isidentifier() and name.isascii():
         return name
     return quoted(name)
 
 
 def quoted(text: str) -> str:
-    """A string in quotes, with what LLVM's reader does not take as it is escaped."""
+    """A string in quotes, with escapes as LLVM's parser requires."""
     escaped = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else _escaped(c) for c in text)
     return f'"{escaped}"'
 

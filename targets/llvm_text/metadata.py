@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 from ...dialects.llvm_ops import ACCESS_GROUPS
 
 _UNROLLING = {0: '!{!"llvm.loop.unroll.full"}', 1: '!{!"llvm.loop.unroll.disable"}'}
-"""By how often a loop's body is repeated, 0 for as often as it runs."""
+"""The unrolling metadata by unroll factor; 0 means full unrolling."""
 
 
 class Metadata:
-    """Hands out numbers in the order of asking; the same fact gets the same number."""
+    """Numbers metadata nodes in the order of requests; equal facts share a number."""
 
     def __init__(self) -> None:
         self._nodes: list[str] = []
@@ -51,7 +51,7 @@ class Metadata:
         return f", !llvm.access.group {groups[0] if len(groups) == 1 else self._node('!{' + ', '.join(groups) + '}')}"
 
     def loop(self, facts: DictionaryAttr) -> str:
-        """A loop's node: distinct for each loop, since two loops that share one count as the same."""
+        """A loop's node: distinct per loop, because LLVM treats loops that share a node as one."""
         parts: list[str] = []
         group = facts.data.get("parallel_accesses")
         if isinstance(group, IntegerAttr):

@@ -1,8 +1,8 @@
 """
-The llvm dialect as LLVM's own text.
+The llvm dialect as LLVM IR text.
 
-One writer per operation, found by its class. Constants, addresses of globals and poison are written where they are
-used and cost no line; block arguments become phis. Names and numbers depend on the order of the module only.
+One writer per operation, found by its class. Constants, addresses of globals and poison are written inline at their
+uses; block arguments become phis. Names and numbers depend on the order of the module only.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .operations import LITERALS, WRITERS, edges
 from .types import type_text
 
 LARGE_CONSTANT = 4096
-"""Bytes from which a constant stands apart from the text. LLVM looks into smaller ones."""
+"""The size in bytes from which a constant is kept out of the text. LLVM may fold smaller ones."""
 
 _UNNAMED = "xhlo_unnamed"
-"""The name of a function as long as its own text decides it."""
+"""The placeholder name of a function while its text, from which its name is derived, is written."""
 
 
 def emit_llvm_ir(
@@ -40,8 +40,8 @@ def emit_llvm_ir(
     The module as LLVM IR.
 
     `triple`, `cpu` and `features` (comma-separated, `+avx2,-avx512bf16`) are written into the module and the functions'
-    attributes where given; without them the text is independent of the machine.
-    Raises DiagnosticError for operations outside of the llvm dialect.
+    attributes, if given; without them the text is independent of the machine. Raises DiagnosticError for operations
+    outside the llvm dialect.
     """
     return ModuleWriter([module], triple, cpu, features).text()
 
@@ -51,18 +51,18 @@ class Units:
     """A module as LLVM IR to be compiled in parts."""
 
     text: str
-    """Without what is below."""
+    """The text without `shared` and `data`."""
     shared: Mapping[str, str]
     """
-    The functions that other programs are likely to have too (`SHARED`): texts by symbol. Equal functions have equal
+    The functions that other programs are likely to contain too (`SHARED`): texts by symbol. Equal functions have equal
     symbols and texts in every program.
     """
     data: Mapping[str, bytes]
-    """Large constants by symbol: as text they would take longer than all the rest."""
+    """Large constants by symbol: as text they would take longer than everything else."""
 
 
 def emit_units(module: ModuleOp) -> Units:
-    """The same in parts. Raises DiagnosticError for operations outside of the llvm dialect."""
+    """The module as LLVM IR, in parts. Raises DiagnosticError for operations outside the llvm dialect."""
     writer = ModuleWriter([module], None, None, None, in_parts=True)
     for op in module.body.block.ops:
         if isinstance(op, llvm.FuncOp) and SHARED in op.attributes:
@@ -72,10 +72,10 @@ def emit_units(module: ModuleOp) -> Units:
 
 def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:
     """
-    The functions of the device as LLVM IR, those of all gpu.modules in one text: what NVPTX compiles.
+    The device functions of all gpu.modules as one LLVM IR text, the input of the NVPTX backend.
 
-    Kernels have the calling convention `ptx_kernel` and say what sizes of blocks they are launched with.
-    Raises DiagnosticError for operations outside of the llvm dialect, and for a module without a gpu.module.
+    Kernels have the calling convention `ptx_kernel` and state the block sizes of their launches.
+    Raises DiagnosticError for operations outside the llvm dialect, and for a module without a gpu.module.
     """
     devices = [op for op in module.body.block.ops if isinstance(op, GpuModuleOp)]
     if not devices:
@@ -105,9 +105,9 @@ class ModuleWriter:
         """Declarations by name."""
         self.declared: set[str] = set()
         self.apart: dict[str, str] = {}
-        """Functions with texts of their own, by symbol."""
+        """Functions that are emitted as separate texts, by symbol."""
         self.data: dict[str, bytes] = {}
-        """Constants that stand elsewhere, by symbol."""
+        """Constants that are kept out of the text, by symbol."""
         self._symbols: dict[str, str] = {}
 
     def text(self) -> str:
@@ -123,7 +123,7 @@ class ModuleWriter:
         return self._finished()
 
     def set_apart(self, op: llvm.FuncOp) -> None:
-        """Give a function a text of its own, and a symbol that follows from it."""
+        """Emit a function as a separate text, with a symbol derived from it."""
         alone = ModuleWriter(self.modules, None, None, None)
         name = op.sym_name.data
         alone._symbols[name] = _UNNAMED
@@ -138,11 +138,11 @@ class ModuleWriter:
         return self._symbols.get(name) or symbol(name)
 
     def is_apart(self, op: llvm.FuncOp) -> bool:
-        """Whether the function's body is written elsewhere."""
+        """Whether the function's body is in another text."""
         return self._symbols.get(op.sym_name.data, _UNNAMED) != _UNNAMED
 
     def is_unit(self, op: llvm.FuncOp) -> bool:
-        """Whether this is the text of that function alone."""
+        """Whether this text contains only that function."""
         return self._symbols.get(op.sym_name.data) == _UNNAMED
 
     def _finished(self) -> str:
@@ -169,7 +169,7 @@ class ModuleWriter:
         linkage = op.linkage.linkage.data
         external = linkage == "external"
         if space == SHARED_SPACE:
-            # It has no initial value; of what is external each launch says the size.
+            # It has no initializer; each launch states the size of external shared memory.
             initial = type_text(op.global_type) + ("" if external else " undef")
         else:
             initial = global_initializer(op, data)
@@ -179,9 +179,9 @@ class ModuleWriter:
 
 def _target_attributes(cpu: str | None, features: str | None) -> str:
     """
-    The attributes that every function has: the CPU, and vectors as wide as registers come.
+    The attributes of every function: the CPU, and vectors of the full register width.
 
-    LLVM prefers 256 bits on many CPUs with AVX-512; where there are no such registers the preference says nothing.
+    LLVM prefers 256 bits on many CPUs with AVX-512; without such registers the attribute has no effect.
     """
     found = ['"prefer-vector-width"="512"']
     if cpu:
@@ -195,8 +195,8 @@ class FunctionWriter:
     """
     Writes one function.
 
-    A block that one terminator reaches by several edges with arguments gets a block of its own for each edge but the
-    first: a phi cannot tell two edges of one predecessor apart.
+    If one terminator reaches a block by several edges with arguments, each edge but the first gets an extra block,
+    because a phi cannot distinguish two edges of one predecessor.
     """
 
     def __init__(self, module: ModuleWriter, op: llvm.FuncOp):
@@ -206,7 +206,7 @@ class FunctionWriter:
         self.names: dict[SSAValue, str] = {}
         self.labels: dict[Block, str] = {}
         self.incoming: dict[Block, list[tuple[str, Sequence[SSAValue]]]] = {}
-        """For each block with arguments: the label and the operands of each edge into it."""
+        """The label and the operands of each edge into a block with arguments."""
         self.edge_labels: dict[tuple[Operation, int], str] = {}
         """The extra block of an edge, by terminator and successor number."""
 
@@ -260,7 +260,7 @@ class FunctionWriter:
         self.lines.append("}")
 
     def _traits(self) -> list[str]:
-        # A property of what a pass made, an attribute of what was read from text.
+        # It is a property in IR made by a pass, an attribute in parsed IR.
         found = self.op.properties.get("passthrough") or self.op.attributes.get("passthrough")
         names = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
         traits = [name.data for name in names if isinstance(name, StringAttr)]
@@ -304,7 +304,7 @@ class FunctionWriter:
                 seen.add(target)
 
     def target_label(self, op: Operation, index: int) -> str:
-        """Where the `index`-th successor edge of a terminator jumps to."""
+        """The label that the `index`-th successor edge of a terminator jumps to."""
         found = self.edge_labels.get((op, index))
         return found if found is not None else self.labels[op.successors[index]]
 
@@ -332,7 +332,7 @@ class FunctionWriter:
 
 
 def _mark(name: str, value: Attribute) -> str:
-    """An attribute of a parameter, with a space before it; nothing for one that the writer does not know."""
+    """An attribute of a parameter, with a space before it; empty for an unknown attribute."""
     if isinstance(value, IntegerAttr):
         return f" {name} {cast('IntegerAttr[Any]', value).value.data}"
     return f" {name}" if isinstance(value, UnitAttr) else ""

@@ -1,4 +1,4 @@
-"""One writer for each operation of the llvm dialect: a line of LLVM IR, or a literal for what is a constant there."""
+"""The writers of the llvm dialect's operations: each writes a line of LLVM IR, or a literal for a constant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .types import type_text
 
 
 class ModuleState(Protocol):
-    """The parts of a module's text that lines refer to."""
+    """The parts of a module's text that instructions refer to."""
 
     @property
     def intrinsics(self) -> dict[str, str]: ...
@@ -29,7 +29,7 @@ class ModuleState(Protocol):
 
 
 class FunctionState(Protocol):
-    """The function that lines are written into: `lines` so far, and how its values and blocks are called."""
+    """The function being written: its `lines` so far, and the names of its values and blocks."""
 
     @property
     def module(self) -> ModuleState: ...
@@ -60,7 +60,7 @@ def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
     fail(op, "is a terminator that the LLVM IR writer does not know")
 
 
-# Values that are written where they are used.
+# Values that are written inline at their uses.
 
 
 def _constant_literal(op: llvm.ConstantOp) -> str:
@@ -80,7 +80,7 @@ LITERALS: dict[type, Callable[[Any], str]] = {
 
 
 def _no_line(w: FunctionState, op: Operation) -> None:
-    """Constants and addresses stand inside the lines that use them."""
+    """Write nothing: constants and addresses are written inside the lines that use them."""
 
 
 _FLAG_WORDS: dict[int, str] = {0: "", 1: " nsw", 2: " nuw", 3: " nuw nsw"}

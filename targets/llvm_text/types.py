@@ -1,4 +1,4 @@
-"""Types as LLVM's text spells them."""
+"""Types in LLVM's syntax."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _INTEGERS: dict[int, str] = {width: f"i{width}" for width in (1, 8, 16, 32, 64)}
 
 
 def type_text(type_: Attribute) -> str:
-    """`<16 x float>`. Raises DiagnosticError for a type that is none of LLVM's."""
-    kind = type(type_)  # isinstance costs more: these classes are abstract base classes
+    """A type such as `<16 x float>`. Raises DiagnosticError for a type that LLVM lacks."""
+    kind = type(type_)  # isinstance is slower, because these are abstract base classes.
     if kind is IntegerType:
         width = cast("IntegerType[Any, Any]", type_).width.data
         return _INTEGERS.get(width) or f"i{width}"

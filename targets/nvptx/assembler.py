@@ -1,9 +1,9 @@
 """
-PTX to machine code of a chip (a cubin): by ptxas, or by nvJitLink inside this process.
+Assemble PTX to machine code of a chip (a cubin), by ptxas, or by nvJitLink in this process.
 
-Tried in this order: the ptxas that the environment variable XHLO_PTXAS names, the one on PATH, that of the wheel
-`nvidia-cuda-nvcc`, then the library of the wheel `nvidia-nvjitlink` or of a CUDA toolkit. One that is too old for the
-chip or the PTX version leaves the work to the next. XHLO_PTXAS=nvjitlink asks for the library.
+They are tried in this order: the ptxas that the environment variable XHLO_PTXAS names, the ptxas on PATH, that of the
+wheel `nvidia-cuda-nvcc`, then the library of the wheel `nvidia-nvjitlink` or of a CUDA toolkit. An assembler that is
+too old for the chip or the PTX version is skipped. XHLO_PTXAS=nvjitlink selects the library.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _PLACE = re.compile(r"^ptxas .*, line (\d+); error\s*: (.*)$", re.MULTILINE)
 
 
 class AssemblyError(RuntimeError):
-    """PTX that the assembler refuses. We wrote it: a bug of ours, or of what calls with PTX of its own."""
+    """PTX that the assembler rejects: a bug of the compiler, or of a caller that passes its own PTX."""
 
 
 class _TooOld(Exception):
-    """This assembler does not know the chip, or the version of PTX; the message is its own."""
+    """The assembler does not know the chip or the PTX version; the message is the assembler's."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Cubin:
     """Machine code of one chip."""
 
     code: bytes
-    """An ELF file, as the driver loads it."""
+    """An ELF file that the driver can load."""
     kernels: tuple[KernelResources, ...]
-    """By name."""
+    """The resources of its kernels, sorted by name."""
     assembler: str
-    """What made it: "ptxas 13.0.88"."""
+    """The assembler's name and version: "ptxas 13.0.88"."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Assembler:
     """One way from PTX to a cubin."""
 
     name: str
-    """With its version, on which the code depends: a part of the key of caches."""
+    """The name with the version; part of cache keys, because the code depends on it."""
     run: Callable[[str, Chip], tuple[bytes, str]]
     """(PTX, chip) to (cubin, log). Raises AssemblyError."""
 
@@ -74,8 +74,8 @@ def assemble(ptx: str, chip: Chip) -> Cubin:
     """
     The machine code of a module of PTX for a chip.
 
-    Raises DiagnosticError where there is no assembler or only ones that are too old; AssemblyError for wrong PTX, with
-    the assembler's messages and the lines they are about.
+    Raises DiagnosticError if there is no assembler or all are too old; AssemblyError for invalid PTX, with the
+    assembler's messages and the lines they refer to.
     """
     refused: list[str] = []
     for assembler in assemblers():
@@ -92,7 +92,10 @@ def assemble(ptx: str, chip: Chip) -> Cubin:
 
 
 def assemblers() -> Iterator[Assembler]:
-    """What this machine has, in the order in which it is tried. Raises DiagnosticError for a wrong XHLO_PTXAS."""
+    """
+    The assemblers of this machine, in the order in which they are tried. Raises DiagnosticError for an invalid
+    XHLO_PTXAS.
+    """
     chosen = os.environ.get(CHOICE, "")
     if chosen and chosen != NVJITLINK:
         found = shutil.which(chosen)
@@ -115,7 +118,7 @@ def assemblers() -> Iterator[Assembler]:
 
 
 def _ptxas_of_wheels() -> Iterator[str]:
-    """The programs of the wheels `nvidia-cuda-nvcc` and `nvidia-cuda-nvcc-cu12`, newest first."""
+    """The ptxas programs of the wheels `nvidia-cuda-nvcc` and `nvidia-cuda-nvcc-cu12`, newest first."""
     name = "ptxas.exe" if sys.platform == "win32" else "ptxas"
     for folder in sys.path:
         root = Path(folder or ".", "nvidia")
@@ -133,7 +136,7 @@ def _ptxas(path: str) -> Assembler:
 
 def _run_ptxas(path: str, ptx: str, chip: Chip) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory(prefix="xhlo-") as folder:
-        # The cubin holds the name of its source, which therefore is always the same.
+        # The cubin contains the name of its source, so the name is always the same.
         (Path(folder) / "kernels.ptx").write_text(ptx)
         command = [path, "-v", f"-arch={chip.name}", "kernels.ptx", "-o", "kernels.cubin"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -146,7 +149,7 @@ def _run_ptxas(path: str, ptx: str, chip: Chip) -> tuple[bytes, str]:
 
 
 def _refusal(log: str, ptx: str) -> Exception:
-    """What an assembler's error is: the wrong assembler, or wrong PTX, shown with its lines."""
+    """Classify an assembler's error: an assembler that is too old, or invalid PTX, shown with its lines."""
     if _TOO_OLD.search(log):
         lines = [line for line in log.splitlines() if _TOO_OLD.search(line)]
         return _TooOld(lines[0].strip())
@@ -162,13 +165,13 @@ def _refusal(log: str, ptx: str) -> Exception:
 
 
 def _bindings() -> Any:
-    """The module; its errors are of many kinds where it, or what it loads, is absent or does not fit."""
+    """The bindings' module. It raises many kinds of errors if it or its dependencies are missing or do not fit."""
     return importlib.import_module("cuda.bindings.nvjitlink")
 
 
 @lru_cache(maxsize=1)
 def _nvjitlink_version() -> str | None:
-    """None where the library or its bindings are absent."""
+    """The version of nvJitLink; None if the library or its bindings are missing."""
     try:
         return ".".join(map(str, _bindings().version()))
     except Exception:

@@ -1,4 +1,4 @@
-"""From a module to the image of a program for a GPU: its pipeline, PTX, machine code. No GPU is needed."""
+"""Compile a module to a program image for a GPU: its pipeline, PTX, machine code. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 Emission = Callable[["ModuleOp", HostProgram], tuple[str, bytes]]
-"""From a module of the stage "loops" and the host's part of it to (PTX, machine code)."""
+"""From a module of the stage "loops" and its host program to (PTX, machine code)."""
 
 
 def build_image(lowering: Lowering, chip: Chip, ptx: int, emission: Emission | None = None) -> GpuImage:
     """
     Lower the module, which is consumed, and compile it for a chip to a version of PTX (78 is 7.8).
 
-    `emission` replaces the way from the gpu-level IR to machine code. Raises DiagnosticError.
+    `emission` replaces the step from gpu-level IR to machine code. Raises DiagnosticError.
     """
     lowering.to("loops")
     host = read_host_program(lowering.module)
@@ -48,9 +48,9 @@ def _emission(lowering: Lowering, host: HostProgram, chip: Chip, ptx: int) -> tu
 
 def machine_code(ptx: str, chip: Chip) -> bytes:
     """
-    The cubin; empty where there is no assembler at all: then the driver of the GPU compiles the PTX.
+    The cubin; empty if there is no assembler: then the GPU's driver compiles the PTX.
 
-    Raises DiagnosticError where there are assemblers that are too old.
+    Raises DiagnosticError if all assemblers are too old.
     """
     try:
         return cached_cubin(ptx, chip)

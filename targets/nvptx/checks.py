@@ -1,5 +1,5 @@
 """
-What is checked of device functions before LLVM gets them: it ends the process on what a chip cannot do.
+Checks of device functions before LLVM, which aborts the process for operations that a chip lacks.
 
 NVPTX has instructions for square roots, rounding, minima and the like, but no library of elementary functions.
 """
@@ -20,7 +20,7 @@ from ...lowering.device.chips import STATIC_SHARED_BYTES, Chip, ptx_text
 from ...lowering.device.parts import chip_of, device_modules
 
 OLD_PARAMETER_BYTES, PARAMETER_BYTES = 4096, 32764
-"""Of a kernel, before PTX 8.1 and from there on."""
+"""Bytes of a kernel's parameters, before PTX 8.1 and from 8.1 on."""
 
 _NO_INSTRUCTION = re.compile(
     r"llvm\.(?:(?:exp|exp10|log|log2|log10|sin|cos|sincos|tan|tanh|sinh|cosh|asin|acos|atan|atan2|pow|powi|ldexp|frexp)\."
@@ -53,13 +53,15 @@ _NEEDS = (
     ("tanh.approx", "bf16", 90, 78),
     ("tcgen05", "", 100, 86),
 )
-"""Of the intrinsics llvm.nvvm.*: start, contained text; the least compute capability and PTX version of those. The
-first that fits counts."""
+"""
+Requirements of the intrinsics llvm.nvvm.*: prefix, contained text; their least compute capability and PTX version. The
+first match counts.
+"""
 
 
 def check_device_functions(module: ModuleOp, chip: Chip, ptx: int) -> None:
     """
-    Refuse what would end the process, or what no driver would load, at the operation that asks for it.
+    Reject operations that would abort the process, or that no driver would load.
 
     `ptx`: the PTX version, 78 is 7.8. Raises DiagnosticError.
     """
@@ -86,7 +88,7 @@ def check_device_functions(module: ModuleOp, chip: Chip, ptx: int) -> None:
 
 
 def _check_memory(op: llvm.FuncOp, shared: Mapping[str, int], ptx: int) -> None:
-    """Shared memory and parameters of a kernel lie in spaces of fixed sizes."""
+    """Check the sizes of a kernel's shared memory and parameters, which are limited."""
     names = {
         address.global_name.string_value() for address in operations_in(op) if isinstance(address, llvm.AddressOfOp)
     }

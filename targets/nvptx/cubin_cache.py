@@ -1,8 +1,8 @@
 """
 Machine code in the cache folder.
 
-Its key is the PTX, the chip and the assemblers' versions. Other programs with the same kernels find it too, and so does
-the same program after a change of the compiler that leaves its PTX as it was.
+The key is the PTX, the chip and the assemblers' versions. Other programs with the same kernels share it, as does the
+same program after a change of the compiler that keeps its PTX.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from .assembler import MISSING, assemble, assemblers
 
 def cached_cubin(ptx: str, chip: Chip) -> bytes:
     """
-    The machine code of PTX for a chip: from the folder, or assembled and put there.
+    The machine code of PTX for a chip, from the cache folder, or assembled and stored there.
 
-    Raises DiagnosticError where there is no assembler or only ones that are too old, AssemblyError for wrong PTX.
+    Raises DiagnosticError if there is no assembler or all are too old, AssemblyError for invalid PTX.
     """
     if cache_folder() is None:
         return assemble(ptx, chip).code

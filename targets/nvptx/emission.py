@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def emit_llvm(module: ModuleOp) -> str:
     """
-    The functions of the device as LLVM IR: those of the gpu.modules, else all of a module of llvm functions.
+    The device functions as LLVM IR: those of the gpu.modules, else all functions of an llvm module.
 
-    A program without kernels has none. Raises DiagnosticError for operations outside of the llvm dialect.
+    Empty for a program without kernels. Raises DiagnosticError for operations outside the llvm dialect.
     """
     if device_modules(module):
         return emit_device_llvm_ir(module, triple=TRIPLE)
@@ -33,20 +33,23 @@ def emit_llvm(module: ModuleOp) -> str:
 
 def emit_ptx(module: ModuleOp, chip: Chip, ptx: int) -> str:
     """
-    The PTX of a module's functions of the device, of version `ptx` (78 is 7.8).
+    The PTX of a module's device functions, of version `ptx` (78 is 7.8).
 
-    Raises DiagnosticError for what is not of the llvm dialect and for what the chip cannot run.
+    Raises DiagnosticError for operations outside the llvm dialect or unsupported by the chip.
     """
     check_device_functions(module, chip, ptx)
     return _ptx(emit_llvm(module), chip, ptx)
 
 
 def emit_cubin(module: ModuleOp, chip: Chip, ptx: int) -> Cubin:
-    """Their machine code and what they use of the chip. Raises DiagnosticError as well where nothing assembles PTX."""
+    """
+    The machine code of the device functions and their resource use. Raises DiagnosticError as well if there is no
+    assembler.
+    """
     return _cubin(emit_ptx(module, chip, ptx), chip)
 
 
-# The machine code and the table of what it uses are asked for one after the other.
+# Cached, because the machine code and the table of its resources are requested one after the other.
 
 
 @lru_cache(maxsize=1)

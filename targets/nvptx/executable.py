@@ -1,4 +1,4 @@
-"""A program compiled for a GPU: arrays of the GPU in and out, or NumPy's with copies."""
+"""A program compiled for a GPU: GPU arrays in and out, or NumPy arrays with copies."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class GpuExecutable(Executable):
     """
     Call it with one array for each argument of `@main`; it returns an array, or a tuple of arrays.
 
-    Arguments: arrays of the GPU are taken where they are (of this package, or of any library with `__dlpack__` or
-    `__cuda_array_interface__`: PyTorch, CuPy, JAX, Numba), others are copied to it. Results: `DeviceArray`s where an
-    argument is an array of the GPU, else NumPy arrays; `on_device=True` or `False` asks for one or the other.
+    GPU arrays as arguments (of this package, or of any library with `__dlpack__` or `__cuda_array_interface__`:
+    PyTorch, CuPy, JAX, Numba) are used in place, others are copied to the GPU. Results are `DeviceArray`s if an
+    argument is a GPU array, else NumPy arrays; `on_device=True` or `False` selects one of them.
 
-    A call returns when its work is enqueued in `stream` (by default the process's one stream for the device), unless
-    it returns NumPy arrays, has checks or calls host functions. Errors of kernels surface as CudaError where somebody
-    waits for the GPU.
+    A call returns when its work is enqueued in `stream` (by default the process's stream for the device), unless it
+    returns NumPy arrays, has checks or calls host functions. Kernel errors are raised as CudaError by the next wait for
+    the GPU.
 
-    Raises GpuUnavailableError where there is no GPU, TypeError for arguments that do not fit before anything runs,
-    MemoryError, CudaError. Safe to call from several threads.
+    Raises GpuUnavailableError without a GPU, TypeError for arguments that do not fit before anything runs, MemoryError,
+    CudaError. Thread-safe.
     """
 
     def __init__(self, image: GpuImage, text_at: Callable[[str], str], device: Device | None = None):
@@ -47,7 +47,7 @@ class GpuExecutable(Executable):
         return serialize(self.image, self.source)
 
     def load(self) -> LoadedProgram:
-        """The program on the device; the first call puts it there. Raises GpuUnavailableError."""
+        """The program on the device, loaded at the first call. Raises GpuUnavailableError."""
         with self._lock:
             if self._loaded is None:
                 device = open_device() if self._device is None else self._device
@@ -55,7 +55,7 @@ class GpuExecutable(Executable):
             return self._loaded
 
     def place(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The arguments as arrays of the GPU; those that are stay as they are. Raises TypeError."""
+        """The arguments as GPU arrays; GPU arrays are unchanged. Raises TypeError."""
         device = self.load().device
         placed: list[Any] = []
         for index, (argument, wanted) in enumerate(zip(arguments, self.facts.inputs, strict=True)):
@@ -82,7 +82,7 @@ class GpuExecutable(Executable):
         if on_device is None:
             on_device = any(map(is_on_device, arguments))
         for index, (argument, wanted) in enumerate(zip(arguments, inputs, strict=True)):
-            # Before the GPU is asked for: what is wrong with the arguments is so on any machine.
+            # Before the GPU is opened, because wrong arguments are errors on any machine.
             if isinstance(argument, np.ndarray) or not is_on_device(argument):
                 host_array(argument, index, wanted)
         loaded = self.load()
@@ -96,6 +96,6 @@ class GpuExecutable(Executable):
         if foreign:
             device.keep_until_done(foreign, chosen)
         count = self.facts.result_count
-        # Checks look at extra results only.
+        # Checks only use the extra results.
         extra = [array.numpy() for array in outputs[count:]]
         return self.results([*(array if on_device else array.numpy() for array in outputs[:count]), *extra])

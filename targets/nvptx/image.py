@@ -1,4 +1,4 @@
-"""A program compiled for a GPU as data: its kernels' code, the host's part, and the facts about it."""
+"""A program compiled for a GPU as data: the code of its kernels, the host program, and the facts about it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .runtime.host_program import HostProgram
 
 @dataclass
 class GpuImage:
-    """The result of a compilation. Nothing in it is an address or a handle, so it can be kept as bytes."""
+    """The result of a compilation. It contains no address or handle, so it can be serialized."""
 
     chip: str
     cubin: bytes
-    """Machine code of the chip; empty where nothing here assembles PTX, which the driver then does."""
+    """Machine code for the chip; empty without an assembler, in which case the driver compiles the PTX."""
     ptx: str
     """The same kernels for the chip and later ones; empty in a program without kernels."""
     host: HostProgram

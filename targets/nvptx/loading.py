@@ -1,4 +1,4 @@
-"""From the bytes of a program to an executable; its code goes to a GPU at the first call."""
+"""From the bytes of a program to an executable; the first call loads its code onto a GPU."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from .serialization import read_image
 
 
 def load(serialized: Serialized, text_at: Callable[[str], str]) -> GpuExecutable:
-    """The executable that `serialize` wrote. Raises ValueError for one of another version."""
+    """The executable that `serialize` wrote. Raises ValueError for another version."""
     return GpuExecutable(read_image(serialized), text_at)

@@ -1,4 +1,4 @@
-"""LLVM IR of device functions to PTX: checked first, since LLVM ends the process where it cannot go on."""
+"""Compile LLVM IR of device functions to PTX."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import llvmlite.binding
 from ...lowering.device.chips import Chip, PtxVersionError, ptx_text
 
 llvm: Any = llvmlite.binding
-"""The package has no types."""
+"""The package is untyped."""
 
 TRIPLE = "nvptx64-nvidia-cuda"
 LEVEL = 3
-"""Of LLVM's optimizer, as nvcc's."""
+"""The level of LLVM's optimizer, the same as nvcc's."""
 
 Timings = dict[str, float]
 """Seconds by stage: parse, optimize, codegen."""
 
 _lock = threading.RLock()
-"""llvmlite's objects are made and used by one thread at a time."""
+"""Only one thread at a time may make and use llvmlite's objects."""
 
 
 @lru_cache(maxsize=1)
@@ -50,12 +50,12 @@ def _stage(timings: Timings | None, name: str) -> Generator[None]:
 
 def compile_to_ptx(text: str, chip: Chip, ptx: int, timings: Timings | None = None) -> str:
     """
-    The PTX of a module of LLVM IR, of version `ptx` (78 is 7.8), which `gpu_chips.ptx_version` gives.
+    The PTX of a module of LLVM IR, of version `ptx` (78 is 7.8), see `chips.ptx_version`.
 
-    Products and sums are not contracted: `mul.rn` and `add.rn` are what the program says, where LLVM IR does not allow
-    more. `timings` receives the seconds of each stage.
-    Raises PtxVersionError for a version that does not know the chip, RuntimeError with LLVM's message for text that it
-    refuses. The text is to have passed `checks.check_device_functions`.
+    Products and sums are not contracted to fma unless the LLVM IR allows it: they stay `mul.rn` and `add.rn`. `timings`
+    receives the seconds of each stage. Raises PtxVersionError for a version without the chip, RuntimeError with LLVM's
+    message for invalid text. The module must have passed `checks.check_device_functions`, because LLVM aborts the
+    process for code that it cannot select.
     """
     if ptx < chip.oldest_ptx:
         raise PtxVersionError(f"PTX {ptx_text(ptx)} does not know {chip.name}")
@@ -74,19 +74,19 @@ def optimize(text: str, chip: Chip, ptx: int) -> str:
 
 def _optimized(text: str, machine: Any, timings: Timings | None) -> Any:
     with _stage(timings, "parse"):
-        # A context of its own: what LLVM interns in the global one stays for ever.
+        # A separate context, because LLVM never frees objects interned in the global one.
         module: Any = llvm.parse_assembly(text, context=llvm.create_context())
         module.triple = TRIPLE
         module.data_layout = str(machine.target_data)
         module.verify()
     with _stage(timings, "optimize"):
         options: Any = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
-        # A thread has no vectors but those of loads and stores, which the code generator makes.
+        # Threads only have vector loads and stores, which the code generator forms itself.
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
         options.loop_unrolling = True
         builder: Any = llvm.create_pass_builder(machine, options)
         manager: Any = builder.getModulePassManager()
         manager.run(module, builder)
-        # llvmlite forgets to: its ObjectRef's empty method comes first in the class's order.
+        # llvmlite does not dispose of it: ObjectRef's empty method comes first in the method resolution order.
         llvm.newpassmanagers.NewPassManager._dispose(manager)
     return module

@@ -1,4 +1,4 @@
-"""What kernels use of a multiprocessor, as ptxas reports it (`ptxas -v`)."""
+"""The resources of kernels, as ptxas reports them (`ptxas -v`)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class KernelResources:
-    """One kernel's use of registers (32 bits each) and memory, in bytes of a thread unless said otherwise."""
+    """One kernel's use of registers (32 bits each) and memory, in bytes per thread unless stated otherwise."""
 
     name: str
     registers: int = 0
-    """Of a thread."""
+    """Registers per thread."""
     spill_stores: int = 0
-    """Bytes of registers that are written to local memory because there are too few."""
+    """Bytes of registers that are spilled to local memory."""
     spill_loads: int = 0
     stack: int = 0
-    """Local memory: arrays that are indexed by values, and spills."""
+    """Local memory: dynamically indexed arrays, and spills."""
     shared: int = 0
-    """Of a block."""
+    """Bytes of shared memory per block."""
     barriers: int = 0
-    """Of a block, of 16."""
+    """Barriers per block, of 16."""
 
     @property
     def spills(self) -> bool:
@@ -38,7 +38,7 @@ _SHARED = re.compile(r"(\d+)(?:\+\d+)? bytes smem")
 
 
 def parse_resources(log: str) -> tuple[KernelResources, ...]:
-    """The kernels of a log of `ptxas -v` or of nvJitLink with `-Xptxas=-v`, by name."""
+    """The kernels of a log of `ptxas -v` or of nvJitLink with `-Xptxas=-v`, sorted by name."""
     kernels: dict[str, KernelResources] = {}
     entry = described = ""
     for line in log.splitlines():
@@ -48,7 +48,7 @@ def parse_resources(log: str) -> tuple[KernelResources, ...]:
         elif match := _PROPERTIES.search(line):
             described = match[1]
         elif described not in kernels:
-            continue  # of a function that is no kernel
+            continue  # a function that is no kernel
         elif match := _STACK.search(line):
             stack, stores, loads = map(int, match.groups())
             kernels[described] = replace(kernels[described], stack=stack, spill_stores=stores, spill_loads=loads)
@@ -67,7 +67,7 @@ _COLUMNS = ("registers", "spill stores", "spill loads", "stack", "shared", "barr
 
 
 def resources_table(kernels: Iterable[KernelResources]) -> str:
-    """A line for each kernel; memory in bytes."""
+    """A table with a line per kernel; memory in bytes."""
     rows = [(k.name, k.registers, k.spill_stores, k.spill_loads, k.stack, k.shared, k.barriers) for k in kernels]
     width = max([len("kernel"), *(len(row[0]) for row in rows)])
     lines = [f"{'kernel':<{width}}  " + "  ".join(_COLUMNS)]

@@ -1,4 +1,4 @@
-"""The image of a GPU executable as bytes, and back; targets/program/container.py frames them."""
+"""The image of a GPU executable as bytes, and back; targets/program/container.py defines the format."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .runtime.host_program import (
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
-    """What has to agree between who compiled and who loads; whether the chip fits is seen when it runs."""
+    """The properties in which the compiling and the loading process must agree; the chip is checked at run time."""
     return {"xhlo": metadata.version("xhlo")}
 
 
 def serialize(image: GpuImage, source: Source | None) -> bytes:
-    """The image as bytes, with the program's text where it is known."""
+    """The image as bytes, with the program's text if it is known."""
     header = {
         "chip": image.chip,
         "host": {
@@ -49,7 +49,7 @@ def serialize(image: GpuImage, source: Source | None) -> bytes:
 
 
 def read_image(serialized: Serialized) -> GpuImage:
-    """The image that `serialize` wrote. Raises ValueError for one of another version."""
+    """The image that `serialize` wrote. Raises ValueError for another version."""
     header, sections = serialized.header, serialized.sections
     check_environment(header["environment"], environment())
     host = header["host"]
@@ -62,7 +62,7 @@ def read_image(serialized: Serialized) -> GpuImage:
     )
 
 
-# Steps, each as its kind and its fields.
+# Steps, each written as its kind and its fields.
 
 
 def _steps_fields(steps: Steps) -> list[Any]:

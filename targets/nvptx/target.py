@@ -1,4 +1,4 @@
-"""NVIDIA GPUs as targets: one for each chip, version of PTX and choice of approximations and libraries."""
+"""NVIDIA GPUs as targets: one per chip, PTX version and choice of approximations and libraries."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Nvptx(Target):
 
     chip: Chip
     ptx: int
-    """The version of PTX to write: 78 is 7.8."""
+    """The PTX version to emit: 78 is 7.8."""
     math: str = "default"
     """strict, default or fast, which uses the chip's approximations of elementary functions."""
     libraries: str = "never"
-    """Which contractions are calls of cuBLASLt: never, auto (large ones) or always (all that it can express)."""
+    """Which contractions call cuBLASLt: never, auto (large ones) or always (all that it supports)."""
 
     name = "nvptx"
     summary = "NVIDIA GPUs: PTX through LLVM, machine code through ptxas"
@@ -58,7 +58,7 @@ class Nvptx(Target):
         return emit_cubin(module, self.chip, self.ptx)
 
     def tune(self, spec: str) -> str:
-        """Kernels are mapped to the chip's blocks and threads, matrix products with what follows them elementwise."""
+        """Map kernels to the chip's blocks and threads, matrix products together with their elementwise users."""
         return tuned(spec, self.chip.name, self.math, self.libraries)
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
@@ -114,16 +114,16 @@ def _llvm_text(module: ModuleOp) -> str:
 
 def nvptx(chip: str = DEFAULT_CHIP, ptx: str | None = None, mode: str = "default", libraries: str = "never") -> Nvptx:
     """
-    The target for a chip of `lowering/device/chips.py` and a version of PTX, "8.0" (by default the chip's).
+    The target for a chip of `lowering/device/chips.py` and a PTX version such as "8.0" (by default the chip's).
 
-    Raises UnknownChipError, and PtxVersionError for a version that does not know the chip.
+    Raises UnknownChipError, and PtxVersionError for a version without the chip.
     """
     machine = get_chip(chip)
     return Nvptx(machine, ptx_version(machine, ptx), mode, libraries)
 
 
 def tuned(spec: str, chip: str = DEFAULT_CHIP, math: str = "default", libraries: str = "never") -> str:
-    """A pass spec with the options for a GPU."""
+    """Add the options for a GPU to a pass spec."""
     if spec == "expand-math" and math != "default":
         return f"{spec}{{mode={math}}}"
     if spec in FUSE:

@@ -1,1 +1,4 @@
-"""What all targets share: the front half of a compilation, facts about programs, executables and their bytes."""
+"""
+The code that all targets share: the front half of a compilation, facts about programs, executables and their
+serialization.
+"""

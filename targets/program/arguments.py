@@ -1,4 +1,4 @@
-"""Arguments of executables: each has the type that the program wants, or is refused with its number."""
+"""Arguments of executables: each must have the type that the program expects; errors name its number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...hlo_dialect.types import Array, ArrayType
 
 
 def check_array(index: int, wanted: ArrayType, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raises TypeError for an array of another type."""
+    """Check an argument's type. Raises TypeError."""
     if dtype != wanted.dtype:
         raise TypeError(f"argument {index}: expected dtype {wanted.dtype} ({wanted.text}), got {dtype}")
     if shape != wanted.shape:
@@ -18,7 +18,7 @@ def check_array(index: int, wanted: ArrayType, shape: tuple[int, ...], dtype: np
 
 
 def host_array(argument: Any, index: int, wanted: ArrayType) -> Array:
-    """A contiguous array of the expected type in the host's memory. Raises TypeError."""
+    """The argument as a contiguous array of the expected type in host memory. Raises TypeError."""
     if not hasattr(argument, "__array__") and not hasattr(argument, "__array_interface__"):
         raise TypeError(f"argument {index}: expected an array of type {wanted.text}, got {type(argument).__name__}")
     array: Array = np.asarray(argument)

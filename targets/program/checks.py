@@ -1,4 +1,4 @@
-"""The program's own checks, tested after a run on the extra results that extract-checks made."""
+"""The program's own checks, evaluated after a run on the extra results that extract-checks made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .facts import Facts
 
 
 def check_results(facts: Facts, extra: Sequence[Array]) -> None:
-    """`extra`: the outputs after the program's own. Raises CheckFailure for the first check that does not hold."""
+    """
+    Evaluate the checks on `extra`, the outputs after the program's own. Raises CheckFailure for the first check that
+    fails.
+    """
     for check in facts.checks:
         actual, expected = (extra[place - facts.result_count] for place in check.results)
         message = run_check(check.kind, actual, expected, check.attributes)

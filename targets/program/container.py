@@ -1,8 +1,8 @@
 """
-Executables as bytes: kept in a file or sent to another process, and loaded there without compiling.
+Executables as bytes, which can be stored in a file or sent to another process, and loaded without compiling.
 
-The bytes hold machine code, so they load only where they fit; each target says what has to agree. A checksum finds what
-was cut off or altered by accident; like any program, an executable is as trustworthy as where it comes from.
+The bytes contain machine code, so they load only in a matching environment, which each target defines. A checksum
+detects truncation and accidental changes; like any program, an executable is only as trustworthy as its source.
 
     magic, format (4 bytes), SHA-256 of what follows, length of the header (8 bytes), header as JSON, sections
 """
@@ -21,7 +21,7 @@ from .source import Source
 
 MAGIC = b"XHLOEXEC"
 FORMAT = 2
-"""Grows whenever the header, the sections or what the code expects of its caller changes."""
+"""The format version. Increase it when the header, the sections or the code's calling convention changes."""
 
 _FIXED = struct.Struct(f"<{len(MAGIC)}sI32sQ")
 
@@ -32,10 +32,10 @@ class Serialized:
 
     target: str
     header: Mapping[str, Any]
-    """Written by the target, of types that JSON knows."""
+    """Written by the target, in types that JSON supports."""
     sections: Mapping[str, bytes]
     source: Source | None
-    """The program's text, where it is known."""
+    """The program's text, if it is known."""
 
 
 def pack(
@@ -45,7 +45,7 @@ def pack(
     sections: Mapping[str, bytes | memoryview],
     source: Source | None,
 ) -> bytes:
-    """The bytes of an executable, with the program's text where it is known."""
+    """The bytes of an executable, with the program's text if it is known."""
     parts = dict(sections)
     if source is not None:
         parts["text"] = zlib.compress(source.text.encode(), 1)
@@ -63,9 +63,9 @@ def pack(
 
 def unpack(data: bytes) -> Serialized:
     """
-    Undo `pack`, after all tests.
+    Undo `pack`, after all checks.
 
-    Raises ValueError for bytes that are no executable, are damaged, or were made for another version or machine.
+    Raises ValueError for bytes that are not an executable, are damaged, or were made for another version or machine.
     """
     if not data.startswith(MAGIC):
         raise ValueError("these bytes are no serialized xhlo executable")
@@ -85,7 +85,7 @@ def unpack(data: bytes) -> Serialized:
 
 
 def check_environment(stated: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Raises ValueError where an executable's environment differs from this one."""
+    """Check that an executable's environment equals this one. Raises ValueError."""
     for what, value in here.items():
         there = stated.get(what)
         if there != value:

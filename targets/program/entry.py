@@ -1,4 +1,4 @@
-"""The entry of a program: its function, and the arrays that it takes and returns."""
+"""The entry of a program: its function, and the types of its arguments and results."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ENTRY = "main"
 
 
 def find_entry(module: ModuleOp) -> func.FuncOp | None:
-    """The function that a program runs; None where there is none."""
+    """The function that a program runs; None if there is none."""
     functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
     return next((op for op in functions if op.sym_name.data == ENTRY and not op.is_declaration), None)
 
 
 def entry_of(module: ModuleOp) -> func.FuncOp:
-    """The same. Raises DiagnosticError where there is none."""
+    """The function that a program runs. Raises DiagnosticError if there is none."""
     entry = find_entry(module)
     if entry is None:
         raise DiagnosticError(Diagnostic("error", f"the module has no function @{ENTRY} to run", module.location))
@@ -33,9 +33,9 @@ def entry_of(module: ModuleOp) -> func.FuncOp:
 
 def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool = False) -> ArrayType:
     """
-    The array for an argument or result; with `pairs`, which split-complex made, the array of complex numbers.
+    The array type of an argument or result; with `pairs`, made by split-complex, that of the complex numbers.
 
-    Raises DiagnosticError where NumPy has none or the shape is open.
+    Raises DiagnosticError if NumPy lacks the type or the shape is dynamic.
     """
     if not isinstance(type_, TensorType):
         fail(function, f"has {what} of type {type_}; compiled programs take tensors at the entry")
@@ -52,14 +52,14 @@ def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool =
 
 
 def _are_pairs(attributes: Attribute | None, count: int) -> list[bool]:
-    """For each argument or result, whether split-complex made it from a complex one."""
+    """For each argument or result, whether split-complex made it from a complex tensor."""
     if not isinstance(attributes, ArrayAttr):
         return [False] * count
     return [COMPLEX in entry.data for entry in cast("ArrayAttr[DictionaryAttr]", attributes).data]
 
 
 def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
-    """The entry's argument and result types; tokens, which hold nothing, are left out. Raises DiagnosticError."""
+    """The entry's argument and result types without tokens, which hold no data. Raises DiagnosticError."""
     function = entry_of(module)
     inputs, outputs = function.function_type.inputs, function.function_type.outputs
     arguments = _are_pairs(function.arg_attrs, len(inputs))

@@ -18,15 +18,14 @@ class Executable(ABC):
     """
     Call it with one array for each argument of `@main`; it returns an array, or a tuple of arrays.
 
-    Raises TypeError for a wrong number, shape or dtype of arguments before anything runs. Safe to call from several
-    threads.
+    Raises TypeError for a wrong number, shape or dtype of arguments before anything runs. Thread-safe.
     """
 
     def __init__(self, facts: Facts, text_at: Callable[[str], str]):
         self.facts = facts
         self._text_at = text_at
         self.source: Source | None = None
-        """The program as it was given, where it was given as text."""
+        """The source text of the program, if it was given as text."""
 
     @property
     def input_types(self) -> tuple[ArrayType, ...]:
@@ -51,13 +50,13 @@ class Executable(ABC):
             kernel.calls = kernel.nanoseconds = 0
 
     def traffic_table(self) -> str:
-        """What kernels asked of memory, of a program compiled with `profile=True` for a target that counts it."""
+        """The memory traffic of kernels, for a program compiled with `profile=True` for a target that counts it."""
         return ""
 
     def as_text(self, stage: str = "hlo") -> str:
         """
-        The program as text: "hlo", "fused", a stage of the target's lowering ("linalg", "loops", "llvm", ..), or what
-        the target emits as text ("asm" on the CPU, "ptx" on the GPU). Raises ValueError otherwise.
+        The program as text: "hlo", "fused", a stage of the target's lowering ("linalg", "loops", "llvm", ..), or a text
+        emission of the target ("asm" on the CPU, "ptx" on the GPU). Raises ValueError otherwise.
         """
         return self._text_at(stage)
 
@@ -66,23 +65,23 @@ class Executable(ABC):
         """The executable as bytes, for `xhlo.deserialize`."""
 
     def place(self, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The arguments in the memory that the program works in: calls with them copy nothing there."""
+        """The arguments in the memory that the program uses, so that calls do not copy them."""
         return arguments
 
     def wait(self) -> None:
-        """Wait for work that calls have left running: nothing, on most targets."""
+        """Wait for asynchronous work of earlier calls; on most targets there is none."""
         return
 
     @abstractmethod
     def __call__(self, *arguments: Any) -> Any: ...
 
     def check_count(self, arguments: Sequence[Any]) -> None:
-        """Raises TypeError for a wrong number of arguments."""
+        """Check the number of arguments. Raises TypeError."""
         if len(arguments) != len(self.facts.inputs):
             raise TypeError(f"expected {len(self.facts.inputs)} arguments, got {len(arguments)}")
 
     def results(self, outputs: Sequence[Any]) -> Any:
-        """The program's own results among its outputs, arrays: one, or a tuple. Raises CheckFailure."""
+        """The program's own results among its outputs: one array, or a tuple. Raises CheckFailure."""
         count = self.facts.result_count
         if self.facts.checks:
             check_results(self.facts, outputs[count:])

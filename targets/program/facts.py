@@ -1,8 +1,7 @@
 """
 Facts about a compiled program, besides its code: the arrays it takes, its kernels, checks, host calls and memory.
 
-Nothing here is an address, a Python function or IR that cannot be written down, so that executables can be kept as
-bytes (see fields.py).
+They contain no addresses, Python functions or IR, so that executables can be serialized (see fields.py).
 """
 
 from __future__ import annotations
@@ -27,29 +26,29 @@ if TYPE_CHECKING:
 
 @dataclass
 class Kernel:
-    """Facts about one kernel of a program; `calls` and `nanoseconds` grow when it was compiled to profile."""
+    """Facts about one kernel of a program; `calls` and `nanoseconds` count in a program compiled to profile."""
 
     name: str
     kind: str
     ops: int
-    """Operations of the hlo dialect in it."""
+    """The number of its hlo operations."""
     bytes: int
-    """Bytes of its operands and results: the least that one call moves."""
+    """Bytes of its operands and results, the minimum that one call moves."""
     flops: int
     """Floating-point operations of one call, an elementary function counted as one."""
     sites: int
-    """Places in the program that call it."""
+    """The number of call sites in the program."""
     target: str = ""
-    """The target of the custom call that a kernel of kind "library" or "callback" is."""
+    """The custom call target of a kernel of kind "library" or "callback"."""
     library: str = ""
-    """Which library a kernel of kind "library" is in."""
+    """The library of a kernel of kind "library"."""
     calls: int = 0
     nanoseconds: int = 0
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check that the program makes: it compares two of the results after those that the program returns."""
+    """A check in the program: it compares two of the extra results after the program's own."""
 
     kind: str
     results: tuple[int, ...]
@@ -62,7 +61,7 @@ class HostCall:
     """A call of a function of the host program, as `cpu.host_call` states it."""
 
     symbol: str
-    """The name that the machine code calls."""
+    """The symbol that the machine code calls."""
     target: str
     call: DictionaryAttr
     operands: ArrayAttr[Attribute]
@@ -70,7 +69,7 @@ class HostCall:
     location: LocationAttr
 
     def resolve(self) -> tuple[CustomCallTarget, CustomCall]:
-        """The function and its arguments. Raises DiagnosticError where none is registered in this process."""
+        """The function and its arguments. Raises DiagnosticError if it is not registered in this process."""
         target = REGISTRY.find(self.target)
         if target is None:
             message = f"the program calls the target '{self.target}', which is not registered"
@@ -80,25 +79,25 @@ class HostCall:
 
 @dataclass
 class Facts:
-    """All of them; `Lowering` fills them in."""
+    """All facts about a program; `Lowering` fills them in."""
 
     inputs: tuple[ArrayType, ...] = ()
     outputs: tuple[ArrayType, ...] = ()
-    """Results of the entry, then the operands of the checks."""
+    """The results of the entry, then the operands of the checks."""
     result_count: int = 0
-    """The outputs that the program itself returns; those after them belong to its checks."""
+    """The number of outputs that the program returns; later ones belong to its checks."""
     checks: tuple[Check, ...] = ()
     kernels: list[Kernel] = field(default_factory=list[Kernel])
     host_calls: tuple[HostCall, ...] = ()
     arena_bytes: int = 0
-    """Memory that one run needs for its intermediate buffers."""
+    """Bytes of one run's intermediate buffers."""
     profiled: bool = False
     stages: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds of compile time by stage, in order."""
 
 
 def checks_of(module: ModuleOp) -> tuple[Check, ...]:
-    """The tests of the extra results that extract-checks made from the program's checks."""
+    """The checks on the extra results that extract-checks made from the program's checks."""
     found = module.attributes.get(CHECKS)
     if not isinstance(found, ArrayAttr):
         return ()
@@ -126,12 +125,12 @@ def host_calls_of(module: ModuleOp) -> tuple[HostCall, ...]:
 
 
 def result_count(module: ModuleOp, outputs: int) -> int:
-    """The results that the program itself returns; those after them belong to its checks."""
+    """The number of results that the program returns; later ones belong to its checks."""
     count = module.attributes.get(RESULT_COUNT)
     return count.value.data if isinstance(count, IntegerAttr) else outputs
 
 
 def arena_bytes(module: ModuleOp) -> int:
-    """The bytes that plan-buffers found one run to need."""
+    """The bytes of one run's arena, from plan-buffers."""
     size = module.attributes.get(ARENA_SIZE)
     return size.value.data if isinstance(size, IntegerAttr) else 0

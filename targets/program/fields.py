@@ -1,4 +1,4 @@
-"""Facts about a program as fields of types that JSON knows, and back; container.py frames them."""
+"""Facts about a program as fields of JSON types, and back; container.py defines the format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def facts_fields(facts: Facts) -> dict[str, Any]:
-    """All but times: a profile starts at zero again, and loading compiles nothing."""
+    """All facts but times: a profile restarts at zero, and loading compiles nothing."""
     return {
         "inputs": list(map(_array_type_fields, facts.inputs)),
         "outputs": list(map(_array_type_fields, facts.outputs)),

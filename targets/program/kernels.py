@@ -1,4 +1,4 @@
-"""The kernels of a program, read from the module after outline-kernels: for `exe.kernels` and profiles."""
+"""The kernels of a program, read from the module after outline-kernels, for `exe.kernels` and profiles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .facts import Kernel
 
 
 def tensor_bytes(type_: Attribute) -> int:
-    """Bytes of a tensor of static shape; 0 where NumPy does not know the element type."""
+    """Bytes of a tensor of static shape; 0 if NumPy lacks the element type."""
     dtype = numpy_dtype(element_of(type_))
     return 0 if dtype is None else math.prod(shape_of(type_)) * dtype.itemsize
 

@@ -1,7 +1,7 @@
 """
-The front half of every compilation: a target's pipeline, run stage by stage, and the facts read on the way.
+The front half of every compilation: run a target's pipeline stage by stage, and collect facts.
 
-A fact is read after the pass that leaves the module in the form that states it, whatever stage that pass is in:
+A fact is read after the pass that makes it explicit in the module, whatever the stage of that pass:
 
     lowering = Lowering(ctx, module, target)
     lowering.to("loops")              # the module is at that stage now
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Lowering:
-    """A module on its way down; it is changed in place, and its facts fill up."""
+    """A module being lowered, in place, and the facts read so far."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Lowering:
         fuse: bool = True,
         verify: bool = False,
     ):
-        """Without `fuse` each operation is a kernel of its own; `verify` verifies the module after each pass."""
+        """Without `fuse` each operation is a separate kernel; `verify` verifies the module after each pass."""
         self.module = module
         self.timing = timing or Timing()
         self.facts = Facts(profiled=profile, stages=self.timing.seconds)
@@ -49,7 +49,7 @@ class Lowering:
         self._stage: str | None = None
 
     def to(self, stage: str) -> None:
-        """Run the passes up to the end of `stage`, which comes after those already reached. Raises DiagnosticError."""
+        """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""
         if self._stage is None:
             self._run(self._pipeline.front)
             _read_entry(self.module, self.facts)
@@ -101,4 +101,4 @@ _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
     "plan-buffers": _read_memory,
 }
-"""Readers by the name of the pass after which the module states their facts."""
+"""The functions that read facts, by the name of the pass that they follow."""

@@ -1,4 +1,4 @@
-"""Passes in order: the pipeline of a target, stage by stage, and how passes are run on a module."""
+"""The pipeline of a target, stage by stage, and running passes on a module."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Pipeline:
     """The passes of a target, from any program to its last stage."""
 
     lowering: Mapping[str, tuple[str, ...]]
-    """Pass specs of each stage of `--lower`, in order; they start from hlo with fusions."""
+    """The pass specs of each stage of `--lower`, in order, starting from hlo with fusions."""
     profiler: Mapping[str, str] = {}
-    """Passes that make kernels time themselves, by the name of the pass that each follows; run only to profile."""
+    """Passes that add timing to kernels, by the name of the pass that each follows; run only when profiling."""
 
     def tune(self, spec: str) -> str:
-        """The pass spec with the options that this machine asks for."""
+        """Add the options for this machine to a pass spec."""
         return spec
 
     @property
@@ -35,11 +35,11 @@ class Pipeline:
 
     @property
     def front(self) -> tuple[str, ...]:
-        """From any program to the operations that fusion knows."""
+        """The passes from any program to the operations that fusion supports."""
         return tuple(map(self.tune, FRONT))
 
     def fusion(self, fuse: bool = True) -> tuple[str, ...]:
-        """From there to fusions; without `fuse`, one for each operation."""
+        """The passes from there to fusions; without `fuse`, one fusion per operation."""
         return tuple(map(self.tune, FUSE if fuse else FUSE_NONE))
 
     def passes_between(self, done: str | None, wanted: str) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Pipeline:
         return tuple(self.tune(spec) for stage in between for spec in self.lowering[stage])
 
     def passes_to(self, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
-        """The passes from a program as it was read to the end of `wanted` (None: to fusions)."""
+        """The passes from a parsed program to the end of `wanted` (None: to fusions)."""
         lowering = () if wanted is None else self.passes_between(None, wanted)
         return (*self.front, *self.fusion(fuse), *lowering)
 
@@ -68,7 +68,7 @@ def run_passes(
     """
     Run the passes named by `specs`, one after the other; `verify` the module after each.
 
-    Raises DiagnosticError for errors in the program, PassFailure for a bug in a pass.
+    Raises DiagnosticError for errors in the program, PassFailure for bugs in a pass.
     """
     from ...passes.manager.pass_manager import PassManager
 
@@ -78,7 +78,7 @@ def run_passes(
 
 @lru_cache(maxsize=256)
 def _passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
-    """The passes of a list of specs. They hold only options, and building them takes longer than small programs."""
+    """The passes of a list of specs, cached, because building them takes longer than running them on small programs."""
     from ...passes.manager.pipelines import build_passes
 
     return tuple(build_passes(specs))

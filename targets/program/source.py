@@ -1,4 +1,4 @@
-"""The programs that `xhlo.compile` takes: text, a path, a module, or what JAX lowered."""
+"""The programs that `xhlo.compile` takes: text, a path, a module, or a computation lowered by JAX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
 @dataclass(frozen=True)
 class Source:
-    """A program as text, and the file name that its diagnostics carry."""
+    """A program as text, and the file name for its diagnostics."""
 
     text: str
     filename: str

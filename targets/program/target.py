@@ -1,5 +1,6 @@
 """
-What a target is. Each one describes itself in `targets/<name>/target.py`, another package's anywhere:
+The interface of a target. Each target of this package is described in `targets/<name>/target.py`, another package's
+anywhere:
 
     class Toy(Target):
         name = "toy"
@@ -10,7 +11,7 @@ What a target is. Each one describes itself in `targets/<name>/target.py`, anoth
             lowering.to("linalg")
             return ToyExecutable(lowering.facts, text_at, lowering.module)
 
-Describing a target imports nothing heavy: methods import what they need.
+The description imports nothing heavy: methods import their dependencies.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ TextAt = Callable[[str], str]
 
 
 class TargetOptionError(ValueError):
-    """An option that the target does not have, or a value that it does not take."""
+    """An unknown option, or an invalid value."""
 
 
 class Target(Pipeline, ABC):
@@ -50,42 +51,45 @@ class Target(Pipeline, ABC):
     binary: ClassVar[frozenset[str]] = frozenset()
     """The emitters whose output is bytes, not text."""
     reports_resources: ClassVar[bool] = False
-    """Whether `resources` can be called."""
+    """Whether the target implements `resources`."""
 
     @property
     def machine(self) -> str:
-        """Which of several machines of this kind, and how it is configured. Executables of another one are others."""
+        """The machine among several of this kind, and its configuration. Executables are specific to it."""
         return ""
 
     @property
     def emitters(self) -> Mapping[str, Emitter]:
-        """What `--emit` can make of a module of the last stage."""
+        """The kinds of output that `--emit` can produce from a module of the last stage."""
         return {}
 
     @abstractmethod
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
-        """Compile a module into something that runs. Raises DiagnosticError."""
+        """Compile a module into an executable. Raises DiagnosticError."""
 
     def load(self, serialized: Serialized, text_at: TextAt) -> Executable:
-        """The executable that was serialized. Raises ValueError where that is not possible."""
+        """The serialized executable. Raises ValueError if it cannot be loaded."""
         raise ValueError(f"executables of the target {self.name} are not serialized")
 
     def environment(self) -> Mapping[str, str] | None:
-        """What has to agree between who compiles and who loads; None where executables are not serialized."""
+        """
+        The properties in which the compiling and the loading process must agree; None if executables cannot be
+        serialized.
+        """
         return None
 
     def configured(self, options: Mapping[str, str]) -> Target:
-        """The same target with other `options`, values by name. Raises TargetOptionError."""
+        """This target with other `options`, values by name. Raises TargetOptionError."""
         if options:
             raise TargetOptionError(f"the target {self.name} has no option '{next(iter(options))}'")
         return self
 
     def present(self) -> Target:
-        """The target of the machine at hand, where there are several: programs that are to run are compiled for it."""
+        """The target for the machine at hand, if there are several; programs that run here are compiled for it."""
         return self
 
     def require(self) -> None:
-        """Raises DiagnosticError where its programs cannot run here, and says what is missing."""
+        """Check that its programs can run here. Raises DiagnosticError that names the missing part."""
 
     def resources(self, module: ModuleOp) -> str:
         """A table of the machine resources that the kernels of a module of the last stage use."""
@@ -93,8 +97,8 @@ class Target(Pipeline, ABC):
 
     def text_at(self, source: Source, stage: str) -> str:
         """
-        The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the lowering, or what
-        the target emits as text ("llvm" is the LLVM IR then). Raises ValueError for an unknown stage.
+        The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the lowering, or a
+        text emission of the target ("llvm" is LLVM IR then). Raises ValueError for an unknown stage.
         """
         from ...hlo_dialect.dialect import make_context
         from ...hlo_dialect.printing import print_module

@@ -1,4 +1,4 @@
-"""The host's part of a program of the gpu-level IR: buffers, control flow, launches."""
+"""The host program of gpu-level IR: buffers, control flow, launches."""
 
 from __future__ import annotations
 

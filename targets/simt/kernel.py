@@ -68,7 +68,7 @@ WRITES = {"memref.store": 1, "vector.store": 1}
 
 
 def _accesses(parameter: SSAValue) -> Accesses:
-    """Both, if a use is unknown."""
+    """How a parameter is accessed: both ways if a use is unknown."""
     reads = writes = False
     for use in uses_through_views(parameter):
         name = use.operation.name

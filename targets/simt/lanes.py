@@ -1,5 +1,5 @@
 """
-The threads that run at once: as many blocks of a grid as fit, all their threads.
+The threads that run at once: all threads of several blocks of a grid.
 
 A value of the program is an array whose last two axes are blocks and threads, each of full length or of length 1: a
 value that all threads of a block share has length 1 on the last axis, one that does not depend on the block on the axis
@@ -91,7 +91,7 @@ class Frame:
     lanes: Lanes
     env: dict[SSAValue, Any] = field(default_factory=dict[SSAValue, Any])
     mask: Array | None = None
-    """None: all of them."""
+    """None if all take part."""
 
     def active(self) -> Array:
         """Whether each thread takes part."""

@@ -46,7 +46,7 @@ def run_matmul(problem: Matmul, buffers: Sequence[Array]) -> None:
 
 
 def seen(matrix: Matrix, buffer: Array, batch: int) -> Array:
-    """(batch, rows, columns) of a flat array."""
+    """A flat array as (batch, rows, columns)."""
     steps = (matrix.batch_stride, matrix.row_stride, matrix.column_stride)
     strides = tuple(step * buffer.itemsize for step in steps)
     return np.lib.stride_tricks.as_strided(buffer[matrix.offset :], (batch, matrix.rows, matrix.columns), strides)

@@ -19,7 +19,7 @@ POISON = 0xCB
 
 
 GLOBAL, WORKGROUP, PRIVATE = "global", "workgroup", "private"
-"""Whose memory it is: everybody's, a block's, a thread's."""
+"""Memory spaces: of the device, of a block, of a thread."""
 
 
 class Memory:
@@ -30,11 +30,11 @@ class Memory:
         self.constant = constant
         self.space = space
         self.instance = instance or data.size
-        """Bytes of each of them."""
+        """Bytes per instance."""
         self._flat: dict[Any, Array] = {}
 
     def flat(self, dtype: np.dtype[Any]) -> Array:
-        """All of it as elements of a type."""
+        """All bytes as elements of a type."""
         found = self._flat.get(dtype)
         if found is None:
             whole = self.data.size // dtype.itemsize * dtype.itemsize
@@ -146,7 +146,7 @@ def load(frame: Frame, op: Operation, view: View, indices: Sequence[Array]) -> A
     place, mask = locate(frame, op, view, indices, "reads")
     note_traffic(frame, op, view, place, mask)
     note_read(frame, op, view, place, mask)
-    if view.flat.size == 0:  # Of masked threads only.
+    if view.flat.size == 0:  # Only for masked threads.
         return np.zeros((1, 1), view.dtype)
     return view.flat.take(place)
 
@@ -181,7 +181,7 @@ def store_run(frame: Frame, op: Operation, view: View, indices: Sequence[Array],
 
 
 def _in_a_row(place: Array, count: int) -> Array:
-    """The elements from each place on, along a new first axis."""
+    """The elements from each position on, along a new first axis."""
     return place + np.arange(count)[:, None, None]
 
 

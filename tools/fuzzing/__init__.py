@@ -1,1 +1,1 @@
-"""Random programs, what must hold of them, and how a failing one is made small: behind hlo-fuzz."""
+"""The parts of hlo-fuzz: random programs, their checks, and reduction of a failing program."""

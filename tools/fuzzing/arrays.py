@@ -1,5 +1,5 @@
 """
-Element types, arrays and literals of random programs, and what is known of an array's elements.
+Element types, arrays and literals of random programs, and facts about an array's elements.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIGNED = ("i8", "i16", "i32", "i64", "i4", "i2")
 UNSIGNED = ("ui8", "ui16", "ui32", "ui64", "ui4", "ui2")
 INTEGERS = SIGNED + UNSIGNED
 COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
-"""Each with the type of its parts."""
+"""The complex types, each with the type of its parts."""
 DTYPES: dict[str, np.dtype[Any]] = {
     "i1": np.dtype(np.bool_),
     "f16": np.dtype(np.float16),
@@ -53,7 +53,7 @@ EPSILON = {
     "f8E4M3FNUZ": 2.0**-4,
     "f8E3M4": 2.0**-5,
 }
-"""Half a unit in the last place of 1: the error of one rounding."""
+"""The error of one rounding: half a unit in the last place of 1."""
 LARGEST = {
     "f16": 3e4,
     "bf16": 1e30,
@@ -64,19 +64,19 @@ LARGEST = {
     "f8E4M3FNUZ": 200.0,
     "f8E3M4": 14.0,
 }
-"""Bounds above it count as infinite."""
+"""The largest finite bound; larger bounds count as infinite."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is known of a float tensor's elements. Integers and booleans have the default."""
+    """Facts about a float tensor's elements. Integers and booleans have the default."""
 
     bound: float = math.inf
-    """Of the size of finite elements; infinite where there may be infinities."""
+    """The bound on the magnitude of finite elements; infinite if there may be infinities."""
     error: float = 0.0
-    """The absolute error that may have gathered."""
+    """The bound on the accumulated absolute error."""
     relative: float = 0.0
-    """The relative error; where it is not 0 the elements may be anything, and are only moved and returned."""
+    """The relative error; if it is not 0 the elements may have any value, and are only moved and returned."""
     whole: bool = False
     """All elements are integral, or NaN."""
     nan: bool = False
@@ -86,7 +86,7 @@ class Claim:
         return self.error == 0 and self.relative == 0
 
     def or_else(self, other: Claim) -> Claim:
-        """What holds of a tensor whose elements come from two."""
+        """The claim for a tensor whose elements come from two tensors."""
         return Claim(
             max(self.bound, other.bound),
             max(self.error, other.error),
@@ -113,8 +113,8 @@ def integer_limits(dtype: str) -> tuple[int, int]:
 
 def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str, denormals: bool = True) -> Array:
     """
-    An array of one of the kinds: "whole" small integers, "moderate" numbers, "special" with NaN, infinities, denormals
-    (floats), with the extreme numbers (integers).
+    A random array of a kind: "whole" small integers, "moderate" numbers, "special" with NaN, infinities, denormals
+    (floats), or with the extreme numbers (integers).
     """
     numbers = np.random.default_rng(random_.getrandbits(32))
     target = DTYPES[dtype]
@@ -145,7 +145,7 @@ def random_array(random_: random.Random, dtype: str, shape: Shape, kind: str, de
 
 
 def claim_of(array: Array, dtype: str) -> Claim:
-    """What is true of the elements."""
+    """The claim that holds for the elements of an array."""
     if dtype in COMPLEX:
         return claim_of(np.stack((np.real(array), np.imag(array))), COMPLEX[dtype])
     if dtype not in FLOATS:
@@ -160,7 +160,7 @@ def claim_of(array: Array, dtype: str) -> Claim:
 
 
 def dense_text(array: Array, dtype: str, by_bits: bool) -> str:
-    """The literal of a dense attribute; a 0-d array makes a splat of any shape."""
+    """The literal of a dense attribute; a 0-d array becomes a splat of any shape."""
     if array.size == 0:
         return ""
     if dtype == "i1":

@@ -1,6 +1,6 @@
 """
-What must hold of every program: compiled code agrees with the reference, the reference with XLA, and printed text reads
-back as itself.
+The checks of every program: compiled code agrees with the reference, the reference with XLA, and printed text
+round-trips.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PTX_CHIPS = ("sm_75", "sm_90", "sm_100")
 
 
 class Disagreement(Exception):
-    """A check does not hold; the message says where."""
+    """A check failed; the message says where."""
 
 
 def compiled_results(
     text: str, inputs: Sequence[Array], fuse: bool = True, verify_each: bool = True
 ) -> tuple[Array, ...]:
-    """The CPU's results, with fusion or with one kernel for each operation; verified after each pass."""
+    """The CPU's results, with fusion or with one kernel per operation; verified after each pass."""
     before = [array.tobytes() for array in inputs]
     results = _run(CPU, text, inputs, fuse, verify_each)
     if before != [array.tobytes() for array in inputs]:
@@ -60,7 +60,7 @@ def reference_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def xla_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """What XLA:CPU makes of `inputs`. Raises ImportError where JAX is not installed."""
+    """The results of XLA:CPU for `inputs`. Raises ImportError if JAX is not installed."""
     jax: Any = import_module("jax")
     xla: Any = import_module("jaxlib.xla_client")
     device_list: Any = import_module("jaxlib._jax").DeviceList
@@ -77,7 +77,7 @@ def xla_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
 def compare(
     program: Program, got: Sequence[Array], want: Sequence[Array], slack: float = 1.0, signed_zeros: bool = True
 ) -> None:
-    """Raise Disagreement where a result is further from the wanted one than the program claims."""
+    """Raise Disagreement if the error of a result exceeds the program's claim."""
     if not len(got) == len(want) == len(program.results):
         raise Disagreement(f"{len(got)} results, expected {len(program.results)}")
     messages = [wrong_elements(*triple, slack, signed_zeros) for triple in zip(got, want, program.results, strict=True)]
@@ -87,19 +87,21 @@ def compare(
 
 
 def check_compiled(program: Program, fuse: bool, verify_each: bool = True) -> None:
-    """Compiled code agrees with the reference."""
+    """Check that compiled code agrees with the reference."""
     want = reference_results(program.text, program.inputs)
     compare(program, compiled_results(program.text, program.inputs, fuse, verify_each), want)
 
 
 def check_simt(program: Program) -> None:
-    """The kernels for GPUs, interpreted, agree with the reference, and do nothing that no GPU defines."""
+    """Check that the GPU kernels, interpreted, agree with the reference and have no undefined behaviour."""
     got = _run(SIMT, program.text, program.inputs, fuse=True, verify=True)
     compare(program, got, reference_results(program.text, program.inputs))
 
 
 def check_ptx(program: Program) -> None:
-    """ptxas takes the kernels for GPUs, on the oldest chip, the usual one and the newest, and spills no registers."""
+    """
+    Check that ptxas accepts the GPU kernels for the oldest chip, the usual one and the newest, and spills no registers.
+    """
     for name in PTX_CHIPS:
         chip, lowering = get_chip(name), _lowering(nvptx(name), program.text)
         lowering.to_the_end()
@@ -117,14 +119,17 @@ def _flushed(arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def check_xla(program: Program) -> None:
-    """The reference agrees with XLA:CPU, but for what XLA flushes: denormals, and the signs of zeros in sums."""
+    """
+    Check that the reference agrees with XLA:CPU, except for denormals, which XLA flushes, and the signs of zeros in
+    sums.
+    """
     want = xla_results(program.text, program.inputs)
     got = reference_results(program.text, program.inputs)
     compare(program, _flushed(got), _flushed(want), slack=2.0, signed_zeros=False)
 
 
 def check_sharded(program: Program) -> None:
-    """Devices that share out the program's arrays compute what one does."""
+    """Check that several devices, which split the program's arrays, compute the same as one device."""
     want = reference_results(program.text, program.inputs)
     compare(program, sharded_results(program.text, program.inputs), want, slack=2.0, signed_zeros=False)
 
@@ -139,7 +144,7 @@ _FORMS: tuple[Mapping[str, Any], ...] = (
 
 
 def check_text(program: Program) -> None:
-    """Each form of the text reads back as the same module: all print alike."""
+    """Check that each form of the text parses to the same module: all print alike."""
     module = parse_module(program.text, "random.mlir", make_context())
     plain = print_module(module)
     for form in _FORMS:
@@ -164,4 +169,4 @@ CHECKS: Mapping[str, Callable[[Program], None]] = {
     "text": check_text,
     "xla": check_xla,
 }
-"""By the name that hlo-fuzz knows it by."""
+"""The checks by their names in hlo-fuzz."""

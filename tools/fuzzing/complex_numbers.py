@@ -1,4 +1,4 @@
-"""Writers of arithmetic on complex numbers with whole parts, so small that all of it is exact."""
+"""Writers of arithmetic on complex numbers with integral parts, small enough to be exact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _small(value: Value) -> bool:
 
 
 def write_complex(b: Builder) -> None:
-    """hlo.complex of two floats, or a part or the size of a complex number."""
+    """Write hlo.complex of two floats, or a part or the modulus of a complex number."""
     value = b.pick(lambda v: v.is_complex and v.exact) if b.chance(0.5) else None
     if value is None:
         part = b.pick(lambda v: v.dtype in COMPLEX.values() and v.exact)
@@ -64,7 +64,7 @@ def write_complex_sum(b: Builder) -> None:
 
 
 def write_complex_product(b: Builder) -> None:
-    """A product of matrices: the last dimension with the first of another."""
+    """Write a matrix product: the last dimension contracted with the first of another operand."""
     left = b.pick(lambda v: _small(v) and len(v.shape) >= 1)
     if left is None:
         return

@@ -1,4 +1,4 @@
-"""Writers of random control flow: counted loops, choices, nested in each other."""
+"""Writers of random control flow: nested counted loops and branches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _inner_operations(b: Builder) -> None:
 
 
 def _state_claim(dtype: str) -> Claim:
-    """What holds of a float or complex number that goes round a loop: it is exact, and that is all."""
+    """The claim for a float or complex loop state: it is exact, but unbounded."""
     return ANYTHING if dtype in FLOATS or dtype in COMPLEX else EXACT
 
 
@@ -24,7 +24,10 @@ def _compare(b: Builder, left: Value, right: Value, direction: str) -> Value:
 
 
 def write_while(b: Builder) -> None:
-    """A loop of known length with up to four more state values: computed, updated in place, swapped or kept."""
+    """
+    Write a loop with a known trip count and up to four more state values: computed, updated in place, swapped or
+    unchanged.
+    """
     dtype = b.random.choice(("i32", "i32", "i64", "ui32"))
     trips, step = b.random.choice((0, 1, 2, 3, 5)), b.random.choice((1, 1, 2))
     carried = [v for v in (b.pick(lambda v: v.exact) for _ in range(b.random.randint(0, 4))) if v is not None]
@@ -96,7 +99,7 @@ def _maybe_swap(b: Builder, results: list[Value], at: int) -> None:
 
 
 def _branches(b: Builder, count: int) -> tuple[list[str], list[Value]]:
-    """Regions that return the same types, and what is known of the results."""
+    """Regions that return the same types, and the claims of their results."""
     wanted: list[Value] = []
     texts: list[str] = []
 
@@ -127,7 +130,7 @@ def write_if(b: Builder) -> None:
 
 
 def write_case(b: Builder) -> None:
-    """The index may be out of range: then the last branch runs."""
+    """Write a case; its index may be out of range, which selects the last branch."""
     index = b.like("i32", ()) if b.chance(0.6) else b.scalar(b.random.randint(-1, 4), "i32")
     texts, results = _branches(b, b.random.randint(1, 4))
     b.emit_with_regions("case", [index], results, texts)

@@ -1,4 +1,4 @@
-"""Writers of elementwise operations, and how a claim goes through a rounding."""
+"""Writers of elementwise operations, and the effect of a rounding on a claim."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def rounded(claim: Claim, dtype: str, *exact_operands: bool) -> Claim | None:
     """
     The claim of a result from its bound, error and `whole` in exact arithmetic, after one rounding to `dtype`.
 
-    None where the error grew too large to go on with.
+    None if the error is too large to compute with.
     """
     bound = claim.bound if claim.bound <= LARGEST[dtype] else math.inf
-    if dtype in NARROW_FLOATS and math.isinf(bound):  # Some of them have no infinity.
+    if dtype in NARROW_FLOATS and math.isinf(bound):  # Some narrow types have no infinity.
         claim = replace(claim, nan=True)
     fits = claim.whole and bound * EPSILON[dtype] <= 0.5
     if all(exact_operands):
@@ -28,7 +28,7 @@ def rounded(claim: Claim, dtype: str, *exact_operands: bool) -> Claim | None:
 
 
 def computable(value: Value) -> bool:
-    """Whether real arithmetic can go on with it."""
+    """Whether real arithmetic can use the value."""
     return value.claim.relative == 0 and not value.is_complex
 
 
@@ -46,7 +46,7 @@ def write_unary(b: Builder) -> None:
         b.emit("not", [value], dtype, value.shape)
     elif dtype in INTEGERS:
         names = ["negate", "not", "popcnt"] + (["abs", "sign"] if dtype not in UNSIGNED else [])
-        if not b.profile.portable:  # XLA folds it wrongly for negative constants.
+        if not b.profile.portable:  # XLA folds it incorrectly for negative constants.
             names.append("count_leading_zeros")
         b.emit(b.random.choice(names), [value], dtype, value.shape)
     elif not claim.exact:
@@ -66,7 +66,7 @@ def write_unary(b: Builder) -> None:
 
 
 def _write_smooth(b: Builder, value: Value) -> None:
-    """A function of bounded slope on bounded numbers."""
+    """Write a function with bounded slope of bounded numbers."""
     name, claim, dtype = b.random.choice(SMOOTH_UNARY), value.claim, value.dtype
     if name.startswith("exp"):
         if not claim.bound <= 4:
@@ -83,7 +83,7 @@ def _write_smooth(b: Builder, value: Value) -> None:
 
 
 def _write_terminal(b: Builder, value: Value) -> None:
-    """Any function of any exact number; its result goes into no other computation."""
+    """Write any function of any exact numbers; no computation uses its result."""
     name = b.random.choice(TERMINAL_UNARY)
     if name in ("tan", "sine", "cosine") and not value.claim.bound <= 100:
         return
@@ -144,7 +144,7 @@ ANY_QUOTIENT = Claim(nan=True)
 
 
 def compare(b: Builder, left: Value, right: Value, direction: str, sort: str = "") -> Value:
-    """hlo.compare; `sort` is its compare_type where one is to be stated."""
+    """Write hlo.compare; `sort` is its compare_type, if stated."""
     properties = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>"}
     if sort:
         properties["compare_type"] = f"#stablehlo<comparison_type {sort}>"
@@ -177,7 +177,7 @@ def write_select(b: Builder) -> None:
 
 
 def write_clamp(b: Builder) -> None:
-    """Also brings floats back into bounds that more can be done with."""
+    """Write hlo.clamp, which also returns floats to bounds that allow more operations."""
     value = b.pick(computable)
     if value is None or value.dtype == "i1":
         return
@@ -218,9 +218,12 @@ BITS = {d: int(d.lstrip("uibf")[:2].rstrip("E")) for d in (*INTEGERS, *FLOATS)}
 
 
 def write_bitcast(b: Builder) -> None:
-    """Between integers and floats of one width; no NaN becomes an integer, as its bits are nobody's promise."""
+    """
+    Write a bitcast between integers and floats of one width; no NaN becomes an integer, because its bits are
+    unspecified.
+    """
     value = b.pick(lambda v: v.exact and not v.claim.nan and v.dtype in BITS)
-    # XLA flushes denormals and mixes up the signs of zeros.
+    # XLA flushes denormals and does not preserve the signs of zeros.
     if value is None or (b.profile.portable and value.is_float):
         return
     targets = INTEGERS if b.profile.portable else (*FLOATS, *INTEGERS)

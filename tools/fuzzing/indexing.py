@@ -13,7 +13,7 @@ from .programs import Builder, Value, ints_text
 
 @dataclass(frozen=True)
 class Places:
-    """Where the slices of a gather, or the updates of a scatter, lie in an operand."""
+    """The geometry of a gather's slices, or a scatter's updates, in an operand."""
 
     indices: Value
     slices: Shape
@@ -23,9 +23,9 @@ class Places:
     index_map: tuple[int, ...]
     index_vector_dim: int
     window_dims: tuple[int, ...]
-    """The dimensions of the result, or of the updates, that run through a slice."""
+    """The dimensions of the result, or of the updates, that index into a slice."""
     shape: Shape
-    """The result's, or the updates'."""
+    """The shape of the result, or of the updates."""
 
     @property
     def gather_numbers(self) -> str:
@@ -47,7 +47,10 @@ class Places:
 
 
 def random_places(b: Builder, shape: Shape, small: bool = False) -> Places | None:
-    """Some of an operand of this shape; indices lie inside and a little outside, `small` slices in one or the other."""
+    """
+    Random slices of an operand of this shape; indices are in bounds or slightly outside. `small` slices have one
+    element along indexed dimensions, so that they are entirely inside or outside.
+    """
     rank = len(shape)
     batching = tuple(sorted(b.random.sample(range(rank), b.random.choice((0, 0, 0, 1)) if rank > 1 else 0)))
     others = [dim for dim in range(rank) if dim not in batching]
@@ -96,7 +99,7 @@ def write_gather(b: Builder) -> None:
 
 def write_scatter(b: Builder) -> None:
     value = b.pick(lambda v: len(v.shape) >= 1 and computable(v))
-    # Of an update that is partly outside XLA drops all, the specification only what is outside.
+    # XLA drops an update that is partly outside as a whole, the specification only its elements outside.
     places = None if value is None else random_places(b, value.shape, small=b.profile.portable)
     if value is None or places is None:
         return
@@ -136,7 +139,10 @@ def _scattered_claim(name: str, value: Value, update: Value) -> Claim | None:
 
 
 def write_sort(b: Builder) -> None:
-    """By the first operand, up or down; the others go along. NaN is in no order, and so in no key."""
+    """
+    Write a sort by the first operand, ascending or descending, that permutes the others too. Keys have no NaN, which is
+    unordered.
+    """
     key = b.pick(lambda v: len(v.shape) >= 1 and v.exact and not v.claim.nan and not v.is_complex)
     if key is None:
         return
@@ -155,7 +161,7 @@ def write_sort(b: Builder) -> None:
 
 
 def write_map(b: Builder) -> None:
-    """One to four operations on each element."""
+    """Write a map of one to four operations per element."""
     value = b.pick(lambda v: v.exact and v.dtype not in FLOATS and not v.is_complex)
     if value is None:
         return
@@ -172,7 +178,7 @@ def write_map(b: Builder) -> None:
 
     arguments = len(b.arguments)
     region, _ = b.region([argument], body)
-    if len(b.arguments) > arguments:  # The region of a map sees nothing from outside.
+    if len(b.arguments) > arguments:  # The region of a map is isolated from above.
         return
     dimensions = ints_text(range(len(value.shape)))
     b.emit_with_regions("map", [value], [Value("", value.dtype, value.shape)], [region], dimensions=dimensions)

@@ -30,7 +30,7 @@ def write_reshape(b: Builder) -> None:
 
 
 def _same_volume(b: Builder, shape: Shape) -> Shape:
-    """Another shape of as many elements: dimensions merged, split, or added of size 1."""
+    """Another shape with the same number of elements: dimensions merged, split, or of size 1 added."""
     sizes = list(shape)
     for _ in range(b.random.randint(1, 3)):
         way = b.random.randrange(4)
@@ -157,7 +157,7 @@ def write_iota(b: Builder) -> None:
 
 def _starts(b: Builder, rank: int) -> list[Value]:
     types = ("i32", "i32", "i64", "ui32", "i8", "ui8", "i16", "ui64")
-    dtype = b.random.choice(types[:-1] if b.profile.portable else types)  # XLA takes large ui64 for negative.
+    dtype = b.random.choice(types[:-1] if b.profile.portable else types)  # XLA treats large ui64 as negative.
     return [b.like(dtype, ()) for _ in range(rank)]
 
 

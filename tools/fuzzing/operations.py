@@ -1,6 +1,5 @@
 """
-Random programs, and the table of writers they are made with: each takes a builder, and writes an operation or finds no
-operands for it.
+Random programs, and the table of their writers: each takes a builder, and writes an operation unless no operands fit.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ WRITERS: tuple[tuple[Writer, int], ...] = (
 
 
 def write_operations(b: Builder, count: int) -> None:
-    """Write about `count` operations at the current place."""
+    """Write about `count` operations at the current insertion point."""
     writers = [writer for writer, _ in WRITERS]
     weights = [weight for _, weight in WRITERS]
     if b.profile.favoured:
@@ -99,7 +98,7 @@ def write_operations(b: Builder, count: int) -> None:
 
 
 def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
-    """The program that the random numbers choose."""
+    """Generate a program from the random numbers."""
     builder = Builder(random_, profile, write_operations)
     builder.budget = random_.randint(*profile.operations)
     for _ in range(random_.randint(1, 3)):
@@ -114,7 +113,10 @@ def random_program(random_: random.Random, profile: Profile = SMALL) -> Program:
 
 
 def _results(builder: Builder) -> list[Value]:
-    """Most values that nothing reads, so that little is dead; sometimes others too, an argument, one value twice."""
+    """
+    The program's results: most unused values, so that little is dead; sometimes others too, an argument, or one value
+    twice.
+    """
     unread = [value for value in builder.scope if value.name not in builder.read]
     kept = 0.95 if builder.chance(0.7) else 0.5
     results = [value for value in unread if builder.chance(kept)]

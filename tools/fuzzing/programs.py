@@ -1,9 +1,9 @@
 """
-Random valid programs: text in StableHLO's generic form, inputs, and how far each result may be from the exact one.
+Random valid programs: text in StableHLO's generic form, inputs, and error bounds of the results.
 
-A program is made from one `random.Random`, so a seed names it, and hypothesis can shrink it. Integers, booleans and
-floats that are reached by correctly rounded operations alone are `exact`; other floats carry bounds of their size and
-of their error, and no operation is made of them that would blow the error up (a comparison, a conversion to integers).
+A program is generated from one `random.Random`, so that a seed identifies it, and hypothesis can shrink it. Integers,
+booleans and floats computed by correctly rounded operations alone are `exact`; other floats carry bounds on their
+magnitude and error, and are not used by operations that would amplify the error (comparisons, conversions to integers).
 """
 
 from __future__ import annotations
@@ -79,26 +79,27 @@ def ints_text(values: Any) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """The sort of programs wanted."""
+    """The kind of programs to generate."""
 
     operations: tuple[int, int] = (3, 40)
     sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 7, 8, 13, 17)
     empty: float = 0.02
     """Probability of a dimension of size 0."""
     volume: int = 3000
-    """Largest number of elements of a tensor."""
+    """The largest number of elements of a tensor."""
     ranks: tuple[int, ...] = (0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
     dtypes: tuple[str, ...] = ("f32", "f32", "f32", "i32", "i32", "i1", *FLOATS[:4], *SIGNED[:4], *UNSIGNED[:4])
     depth: int = 2
-    """Control flow nests so deep."""
+    """The maximum nesting depth of control flow."""
     shapes: tuple[Shape, ...] = ()
-    """Chosen half of the time where there are some."""
+    """Shapes that are chosen half of the time, if there are any."""
     favoured: str = ""
-    """A writer of operations.py that writes more often than the others together."""
+    """A writer of operations.py that is chosen more often than all others together."""
     portable: bool = False
     """
-    Only what every implementation computes alike. XLA:CPU flushes denormals, uses a reduction's initial value as often
-    as it likes (which the specification allows), loses NaN in minima, and dies of the smallest integer divided by -1.
+    Whether to generate only operations that every implementation computes alike. XLA:CPU flushes denormals, uses a
+    reduction's initial value any number of times (which the specification allows), loses NaN in minima, and crashes on
+    the smallest integer divided by -1.
     """
 
 
@@ -112,7 +113,7 @@ SHARED = Profile(
     depth=1,
     shapes=((7, 16), (7, 16), (7, 16), (7,), (16,), (2, 7, 16), (7, 1), (16, 7), ()),
 )
-"""Few shapes and types, so that most values fit each other and are read by several."""
+"""Few shapes and types, so that most values fit each other and have several uses."""
 LARGE = Profile(
     operations=(3, 10),
     sizes=(1, 3, 16, 31, 64, 130, 257),
@@ -137,7 +138,7 @@ REDUCTIONS = replace(LARGE, operations=(2, 6), favoured="write_reduce")
 
 
 TYPES = replace(SMALL, dtypes=("f32", "i32", "i1", *NARROW_FLOATS, *SIGNED[4:], *UNSIGNED[4:], *COMPLEX, *COMPLEX))
-"""The types that other profiles leave out."""
+"""The types that other profiles omit."""
 
 
 SHARDED = Profile(
@@ -147,7 +148,7 @@ SHARDED = Profile(
     ranks=(0, 1, 2, 2, 3, 3),
     shapes=((8, 12), (12, 8), (8, 4, 6), (12,), (8,), ()),
 )
-"""Sizes that divide among devices."""
+"""Sizes that are divisible among devices."""
 
 PROFILES = {
     "small": SMALL,
@@ -162,7 +163,7 @@ PROFILES = {
 
 @dataclass
 class Program:
-    """A program and what to run it on."""
+    """A program and its inputs."""
 
     text: str
     inputs: list[Array]
@@ -172,12 +173,12 @@ class Program:
 
 @dataclass
 class Builder:
-    """Writes a program; `scope` holds the values that can be used where it writes."""
+    """Writes a program; `scope` holds the values that are visible at the insertion point."""
 
     random: random.Random
     profile: Profile
     write_operations: Callable[[Builder, int], None]
-    """Writes about so many random operations at the current place; see operations.py."""
+    """Writes about that many random operations at the insertion point; see operations.py."""
     lines: list[str] = field(default_factory=list[str])
     arguments: list[Value] = field(default_factory=list[Value])
     inputs: list[Array] = field(default_factory=list[Array])
@@ -186,7 +187,7 @@ class Builder:
     budget: int = 0
     counter: int = 0
     read: set[str] = field(default_factory=set[str])
-    """Names of the values that operations read."""
+    """The names of values with uses."""
 
     # Choosing --------------------------------------------------------------------------------------------------
 
@@ -207,14 +208,14 @@ class Builder:
         return tuple(sizes)
 
     def pick(self, wanted: Callable[[Value], bool]) -> Value | None:
-        """A value in scope, the younger the likelier."""
+        """A value in scope; newer ones are more likely."""
         found = [value for value in self.scope if wanted(value)]
         if not found:
             return None
         return found[max(self.random.randrange(len(found)), self.random.randrange(len(found)))]
 
     def like(self, dtype: str, shape: Shape, wanted: Callable[[Claim], bool] = lambda claim: claim.exact) -> Value:
-        """A value of the type, found in scope or made."""
+        """A value of the type, from the scope or new."""
         found = self.pick(lambda v: v.dtype == dtype and v.shape == shape and wanted(v.claim))
         if found is not None and self.chance(0.85):
             return found
@@ -222,7 +223,7 @@ class Builder:
         return made if made is not None and wanted(made.claim) else self.leaf(dtype, shape, wanted)
 
     def _made_like(self, dtype: str, shape: Shape) -> Value | None:
-        """By a broadcast of a smaller value, a conversion, or a reshape; None where nothing fits."""
+        """A value of the type by a broadcast of a smaller value, a conversion, or a reshape; None if nothing fits."""
         way = self.random.randrange(3)
         if way == 0:
             smaller = self.pick(
@@ -278,7 +279,7 @@ class Builder:
         return self.constant(np.asarray(number, DTYPES[dtype]), dtype, shape)
 
     def initial(self, dtype: str, name: str, wanted: Callable[[Claim], bool]) -> Value:
-        """Where a reduction by the operation `name` starts: anywhere, or where that makes no difference."""
+        """The initial value of a reduction by the operation `name`: any value, or its neutral element."""
         if not self.profile.portable:
             return self.like(dtype, (), wanted)
         low, high = (-math.inf, math.inf) if dtype in FLOATS else (0, 1)
@@ -304,7 +305,7 @@ class Builder:
     def emit(
         self, op: str, operands: list[Value], dtype: str, shape: Shape, claim: Claim = EXACT, **properties: str
     ) -> Value:
-        """Write an operation of one result, which comes into scope."""
+        """Write an operation of one result, which is added to the scope."""
         result = Value(self.name(), dtype, shape, claim)
         self.line(result.name, op, operands, [result.type], [], properties)
         self.scope.append(result)
@@ -313,7 +314,7 @@ class Builder:
     def emit_with_regions(
         self, op: str, operands: list[Value], results: list[Value], regions: list[str], **properties: str
     ) -> list[Value]:
-        """The same for any number of results (their names are given here) and with regions."""
+        """Write an operation with any number of results, whose names it makes, and with regions."""
         name = self.name()
         group = name if len(results) == 1 else f"{name}:{len(results)}"
         named = [replace(r, name=name if len(results) == 1 else f"{name}#{i}") for i, r in enumerate(results)]
@@ -339,7 +340,9 @@ class Builder:
         self.lines.append(f'{head}"stablehlo.{op}"({names}){middle} : ({inputs}) -> ({", ".join(types)})')
 
     def region(self, arguments: list[Value], write: Callable[[], list[Value]]) -> tuple[str, list[Value]]:
-        """The text of a region in which `write` wrote and whose values it returns, and those values."""
+        """
+        The text of a region with the operations that `write` writes and the values that it returns; and those values.
+        """
         lines, scope = self.lines, self.scope
         self.lines, self.scope = [], [*scope, *arguments]
         self.depth += 1
@@ -353,7 +356,7 @@ class Builder:
         return text, results
 
     def convert(self, value: Value, dtype: str) -> Value:
-        """`value` in another element type; it must be exact where that is no float."""
+        """Convert `value` to another element type; it must be exact unless that is a float."""
         claim = value.claim
         if dtype not in FLOATS:
             claim = EXACT
@@ -370,7 +373,7 @@ class Builder:
 
 
 def embedding(small: Shape, large: Shape) -> tuple[int, ...] | None:
-    """Dimensions of `large`, in order, that the dimensions of `small` (equal or 1) can go to."""
+    """Dimensions of `large`, in order, to which the dimensions of `small` (equal or 1) can be broadcast."""
     dims: list[int] = []
     place = 0
     for size in small:
@@ -384,7 +387,7 @@ def embedding(small: Shape, large: Shape) -> tuple[int, ...] | None:
 
 
 def wrong_elements(got: Array, want: Array, result: Value, slack: float = 1.0, signed_zeros: bool = True) -> str | None:
-    """How `got` differs from `want` by more than the result's claim allows; None where it does not."""
+    """The difference of `got` from `want` beyond the result's claim; None if there is none."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{result.name}: got {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
     if result.is_complex:

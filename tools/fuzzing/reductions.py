@@ -1,4 +1,4 @@
-"""Writers of reductions and of what is built on them: products, softmax, normalization."""
+"""Writers of reductions and of operations built on them: products, softmax, normalization."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_reduce(b: Builder) -> None:
     value = b.pick(lambda v: computable(v) and len(v.shape) >= 1)
     if value is None:
         return
-    # Over no dimension XLA forgets the initial value, which the specification leaves open.
+    # XLA ignores the initial value of a reduction over no dimension, which the specification leaves open.
     dims = b.random.sample(range(len(value.shape)), b.random.randint(1, len(value.shape)))
     shape = tuple(size for dim, size in enumerate(value.shape) if dim not in dims)
     count = math.prod(value.shape[dim] for dim in dims)
@@ -44,7 +44,7 @@ def write_reduce(b: Builder) -> None:
 
 
 def alike_everywhere(name: str, value: Value) -> bool:
-    """Whether implementations agree: the order of a product may make it infinite, XLA's vectors take ui8 for i8."""
+    """Whether implementations agree: a product may overflow in some orders, and XLA's vector code treats ui8 as i8."""
     if value.dtype in UNSIGNED:
         return name not in ("maximum", "minimum")
     return not value.is_float or name == "add" or (math.isfinite(value.claim.bound) and not value.claim.nan)
@@ -77,7 +77,7 @@ def reduced_claim(name: str, value: Value, init: Value, count: int) -> Claim | N
 
 
 def _write_argmax(b: Builder, value: Value, dims: list[int], shape: Shape) -> None:
-    """The largest element and where it is; of equal ones the first."""
+    """Write an argmax: the largest element and its index; the first of equal ones."""
     dtype, rank = value.dtype, len(value.shape)
     index_dtype = b.random.choice(("i32", "i64"))
     dim = b.random.choice(dims) if dims else b.random.randrange(rank)
@@ -149,7 +149,7 @@ def product_claim(left: Value, right: Value, count: int) -> Claim | None:
 
 
 def write_softmax(b: Builder) -> None:
-    """A normalization over the last dimensions, the pattern of row fusions."""
+    """Write a softmax over the last dimensions, the pattern of row fusions."""
     value = b.pick(
         lambda v: (
             v.dtype in ("f32", "f64")
@@ -186,7 +186,7 @@ def write_softmax(b: Builder) -> None:
 
 
 def write_normalization(b: Builder) -> None:
-    """A reduction over the last dimensions, brought back to the shape of its operand and combined with it."""
+    """Write a reduction over the last dimensions, broadcast to its operand's shape and combined with it."""
     value = b.pick(lambda v: computable(v) and v.exact and len(v.shape) >= 2 and v.size > 0)
     if value is None or (value.is_float and not value.claim.whole):
         return

@@ -1,4 +1,4 @@
-"""Programs with random shardings: the partitioned program computes what the whole one does."""
+"""Programs with random shardings: the partitioned program computes the same as the whole one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MESHES = ({"x": 2}, {"x": 2, "y": 2}, {"x": 2, "y": 3}, {"x": 4, "y": 2}, {"x": 
 
 
 def sharded(text: str, choices: random.Random) -> tuple[str, int]:
-    """The program with shardings of arguments, results and some values in between; for so many devices."""
+    """The program with shardings of arguments, results and some other values, for a number of devices."""
     module = parse_module(text, "random.mlir", make_context())
     sizes = choices.choice(MESHES)
     devices = int(np.prod(list(sizes.values())))
@@ -51,7 +51,7 @@ def sharded(text: str, choices: random.Random) -> tuple[str, int]:
 
 
 def _sharding(shape: Sequence[int], sizes: dict[str, int], choices: random.Random) -> ShardingAttr | None:
-    """Each axis splits a dimension, or none; some split in uneven parts."""
+    """A random sharding: each axis splits a dimension, or none; some parts are uneven."""
     if choices.random() < 0.2:
         return None
     axes: list[list[AxisRefAttr]] = [[] for _ in shape]
@@ -67,7 +67,7 @@ def _sharding(shape: Sequence[int], sizes: dict[str, int], choices: random.Rando
 
 
 def _constrain(op: Operation, sizes: dict[str, int], choices: random.Random) -> None:
-    """Everything that reads a result of the operation reads it through a constraint."""
+    """Replace the uses of one result of the operation, at random, by a sharding constraint of it."""
     value = choices.choice(list(op.results))
     if not isinstance(value.type, TensorType) or not is_static(shape_of(value)):
         return
@@ -85,7 +85,7 @@ def _constrain(op: Operation, sizes: dict[str, int], choices: random.Random) -> 
 
 
 def sharded_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """What devices of the CPU make of `inputs`, which they share out as shardings say that depend on the text alone."""
+    """The results of the CPU's devices for `inputs`, split by shardings that depend on the text alone."""
     program, devices = sharded(text, random.Random(zlib.crc32(text.encode())))
     compiled = compile_replicated(program, 1, devices)
     parts = [tiling.split(array) for tiling, array in zip(compiled.shardings.parameters, inputs, strict=True)]

@@ -1,8 +1,8 @@
 """
-Makes a failing program small.
+Reduces a failing program.
 
-Operations become arguments that hold the values which the reference computed, inside of regions constants; results that
-do not matter are dropped. A change stays when the program still fails in the same way, in a process of its own.
+Operations are replaced by arguments with the values that the reference computed, inside regions by constants;
+irrelevant results are dropped. A change is kept if the program still fails in the same way, in a separate process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .programs import Program
 
 
 def failure(program: Program, check: str, seconds: int = 60) -> str | None:
-    """How the check fails; None where it holds. It runs in a process of its own, for so many seconds at most."""
+    """The check's failure; None if it passes. It runs in a separate process, with a time limit in seconds."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -50,7 +50,7 @@ def failure(program: Program, check: str, seconds: int = 60) -> str | None:
 
 
 def kind_of(message: str) -> str:
-    """The message without the numbers and names that differ between programs which fail in one way."""
+    """The message without the numbers and names that differ between programs with the same failure."""
     if message.startswith("Disagreement %"):
         return "Disagreement wrong elements"
     return re.sub(r"[0-9]+", "N", re.sub(r"%\w+|'[^']*' op|\(.*", "", message.splitlines()[0]))[:90]
@@ -107,7 +107,7 @@ def remove_dead(block: XBlock) -> None:
 
 
 def values_of(program: Program, place: int) -> list[Array] | None:
-    """What the reference computes for the results of operation `place` of the function."""
+    """The values that the reference computes for the results of operation `place` of the function."""
     module, function, block = parsed(program)
     op = list(block.ops)[place]
     last = block.last_op
@@ -118,7 +118,7 @@ def values_of(program: Program, place: int) -> list[Array] | None:
 
 
 def without_op(program: Program, place: int) -> Program | None:
-    """Operation `place` of the function becomes arguments with its values."""
+    """Replace operation `place` of the function by arguments with its values."""
     values = values_of(program, place)
     module, function, block = parsed(program)
     op = list(block.ops)[place]
@@ -138,7 +138,7 @@ def nested_ops(block: XBlock) -> list[Operation]:
 
 
 def without_nested(program: Program, place: int, way: int) -> Program | None:
-    """Nested operation `place` becomes constants, or one of its operands (`way` 1)."""
+    """Replace nested operation `place` by constants, or by one of its operands (`way` 1)."""
     module, function, block = parsed(program)
     op = nested_ops(block)[place]
     parent = op.parent_op()
@@ -165,7 +165,7 @@ def without_nested(program: Program, place: int, way: int) -> Program | None:
 
 
 def shrunk(program: Program, check: str) -> Program:
-    """The smallest program found that fails as `program` does."""
+    """The smallest program found that fails in the same way as `program`."""
     wanted = failure(program, check)
     if wanted is None:
         return program
@@ -210,7 +210,7 @@ def shrunk(program: Program, check: str) -> Program:
 
 
 def attempt(change: Callable[..., Program | None], *arguments: object) -> Program | None:
-    """The changed program; None where the change makes no program, whatever the reason."""
+    """The changed program; None if the change does not give a valid program."""
     try:
         return change(*arguments)
     except Exception:

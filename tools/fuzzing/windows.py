@@ -13,7 +13,7 @@ from .reductions import alike_everywhere, product_claim, reduced_claim
 
 @dataclass(frozen=True)
 class Windows:
-    """How windows lie over the dimensions of an array."""
+    """The geometry of windows over the dimensions of an array."""
 
     sizes: Shape
     strides: Shape
@@ -76,7 +76,7 @@ def write_reduce_window(b: Builder) -> None:
     claim = reduced_claim(name, value, init, math.prod(windows.sizes)) if value.is_float else EXACT
     if claim is None:
         return
-    # A window may lie in the padding alone.
+    # A window may consist of padding only.
     claim = claim.or_else(init.claim) if value.is_float else claim
     b.emit_with_regions(
         "reduce_window",
@@ -92,13 +92,13 @@ def write_reduce_window(b: Builder) -> None:
 
 
 def write_select_and_scatter(b: Builder) -> None:
-    """Sums of whole numbers, so that their order is nothing."""
+    """Write select_and_scatter of integral numbers, so that the order of sums does not matter."""
     value = b.pick(lambda v: computable(v) and v.exact and not v.claim.nan and len(v.shape) >= 1 and v.size > 0)
     if value is None or value.dtype == "i1":
         return
     dtype = value.dtype
     windows = random_windows(b, value.shape, dilate=False)
-    if b.profile.portable:  # Which of equal elements is selected depends on the order of dimensions.
+    if b.profile.portable:  # The order of dimensions determines which of equal elements is selected.
         along = b.random.randrange(len(value.shape))
         windows = replace(windows, sizes=tuple(n if d == along else 1 for d, n in enumerate(windows.sizes)))
     shape = windows.count(value.shape)
@@ -127,7 +127,7 @@ def write_select_and_scatter(b: Builder) -> None:
 
 
 def write_convolution(b: Builder) -> None:
-    """Of an operand in scope, its dimensions in any order, with a kernel that fits it."""
+    """Write a convolution of an operand in scope, its dimensions in any order, with a kernel that fits."""
     value = b.pick(
         lambda v: (
             2 <= len(v.shape) <= 5
@@ -137,7 +137,7 @@ def write_convolution(b: Builder) -> None:
             and math.isfinite(v.claim.bound) == v.is_float
         )
     )
-    # XLA saturates the sums of integers that it folds.
+    # XLA saturates integer sums when it folds constants.
     if value is None or (b.profile.portable and not value.is_float):
         return
     rank, dtype = len(value.shape), value.dtype

@@ -1,1 +1,1 @@
-"""Operations that stand for whole algorithms: decompose-hlo writes them out in simpler ones."""
+"""Operations that represent whole algorithms: decompose-hlo expands them into simpler ones."""

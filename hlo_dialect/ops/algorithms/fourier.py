@@ -22,7 +22,7 @@ from ...types import Array, element_of, is_complex, is_float, make_tensor, numpy
 
 
 class FftType(StrEnum):
-    """The kinds of transforms: of complex numbers and back, and of real numbers to half a spectrum and back."""
+    """The kinds of transforms: complex forward and inverse, real to half a spectrum, and its inverse."""
 
     FFT = "FFT"
     IFFT = "IFFT"
@@ -44,17 +44,17 @@ def fft_type(name: str) -> FftTypeAttr:
 
 
 def half(size: int) -> int:
-    """The elements of the spectrum of `size` real numbers that determine the others."""
+    """The length of the half spectrum of `size` real numbers; these elements determine the others."""
     return DYNAMIC if size == DYNAMIC else 0 if size == 0 else size // 2 + 1
 
 
 @irdl_op_definition
 class FftOp(KeywordOp):
     """
-    Discrete Fourier transforms of the last dimensions, as many as `fft_length` has entries; inverse ones divide by n.
+    Discrete Fourier transforms of the last dimensions, one per entry of `fft_length`; inverse transforms divide by n.
 
-    Shapes: operand and result agree, but the last dimension of the complex side of RFFT and IRFFT has n / 2 + 1
-    elements where the real one has n, an entry of `fft_length`.
+    Shapes: operand and result agree, but for RFFT and IRFFT the last dimension of the complex side has n / 2 + 1
+            elements if the real side has n, an entry of `fft_length`.
     Raises: VerifyException naming fft_c1..c5 or fft_i1.
     Spec:   https://openxla.org/stablehlo/spec#fft
     """
@@ -104,7 +104,7 @@ class FftOp(KeywordOp):
         return (make_tensor(real, cast(Attribute, cast(Any, element).element_type)),)
 
     def _check_lengths(self, name: str, shape: Sequence[int]) -> None:
-        """fft_c4: of the real side."""
+        """Check fft_c4 for the real side."""
         lengths = self.lengths
         if not shapes_agree(shape[len(shape) - len(lengths) :], lengths):
             reject(f"fft_c4: fft_length is {lengths}, the {name} has shape {shape_text(shape)}")

@@ -58,8 +58,8 @@ class CholeskyOp(KeywordOp):
     """
     The triangular factor of Hermitian positive-definite matrices: `a = L L^H` with `lower`, else `a = U^H U`.
 
-    The other triangle of the result is zero. A matrix that is not positive-definite has NaN everywhere in its result,
-    as XLA has it; only the triangle that `lower` names is read.
+    The other triangle of the result is zero. The result of a matrix that is not positive-definite is all NaN, as in
+    XLA; only the triangle that `lower` names is read.
 
     Shapes: a (.., n, n), result the same.
     Types: float or complex (i1), lower i1 (i2, by construction).
@@ -129,8 +129,8 @@ class TriangularSolveOp(HloOp):
     """
     x of `op(a) x = b` (`left_side`) or of `x op(a) = b`, for triangular matrices a.
 
-    `op` is nothing, the transpose or the adjoint. Only the triangle that `lower` names is read; with `unit_diagonal`
-    not the diagonal either. A zero on the diagonal divides: infinities and NaN follow, no error.
+    `op` is the identity, the transpose or the adjoint. Only the triangle that `lower` names is read; with
+    `unit_diagonal` the diagonal is not read either. A zero on the diagonal gives infinities and NaN, not an error.
 
     Shapes: a (.., n, n), b (.., n, k) or (.., k, n), result as b.
     Types: float or complex (i1, i2); left_side, lower, unit_diagonal i1 (i3 to i5, by construction).
@@ -193,7 +193,7 @@ class TriangularSolveOp(HloOp):
 
 
 def solve(a: Array, b: Array, left: bool, lower: bool, unit: bool, transpose: Transpose) -> Array:
-    """x of each system: see `TriangularSolveOp`; by substitution."""
+    """The solution x of each system by substitution; see `TriangularSolveOp`."""
     dtype = _working_dtype(b.dtype)
     matrices, x = a.astype(dtype), b.astype(dtype)
     if transpose is not Transpose.NO_TRANSPOSE:

@@ -1,7 +1,7 @@
 """
 Batch normalization: features brought to mean 0 and variance 1, then scaled and shifted; and its gradient.
 
-All three operations are composed of others: decompose-hlo replaces them. Floats shorter than f32 are computed in f32.
+decompose-hlo replaces all three operations by simpler ones. Floats narrower than f32 are computed in f32.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class BatchNormOp(HloOp):
         return self.name.partition(".")[2]
 
     def check_operands(self) -> None:
-        """Constraints 1 and 2 of the operands, and that all are of floats: the operand of any rank, others vectors."""
+        """
+        Check constraints 1 and 2 of the operands, and that all are floats: the operand of any rank, the others vectors.
+        """
         operand = self.operands[0]
         element, rank = element_of(operand), len(shape_of(operand))
         if not is_float(element):
@@ -58,7 +60,7 @@ class BatchNormOp(HloOp):
         self.check_elements(self.operands)
 
     def check_elements(self, values: Sequence[Any]) -> None:
-        """Constraint 2: one element type."""
+        """Check constraint 2: all operands have one element type."""
         element = element_of(self.operands[0])
         for value in values:
             if element_of(value) != element:
@@ -67,13 +69,13 @@ class BatchNormOp(HloOp):
                 )
 
     def check_size(self, number: int, name: str, value: Any) -> None:
-        """That a vector has an element for each feature."""
+        """Check that a vector has one element per feature."""
         size, wanted = shape_of(value)[0] if shape_of(value) else -2, shape_of(self.operands[0])[self.feature]
         if not (len(shape_of(value)) == 1 and dims_agree(size, wanted)):
             reject(f"{self.label}_c{number}: {name} has type {value.type}, the operand has {wanted} features")
 
     def features_type(self) -> Attribute:
-        """A vector with an element for each feature, its size from whichever operand has it."""
+        """The type of a vector with one element per feature; its size is merged from both operands."""
         operand = self.operands[0]
         return make_tensor(
             (merge_dim(shape_of(operand)[self.feature], shape_of(self.operands[1])[0]),), element_of(operand)
@@ -82,15 +84,15 @@ class BatchNormOp(HloOp):
     # -- reference ---------------------------------------------------------------------------------
 
     def spread(self, vector: Array, rank: int) -> Array:
-        """A vector of features so that it broadcasts over the operand."""
+        """Reshape a vector of features so that it broadcasts over the operand."""
         return vector.reshape([-1 if dim == self.feature else 1 for dim in range(rank)])
 
     def others(self, rank: int) -> tuple[int, ...]:
-        """The dimensions that are not the features'."""
+        """The dimensions other than the feature dimension."""
         return tuple(dim for dim in range(rank) if dim != self.feature)
 
     def epsilon_of(self, array: Array) -> Any:
-        """epsilon in an array's type."""
+        """epsilon in the type of an array."""
         return array.dtype.type(self.epsilon.value.data)
 
     def normalized(self, x: Array, scale: Array, offset: Array, mean: Array, variance: Array) -> Array:
@@ -100,7 +102,7 @@ class BatchNormOp(HloOp):
 
 
 def count_of(shape: Sequence[int], feature: int) -> int:
-    """Elements that each feature has."""
+    """The number of elements per feature."""
     return math.prod(size for dim, size in enumerate(shape) if dim != feature)
 
 

@@ -3,7 +3,7 @@ Random numbers: rng_bit_generator, which carries its state, and the older rng, w
 
 `rng` draws from Philox-4x32. Its key is `RNG_SEED`, and its counters begin at 2**64 times its position among the rng
 operations of its function: a program produces the same numbers each time it runs, an operation in a loop the same ones
-each time round.
+in each iteration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RNG_SEED = 0x5EED_0F_41_0A_11
 
 
 class RngAlgorithm(StrEnum):
-    """How random bits are made; DEFAULT is PHILOX here, as it is in XLA on CPUs."""
+    """The generator of random bits; DEFAULT is PHILOX here, as in XLA on CPUs."""
 
     DEFAULT = "DEFAULT"
     THREE_FRY = "THREE_FRY"
@@ -42,7 +42,7 @@ class RngAlgorithm(StrEnum):
 
 
 class RngDistribution(StrEnum):
-    """How the numbers of an rng are distributed."""
+    """The distribution of the numbers of an rng."""
 
     UNIFORM = "UNIFORM"
     NORMAL = "NORMAL"
@@ -71,9 +71,9 @@ def rng_algorithm(name: str) -> RngAlgorithmAttr:
 @irdl_op_definition
 class RngBitGeneratorOp(KeywordOp):
     """
-    Random bits of a state, and the state that comes after it.
+    Random bits from a state, and the next state.
 
-    Bits and states are those of XLA on CPUs (see random_bits.py): narrow elements are the low bits of 32-bit ones,
+    Bits and states are those of XLA on CPUs (see random_bits.py): narrow elements are the low bits of 32-bit numbers,
     floats have random bits.
 
     Shapes: the state has 2 elements, with PHILOX 2 or 3 (DEFAULT is PHILOX); the output's shape is free.
@@ -128,7 +128,7 @@ _POSITION = "xhlo.rng_position"
 
 
 def _rngs(op: Operation) -> list[Operation]:
-    """The rng operations of this one's function."""
+    """The rng operations in the function of this one."""
     function: Operation | None = op
     while function is not None and not isinstance(function, FuncOp):
         function = function.parent_op()
@@ -136,7 +136,7 @@ def _rngs(op: Operation) -> list[Operation]:
 
 
 def number_rngs(op: Operation) -> None:
-    """Write the position of each rng operation of this one's function on it, so that it outlives the others."""
+    """Store on each rng operation of this one's function its position, which then survives the removal of others."""
     for position, other in enumerate(_rngs(op)):
         other.attributes.setdefault(_POSITION, int_attr(position))
 
@@ -146,8 +146,8 @@ class RngOp(KeywordOp):
     """
     Random numbers: uniform in [a, b), or normal with mean a and standard deviation b.
 
-    The numbers are the implementation's choice: see the top of this file. An empty uniform distribution (a >= b) gives
-    a.
+    The numbers are the implementation's choice: see the top of this file. An empty uniform distribution (a >= b)
+    returns a.
 
     Shapes: a and b scalars, shape a vector of the result's dimensions.
     Raises: VerifyException naming rng_c1..c3 or rng_i1..i3.
@@ -215,7 +215,7 @@ class RngOp(KeywordOp):
             radius = np.sqrt(compute(-2) * np.log(compute(1) - drawn[0]))
             return round_to(radius * np.cos(compute(2 * np.pi) * drawn[1]) * second + first, dtype)
         value = _uniform(self.state, dims, compute) * (second - first) + first
-        # Rounding may reach the end of the interval, which is not part of it.
+        # Rounding may give the end of the interval, which is excluded.
         rounded = round_to(value, dtype)
         return np.where((rounded >= b) | (a >= b), a, rounded)
 
@@ -228,7 +228,7 @@ def _uniform(state: Array, shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def _uniform_integers(state: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
-    """Integers in [a, b) by remainders, whose bias is the range over 2**32 or 2**64."""
+    """Integers in [a, b) by remainders, with a bias of the range over 2**32 or 2**64."""
     if a.dtype == np.bool_:
         return np.broadcast_to(a, shape)
     bits = philox_bits(state, shape, 64 if a.dtype.itemsize == 8 else 32)[1]

@@ -26,7 +26,9 @@ from ...types import Array, dense_constant, element_of, i32, is_integer, make_te
 
 @irdl_attr_definition
 class BoundsAttr(ParametrizedAttribute):
-    """`#hlo.bounds<5, ?>`, the encoding of a tensor type: the largest size of each unknown dimension, `?` of others."""
+    """
+    `#hlo.bounds<5, ?>`, the encoding of a tensor type: the largest size of each unknown dimension, `?` for others.
+    """
 
     name = "hlo.bounds"
     sizes: IntArray

@@ -38,13 +38,13 @@ from ..slicing import padded
 
 
 def known_shape(value: SSAValue) -> tuple[int, ...] | None:
-    """The numbers of a shape operand that is a constant."""
+    """The sizes in a constant shape operand; None if it is not constant."""
     array = constant_of(value)
     return None if array is None else tuple(int(size) for size in array.reshape(-1))
 
 
 def check_sizes_operand(constraint: str, name: str, value: SSAValue) -> None:
-    """Integers, or values of type index, in one dimension."""
+    """Check that a sizes operand is a vector of integers or of type index."""
     element = element_of(value)
     if not (len(shape_of(value)) == 1 and (is_integer(element) or isinstance(element, IndexType))):
         reject(f"{constraint}: {name} has type {value.type}, expected integers in one dimension")
@@ -64,7 +64,7 @@ class ShapedByOperandOp(KeywordOp):
     traits = traits_def(Pure())
 
     def shape_from(self, shape: Sequence[int] | None) -> tuple[Attribute, ...]:
-        """The result's type with the shape of a constant operand; without one, the type unchanged."""
+        """The result's type with the shape of a constant operand; otherwise the type unchanged."""
         result = self.results[0].type
         known = shape is not None and shapes_agree(shape, shape_of(result)) and min(shape, default=0) >= 0
         return (make_tensor(tuple(shape or ()), element_of(result)) if known else result,)
@@ -76,7 +76,7 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
     broadcast_in_dim to the shape `output_dimensions`.
 
     Shapes: operand (d0, .., dn), output_dimensions (rank of the result).
-    Raises: VerifyException naming dynamic_broadcast_in_dim_i2, c1..c5, c7..c10; c6 is of per-axis quantized types.
+    Raises: VerifyException naming dynamic_broadcast_in_dim_i2, c1..c5, c7..c10; c6 concerns per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_broadcast_in_dim
     """
 
@@ -175,8 +175,8 @@ class DynamicReshapeOp(ShapedByOperandOp):
     """
     reshape to the shape `output_shape`.
 
-    Shapes: output_shape (rank of the result); as many elements as the operand's.
-    Raises: VerifyException naming dynamic_reshape_i2, c1, c2 or c4; c3 is of per-axis quantized types.
+    Shapes: output_shape (rank of the result); the operand's number of elements.
+    Raises: VerifyException naming dynamic_reshape_i2, c1, c2 or c4; c3 concerns per-axis quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_reshape
     """
 
@@ -262,7 +262,7 @@ class DynamicPadOp(ShapedByOperandOp):
 @irdl_op_definition
 class RealDynamicSliceOp(ShapedByOperandOp):
     """
-    slice at places that are operands; deprecated.
+    slice at positions that are operands; deprecated.
 
     Shapes: start_indices, limit_indices and strides (rank of operand).
     Raises: VerifyException naming real_dynamic_slice_i2..i4, or c1 (element types), c2 (ranks), c3 (counts).

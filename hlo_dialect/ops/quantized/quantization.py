@@ -2,8 +2,8 @@
 Quantized element types, uniform_quantize and uniform_dequantize, and other operations on quantized tensors.
 
 A quantized number denotes `(stored - zero_point) * scale`, in the expressed type. In the reference interpreter a
-quantized tensor is the array of its stored integers. Operations that only move elements move these; any other
-operation is that on the expressed type, its operands dequantized and its results quantized (`on_expressed_types`).
+quantized tensor is the array of its stored integers. Operations that only move elements move these; any other operation
+runs on the expressed type, its operands dequantized and its results quantized (`on_expressed_types`).
 
 Spec: https://openxla.org/stablehlo/spec, Quantized types, Quantized computations.
 """
@@ -38,7 +38,7 @@ MOVES = frozenset(
     dynamic_update_slice gather get_dimension_size pad real_dynamic_slice reshape reverse select slice
     transpose""".split()
 )
-"""Operations on stored integers: they compute no element."""
+"""Operations on stored integers, which do not compute elements."""
 
 
 _AS_THEY_ARE = frozenset(
@@ -49,7 +49,7 @@ _AS_THEY_ARE = frozenset(
 
 
 def quantized_element(type_: Attribute) -> UniformQuantizedType | None:
-    """The element type of a quantized tensor type; None of any other type."""
+    """The element type of a quantized tensor type; None for any other type."""
     if not isinstance(type_, TensorType):
         return None
     element = element_of(cast(Attribute, type_))
@@ -83,8 +83,8 @@ def on_expressed_types(op: HloOp) -> HloOp:
 
 def verify_quantized(op: HloOp) -> None:
     """
-    Verify an operation with quantized tensors: as that on the expressed types. Of operations that only move elements,
-    operand and result have one element type.
+    Verify an operation with quantized tensors as the operation on the expressed types. For operations that only move
+    elements, operand and result must have the same element type.
     """
     mnemonic = op.name.partition(".")[2]
     if mnemonic in _AS_THEY_ARE:
@@ -122,7 +122,7 @@ def storage_dtype(element: UniformQuantizedType) -> np.dtype[Any]:
 
 
 def _along(element: UniformQuantizedType, values: Sequence[float | int], rank: int) -> Array:
-    """The scales or zero points, to be broadcast against a tensor."""
+    """The scales or zero points, shaped to broadcast against a tensor."""
     axis = element.axis.data
     array = np.asarray(values)
     return array.reshape(()) if axis < 0 else array.reshape((-1,) + (1,) * (rank - axis - 1))
@@ -191,7 +191,7 @@ class _QuantizationOp(HloOp):
 @irdl_op_definition
 class UniformQuantizeOp(_QuantizationOp):
     """
-    The nearest numbers of a quantized type; of a quantized operand those of another one.
+    The nearest numbers of a quantized type; a quantized operand is requantized.
 
     Shapes: any; the result has the operand's.
     Raises: VerifyException naming uniform_quantize_i1, o1, c1 or c2.

@@ -36,7 +36,7 @@ class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
     expressed: Attribute
     range: ArrayAttr[IntAttr]
     axis: IntAttr
-    """-1 where one scale is for all."""
+    """The quantization dimension; -1 for a single scale."""
     scales: ArrayAttr[FloatData]
     zero_points: ArrayAttr[IntAttr]
 
@@ -118,6 +118,6 @@ def _default_limits(storage: IntegerType) -> tuple[int, int]:
 
 
 def _scale_text(scale: float) -> str:
-    """As MLIR writes it: `0.5`, `1.25E-5`."""
+    """A scale in MLIR's syntax: `0.5`, `1.25E-5`."""
     mantissa, _, exponent = repr(scale).partition("e")
     return f"{mantissa}E{int(exponent)}" if exponent else mantissa

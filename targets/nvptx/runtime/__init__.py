@@ -1,1 +1,1 @@
-"""Running compiled programs on NVIDIA GPUs: the driver, memory, arrays, the host's part of a program."""
+"""Running compiled programs on NVIDIA GPUs: the driver, memory, arrays, the host program."""

@@ -1,4 +1,4 @@
-"""Arrays in a GPU's memory, and the exchange of them with NumPy, PyTorch, CuPy, JAX and others."""
+"""Arrays in GPU memory, and their exchange with NumPy, PyTorch, CuPy, JAX and others."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .driver import LEGACY_STREAM, CopyOnDevice
 from .memory import Block
 
 UNKNOWN_STREAM = -1
-"""Of work that is done in a stream nobody told us of."""
+"""The `stream` of an array whose stream is unknown."""
 
 
 class DeviceArray:
     """
-    A row-major array in a GPU's memory: what a program on the GPU returns.
+    A row-major array in a GPU's memory, as programs on the GPU return it.
 
-    It may still be computed: `numpy()` and `block_until_ready()` wait for it, and raise CudaError for what went wrong.
-    Other libraries take it without a copy through `__dlpack__` and `__cuda_array_interface__`, which order their work
-    after ours. To be read only: programs may take the same memory for several results.
+    Its computation may still be running: `numpy()` and `block_until_ready()` wait for it, and raise CudaError if it
+    failed. Other libraries use it without a copy through `__dlpack__` and `__cuda_array_interface__`, which order their
+    work after ours. It is read-only, because several results may share memory.
     """
 
     def __init__(self, device: Device, type_: ArrayType, block: Block, address: int | None = None):
@@ -61,20 +61,20 @@ class DeviceArray:
 
     @property
     def address(self) -> int:
-        """On the device."""
+        """The device address."""
         return self._address
 
     @property
     def stream(self) -> int:
-        """The CUstream in which it is computed."""
+        """The CUstream that computes it."""
         return self._block.stream
 
     def numpy(self) -> Array:
-        """A copy in the host's memory, once it is computed. Raises CudaError."""
+        """Wait for the array and copy it to host memory. Raises CudaError."""
         return self._device.download(self._address, self._type, self._block.stream)
 
     def block_until_ready(self) -> DeviceArray:
-        """Wait until it is computed. Raises CudaError."""
+        """Wait for the computation. Raises CudaError."""
         self._device.synchronize(self._block.stream)
         return self
 
@@ -117,8 +117,8 @@ class DeviceArray:
         """
         A DLPack capsule for a consumer that works in `stream`.
 
-        None and 1 are the legacy default stream, 2 that of the thread, -1 asks for no ordering. `dl_device` (1, 0) asks
-        for a copy in the host's memory. Raises BufferError.
+        None and 1 are the legacy default stream, 2 is the per-thread default stream, -1 requests no ordering.
+        `dl_device` (1, 0) requests a copy in host memory. Raises BufferError.
         """
         versioned = max_version is not None and max_version[0] >= dlpack.VERSION[0]
         if dl_device is not None and dl_device[0] == dlpack.CPU and copy is not False:
@@ -139,7 +139,9 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3: the consumer orders its work after our stream. AttributeError for types that NumPy has not."""
+        """
+        Version 3: the consumer orders its work after our stream. Raises AttributeError for types that NumPy lacks.
+        """
         if self.dtype.isbuiltin != 1:
             raise AttributeError(f"__cuda_array_interface__ has no element type for {self.dtype}")
         self._block.used_in(UNKNOWN_STREAM)
@@ -155,13 +157,13 @@ class DeviceArray:
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument of a call, where the program reads it."""
+    """An argument of a call, in device memory."""
 
     address: int
     owner: Any
     """Keeps the memory alive."""
     foreign: bool = False
-    """Whether the memory is somebody else's, who may use it for something new when we drop the owner."""
+    """Whether the memory belongs to another library, which may reuse it once we drop the owner."""
 
 
 def is_on_device(argument: Any) -> bool:
@@ -181,9 +183,9 @@ def is_on_device(argument: Any) -> bool:
 
 def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
     """
-    The argument in the device's memory, ready for what is enqueued in the stream from now on.
+    The argument in device memory, ready for work enqueued in the stream from now on.
 
-    Arrays of the device are taken where they are, others are copied to it. Raises TypeError for one that does not fit.
+    Device arrays are used in place, others are copied. Raises TypeError for an array that does not fit.
     """
     if isinstance(argument, DeviceArray):
         check_array(index, wanted, argument.shape, argument.dtype)
@@ -211,12 +213,12 @@ def _foreign(argument: Any, index: int, wanted: ArrayType, device: Device, strea
 
 
 def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
-    """The producer is told our stream, and makes it wait for what computes the array."""
+    """Import by DLPack: the producer gets our stream, and makes it wait for the computation of the array."""
     try:
         try:
             capsule = argument.__dlpack__(stream=stream, max_version=dlpack.VERSION)
         except TypeError:
-            # Of the time before DLPack's versions.
+            # A producer from before DLPack had versions.
             capsule = argument.__dlpack__(stream=stream)
         imported = dlpack.take(capsule)
     except (BufferError, RuntimeError, ValueError) as error:
@@ -240,7 +242,7 @@ def _from_interface(argument: Any, index: int, wanted: ArrayType, device: Device
     if producer is not None:
         device.wait_for(stream, int(producer))
     elif interface.get("version", 0) < 3:
-        # Before version 3 nothing was said: libraries work in the default stream.
+        # Before version 3 the interface had no stream: libraries work in the default stream.
         device.wait_for(stream, LEGACY_STREAM)
     return Operand(int(interface["data"][0] or 0), argument, foreign=True)
 
@@ -259,7 +261,9 @@ def _check_strides(index: int, shape: tuple[int, ...], strides: tuple[int, ...] 
 
 
 def _aligned(found: Operand, wanted: ArrayType, device: Device, stream: int) -> Operand:
-    """A view into the middle of somebody's buffer may begin anywhere; kernels read 16 bytes at once."""
+    """
+    Copy an array whose address is not aligned: a view may begin at any address, but kernels read 16 bytes at once.
+    """
     if found.address % KERNEL_ALIGNMENT == 0 or not wanted.nbytes:
         return found
     block = device.allocate(wanted.nbytes, stream)
@@ -270,9 +274,9 @@ def _aligned(found: Operand, wanted: ArrayType, device: Device, stream: int) -> 
 
 def stream_handle(stream: Any) -> int:
     """
-    The CUstream that a caller means: a number, or a stream of PyTorch, CuPy or cuda.core.
+    The CUstream of a caller's argument: a number, or a stream of PyTorch, CuPy or cuda.core.
 
-    0 and 1 are the legacy default stream, 2 that of the thread. Raises TypeError.
+    0 and 1 are the legacy default stream, 2 is the per-thread default stream. Raises TypeError.
     """
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:

@@ -1,4 +1,4 @@
-"""The Python bindings of the CUDA driver, a package of its own that is imported when a GPU is asked for."""
+"""The Python bindings of the CUDA driver, a separate package that is imported when a GPU is requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INSTALL = "`pip install xhlo[gpu]` brings it"
 
 
 def load_bindings() -> Any:
-    """The module of bindings. Raises GpuUnavailableError where the package is missing or broken."""
+    """The module of bindings. Raises GpuUnavailableError if the package is missing or broken."""
     try:
         return importlib.import_module(MODULE)
     except ImportError as error:

@@ -1,15 +1,16 @@
 """
 cuBLASLt through ctypes: matrix products of gpu_library.matmul.
 
-The library is the one of the wheel nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, else one of the system's; it is
-loaded at the first call. Numbers are those of cublasLt.h, cublas_api.h and library_types.h, the same in CUDA 12 and 13.
+The library comes from the wheel nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, else from the system; it is loaded at
+the first call. The enumeration values are those of cublasLt.h, cublas_api.h and library_types.h, the same in CUDA 12
+and 13.
 
-BLAS sees matrices column by column. A row-major matrix is its transpose to it, so what is asked for is `C^T = B^T A^T`:
-the result's rows are dense, as ours are, and a bias for each of BLAS's rows is one for each of our columns.
+BLAS uses column-major matrices. It sees a row-major matrix as its transpose, so we request `C^T = B^T A^T`: the
+result's rows are dense, like ours, and a bias per row for BLAS is a bias per column for us.
 
-Which algorithm runs is what the library's heuristic puts first for the problem, asked once: it depends on the problem,
-the GPU and the library's version, not on addresses. Sums that are split along k are added by a pass of their own, in
-order; those that are added as blocks come to them, or in 16 bits, are not allowed.
+The algorithm is the first choice of the library's heuristic, queried once per problem: it depends on the problem, the
+GPU and the library's version, not on addresses. Split-k reductions must run as a separate pass, in order; atomic ones,
+and reductions in 16 bits, are not allowed.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from .driver import WORKSPACE_BYTES, CudaError, GpuUnavailableError
 DISTRIBUTIONS = ("nvidia-cublas", "nvidia-cublas-cu12")
 
 ALIGNMENT = 16
-"""Bytes: what addresses of buffers are multiples of, at least."""
+"""The least alignment of buffers, in bytes."""
 
 SYSTEM_FOLDERS = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
 
 _FILE = re.compile(r"libcublasLt\.so\.\d+|cublasLt64_\d+\.dll")
 
-# cudaDataType, cublasComputeType_t, cublasOperation_t, and what cublasLt.h numbers.
+# cudaDataType, cublasComputeType_t, cublasOperation_t, and the enumerations of cublasLt.h.
 DATA_TYPES = {"f32": 0, "f64": 1, "f16": 2, "i8": 3, "i32": 10, "bf16": 14}
 COMPUTE_TYPES = {"f32": 68, "f64": 70, "i32": 72}
 COMPUTE_TF32 = 77
@@ -51,7 +52,7 @@ DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE, DESC_BIAS_POINTER = 3, 4, 7, 8
 LAYOUT_BATCH_COUNT, LAYOUT_BATCH_OFFSET = 5, 6
 PREFERENCE_WORKSPACE, PREFERENCE_REDUCTION = 1, 3
 PREFERENCE_ALIGNMENTS = (5, 6, 7, 8)
-"""Of A, B, C and D."""
+"""The alignment preferences of A, B, C and D."""
 REDUCTION_COMPUTE_TYPE = 2
 EPILOGUES = {"": 1, "relu": 2, "gelu_tanh": 32}
 EPILOGUE_BIAS = 4
@@ -90,18 +91,18 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cublasLtMatmulAlgoGetHeuristic": (*[c_void_p] * 7, c_int, c_void_p, c_void_p),
     "cublasLtMatmul": (*[c_void_p] * 14, c_size_t, c_void_p),
 }
-"""Their parameters; each returns a cublasStatus_t."""
+"""The parameters of the functions; each returns a cublasStatus_t."""
 
 
 VARIABLE = "XHLO_GPU_LIBRARIES"
 """
-The environment variable that says which contractions of a program that is compiled to run are calls of cuBLASLt: never,
-auto or always. Where it is not set: auto where the library is installed.
+The environment variable that chooses which contractions of a program compiled to run call cuBLASLt: never, auto or
+always. The default is auto if the library is installed.
 """
 
 
 def present_libraries() -> str:
-    """The choice for programs that are to run here. Raises GpuUnavailableError for one that is none."""
+    """The choice for programs that run on this machine. Raises GpuUnavailableError for an invalid value."""
     chosen = os.environ.get(VARIABLE)
     if chosen and chosen not in LIBRARIES:
         raise GpuUnavailableError(f"{VARIABLE} is one of {', '.join(LIBRARIES)}, not '{chosen}'")
@@ -110,9 +111,10 @@ def present_libraries() -> str:
 
 def find_library() -> str | None:
     """
-    The path, or the loader's name, of a library that the driver can run; None where none is installed.
+    The path, or the loader's name, of a library that the driver can run; None if none is installed.
 
-    Nothing is loaded. Where there is no driver, any version will do: programs are compiled for machines that have one.
+    Nothing is loaded. Without a driver any version is accepted, because programs are compiled for machines that have
+    one.
     """
     most: int | None = None
     for number, path in enumerate(_installed(DISTRIBUTIONS, tuple(sys.path), _folders_of_the_system())):
@@ -124,7 +126,7 @@ def find_library() -> str | None:
 
 
 def driver_major() -> int | None:
-    """The version of CUDA that the driver knows, 13; None where there is no driver."""
+    """The CUDA version of the driver, such as 13; None without a driver."""
     try:
         status, version = load_bindings().cuDriverGetVersion()
     except (GpuUnavailableError, RuntimeError):
@@ -133,14 +135,16 @@ def driver_major() -> int | None:
 
 
 def _major(path: str) -> int:
-    """The version of CUDA that a library is of, by its name; 0 where that does not say."""
+    """The CUDA version of a library, from its file name; 0 if the name has none."""
     found = re.search(r"(\d+)(?:\.dll)?$", path)
     return 0 if found is None else int(found[1])
 
 
 @lru_cache(maxsize=8)
 def _installed(distributions: tuple[str, ...], path: tuple[str, ...], folders: tuple[str, ...]) -> tuple[str, ...]:
-    """The libraries of wheels, by their metadata or without it, then those of the folders; new versions first."""
+    """
+    The libraries of wheels, with or without metadata, then those of the folders; newest versions first.
+    """
     found: list[Path] = []
     for distribution in distributions:
         try:
@@ -161,7 +165,7 @@ def _newest(paths: Iterable[Path]) -> list[Path]:
 
 
 def _folders_of_the_system() -> tuple[str, ...]:
-    """Where the loader looks, and where toolkits are."""
+    """The folders that the loader searches, and those of toolkits."""
     variables = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
     toolkits = [*filter(None, variables), "/usr/local/cuda"]
     folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
@@ -171,28 +175,28 @@ def _folders_of_the_system() -> tuple[str, ...]:
 
 @dataclass
 class Plan:
-    """A problem made ready: the library's descriptors, and the algorithm."""
+    """A prepared problem: the library's descriptors, and the algorithm."""
 
     problem: Matmul
     description: c_void_p
     layouts: tuple[c_void_p, c_void_p, c_void_p]
-    """Of BLAS's A, B and result."""
+    """The layouts of BLAS's A, B and result."""
     one: Any
     zero: Any
     algorithm: Algorithm = field(default_factory=Algorithm)
     workspace: int = 0
-    """Bytes that the algorithm takes."""
+    """Bytes of workspace that the algorithm needs."""
 
 
 class CublasLt:
     """
-    The library on the device that is current when calls are made, always the same one. Safe from several threads.
+    The library on the device that is current at calls, which is always the same. Thread-safe.
 
-    Raises GpuUnavailableError where the library is missing or does not start, CudaError for what it refuses.
+    Raises GpuUnavailableError if the library is missing or does not start, CudaError for a problem that it refuses.
     """
 
     def __init__(self, library: Any = None):
-        """`library`: in the place of the one that is installed."""
+        """`library`: used instead of the installed one."""
         self._library = _load() if library is None else library
         for name, parameters in _FUNCTIONS.items():
             function = getattr(self._library, name)
@@ -212,13 +216,13 @@ class CublasLt:
         """
         Enqueue a product in a stream.
 
-        `addresses`: of lhs, rhs, the bias where there is one, and the result; `workspace`: of WORKSPACE_BYTES that
-        nothing else in other streams uses; `kernel`: for messages.
+        `addresses`: of lhs, rhs, the bias if there is one, and the result; `workspace`: the address of WORKSPACE_BYTES
+        that no other stream uses; `kernel`: the name for messages.
         """
         with self._lock:
             plan = self._plan(problem, kernel)
             if problem.bias:
-                # The description is shared by all calls of the plan: it is read before the lock is given back.
+                # All calls of the plan share the description, so it is read before the lock is released.
                 self._set(plan.description, DESC_BIAS_POINTER, c_void_p(addresses[2]), kernel)
             size, result = _BYTES[problem.element], _BYTES[problem.result]
             lhs = addresses[0] + problem.lhs.offset * size
@@ -265,7 +269,7 @@ class CublasLt:
             epilogue = (epilogue if problem.activation else 0) | EPILOGUE_BIAS
         self._set(description, DESC_EPILOGUE, c_uint32(epilogue), kernel)
         if problem.bias:
-            # Until the first call: the heuristic looks at its alignment only.
+            # A placeholder until the first call: the heuristic only looks at its alignment.
             self._set(description, DESC_BIAS_POINTER, c_void_p(ALIGNMENT), kernel)
         layouts = (
             self._layout(problem.rhs, problem.element, problem.batch, kernel),
@@ -276,7 +280,7 @@ class CublasLt:
         return Plan(problem, description, layouts, scalar(1), scalar(0))
 
     def _layout(self, matrix: Matrix, element: str, batch: int, kernel: str) -> c_void_p:
-        """Column by column: the transpose of a row-major matrix, a column-major one as it is."""
+        """The column-major layout: the transpose of a row-major matrix, a column-major matrix unchanged."""
         rows, columns = (matrix.columns, matrix.rows) if matrix.row_major else (matrix.rows, matrix.columns)
         layout = c_void_p()
         self._call(
@@ -296,7 +300,7 @@ class CublasLt:
         self._call("cublasLtMatmulDescSetAttribute", kernel, description, attribute, byref(value), size)
 
     def _choose(self, plan: Plan, kernel: str) -> None:
-        """Ask for the algorithm."""
+        """Choose the algorithm by the library's heuristic."""
         preference = self.preference(plan.problem, kernel)
         result, count = HeuristicResult(), c_int()
         a, b, d = plan.layouts
@@ -313,7 +317,7 @@ class CublasLt:
         plan.algorithm, plan.workspace = result.algo, result.workspace
 
     def preference(self, problem: Matmul, kernel: str = "") -> c_void_p:
-        """What an algorithm may use and rely on; no device is needed."""
+        """The resources and alignments that an algorithm may rely on; no device is needed."""
         settings: list[tuple[int, Any]] = [
             (PREFERENCE_WORKSPACE, c_uint64(WORKSPACE_BYTES)),
             (PREFERENCE_REDUCTION, c_uint32(REDUCTION_COMPUTE_TYPE)),
@@ -348,7 +352,7 @@ NOT_SUPPORTED = 15
 
 
 def _operation(matrix: Matrix) -> int:
-    """What makes the transpose of our matrix of BLAS's: nothing where that is row-major."""
+    """The operation that turns BLAS's matrix into the transpose of ours: none if ours is row-major."""
     return OPERATION_N if matrix.row_major else OPERATION_T
 
 

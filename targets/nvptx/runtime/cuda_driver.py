@@ -1,7 +1,7 @@
 """
 The CUDA driver, through `cuda.bindings.driver` of the wheel cuda-bindings (12.8 or newer, and 13).
 
-It works in the device's primary context, as PyTorch, CuPy and JAX do: an address means the same to all of them.
+It uses the device's primary context, as PyTorch, CuPy and JAX do, so that an address is valid in all of them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _NO_GPU = {
 
 
 def device_count(api: Any) -> int:
-    """The GPUs that the driver shows. Raises GpuUnavailableError where there is no driver, or no GPU."""
+    """The number of GPUs that the driver reports. Raises GpuUnavailableError without a driver or a GPU."""
     try:
         (status,) = api.cuInit(0)
         found, count = api.cuDeviceGetCount() if status == 0 else (status, 0)
     except RuntimeError as error:
-        # What cuda-bindings raises where libcuda cannot be loaded; its classes differ between versions.
+        # The exceptions of cuda-bindings if libcuda cannot be loaded; the classes differ between versions.
         missing = "NotFound" in type(error).__name__ or "dlopen" in str(error)
         reason = "libcuda comes with NVIDIA's display driver" if missing else str(error)
         raise GpuUnavailableError(f"there is no CUDA driver on this machine: {reason}") from None
@@ -61,7 +61,7 @@ def _text(found: Any) -> str:
 
 
 class _Parameters:
-    """A kernel's parameters as the driver wants them: an array of addresses of values."""
+    """A kernel's parameters in the driver's form: an array of addresses of values."""
 
     __slots__ = ("address", "pointers", "values")
 
@@ -74,11 +74,11 @@ class _Parameters:
 
 @dataclass
 class _Node:
-    """A command in a graph: what is handed to the driver to change it."""
+    """A command in a graph, with the handles that the driver needs to change it."""
 
     handle: Any
     parameters: Any
-    """CUDA_KERNEL_NODE_PARAMS or CUDA_MEMCPY3D; None of an event."""
+    """CUDA_KERNEL_NODE_PARAMS or CUDA_MEMCPY3D; None for an event."""
     arguments: _Parameters | None = None
 
 
@@ -102,7 +102,7 @@ class CudaDriver:
         self._streams: dict[int, Any] = {}
         self._cublaslt: CublasLt | None = None
         self._capturing: Any = None
-        """A stream that calls of libraries are recorded in."""
+        """The stream in which library calls are captured."""
         self._lock, self._capture_lock = threading.Lock(), threading.Lock()
 
     @property
@@ -128,7 +128,7 @@ class CudaDriver:
         )
 
     def _call(self, what: str, found: tuple[Any, ...], kernel: str | None = None) -> Any:
-        """The values of a call of the driver. Raises CudaError."""
+        """Call the driver and return its values. Raises CudaError."""
         if found[0] != 0:
             self._fail(what, found[0], kernel)
         return found[1] if len(found) == 2 else found[1:]
@@ -259,7 +259,7 @@ class CudaDriver:
                 nodes.append(self._add_node(graph, [nodes[-1].handle] if nodes else None, command))
             return _Graph(self._call("make a graph ready", api.cuGraphInstantiate(graph, 0)), nodes)
         finally:
-            # What was instantiated holds all it needs.
+            # The instantiated graph holds everything it needs.
             api.cuGraphDestroy(graph)
 
     def _add_node(self, graph: Any, after: list[Any] | None, command: Command) -> _Node:
@@ -284,7 +284,7 @@ class CudaDriver:
                 found = api.cuGraphAddMemcpyNode(graph, after, count, parameters, self._context)
                 return _Node(self._call("add a copy to a graph", found), parameters)
 
-    # Calls of libraries.
+    # Library calls.
 
     def _library(self) -> CublasLt:
         with self._lock:
@@ -296,14 +296,14 @@ class CudaDriver:
         self._library().matmul(call.problem, call.arguments, call.workspace, stream, call.name)
 
     def _captured(self, call: LibraryCall) -> Any:
-        """What a call enqueues, as a graph of its own. For a call with other addresses it has the same nodes."""
+        """The work that a call enqueues, as a graph. A call with other addresses has the same nodes."""
         api = self._api
         self._library().prepare(call.problem, call.name)
         with self._capture_lock:
             if self._capturing is None:
                 self._capturing = self._stream(self.new_stream())
             stream = self._capturing
-            # Relaxed: the library may load its kernels meanwhile.
+            # Relaxed, because the library may load its kernels during the capture.
             mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
             self._call("record a library's call", api.cuStreamBeginCapture(stream, mode), call.name)
             try:

@@ -1,8 +1,9 @@
 """
-A GPU in this process: its driver, its memory, the stream that work goes to, and what has to live until work is done.
+A GPU in this process: its driver, its memory, the stream of its work, and the objects that must live until work is
+done.
 
-All work of the process on a device goes to one stream unless a call names another, so that it is done in the order of
-the calls, whichever threads make them.
+All work of the process on a device goes to one stream unless a call names another, so that it runs in the order of the
+calls, whichever threads make them.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ from .memory import Block, DevicePool
 from .staging import Staging
 
 CHECK = "XHLO_GPU_CHECK"
-"""The environment variable that, set to 1, makes a run wait for each kernel, so that errors name the right one."""
+"""The environment variable that, set to 1, makes a run wait for each kernel, so that errors name the right kernel."""
 
 CHIP = "XHLO_GPU_CHIP"
 """The environment variable that names the chip to compile for: sm_90."""
 
 ORDINAL = "XHLO_GPU_DEVICE"
-"""The environment variable that chooses the GPU, by its number; 0 where it is not set."""
+"""The environment variable that chooses the GPU by its number; 0 by default."""
 
 
 class StreamState:
     """
-    What runs in one stream share. A run holds `lock` while it enqueues its work.
+    The state shared by the runs in one stream. A run holds `lock` while it enqueues its work.
 
-    All programs that run in a stream use the same arena, one after the other: it is as large as the largest needs, and
-    its address stays, so that graphs that were made with it stay right.
+    All programs that run in a stream use the same arena, one after the other: it has the size of the largest, and its
+    address does not change, so that graphs made with it stay valid.
     """
 
     REGISTERS = 512
-    """Places of page-locked memory that conditions of loops and branches are copied to, which programs share."""
+    """Slots of page-locked memory for the conditions of loops and branches, which programs share."""
 
     def __init__(self, device: Device, stream: int):
         self.stream = stream
@@ -54,7 +55,7 @@ class StreamState:
         self._registers: int | None = None
 
     def arena(self, nbytes: int) -> int:
-        """The address of at least so many bytes for a run. Raises MemoryError."""
+        """The address of at least `nbytes` bytes for a run. Raises MemoryError."""
         if not nbytes:
             return 0
         if self._arena is None or self._arena.size < nbytes:
@@ -63,15 +64,15 @@ class StreamState:
         return self._arena.address
 
     def workspace(self) -> int:
-        """The address of memory for calls of libraries, which are done one after the other. Raises MemoryError."""
+        """The address of workspace for library calls, which run one after the other. Raises MemoryError."""
         if self._workspace is None:
             self._workspace = self._device.allocate(WORKSPACE_BYTES, self.stream)
         return self._workspace.address
 
     def registers(self, count: int) -> int:
-        """The address of page-locked memory, 8 bytes for each register."""
+        """The address of page-locked memory, 8 bytes per register."""
         if count > self.REGISTERS:
-            # A block of its own; there is hardly a program with so many loops and branches.
+            # A separate block; hardly any program has so many loops and branches.
             return self._device.driver.allocate_host(8 * count)
         with self.lock:
             if self._registers is None:
@@ -80,12 +81,12 @@ class StreamState:
 
 
 class Device:
-    """One device. Its methods are safe from several threads."""
+    """One device. Its methods are thread-safe."""
 
     MAX_NOTED = 64
-    """Runs that are remembered for the messages of errors."""
+    """The number of runs remembered for error messages."""
     MAX_STREAMS = 16
-    """Streams whose arenas are kept."""
+    """The maximum number of streams whose arenas are kept."""
 
     def __init__(self, driver: Driver, pool_limit: int | None = None):
         self.driver = driver
@@ -96,22 +97,22 @@ class Device:
         self.pool = DevicePool(driver, self.order, pool_limit)
         self._up, self._down = Staging(driver), Staging(driver)
         self._pending: list[tuple[int, Any]] = []
-        """Events, and what must not be freed before they happen."""
+        """Events, and the objects that must not be freed before they happen."""
         self._events: list[int] = []
-        """Untimed ones, to be used again."""
+        """Untimed events, kept for reuse."""
         self.closed = False
         atexit.register(_close, weakref.ref(self))
-        """Whether the process is about to end, and the driver with it: nothing is freed any more."""
+        """Whether the process is about to exit, and the driver with it: nothing is freed any more."""
         self._streams: OrderedDict[int, StreamState] = OrderedDict()
         self._running: list[tuple[str, ...]] = []
-        """The kernels of the runs since the GPU was last waited for."""
+        """The kernels of the runs since the last wait for the GPU."""
 
     def allocate(self, nbytes: int, stream: int) -> Block:
-        """Memory whose users work in the stream. Raises MemoryError."""
+        """Allocate memory for work in the stream. Raises MemoryError."""
         return self.pool.take(nbytes, stream)
 
     def on(self, stream: int) -> StreamState:
-        """What runs in the stream share."""
+        """The state shared by runs in the stream."""
         with self._lock:
             found = self._streams.get(stream)
             if found is None:
@@ -122,17 +123,17 @@ class Device:
                 del self._streams[oldest]
             return found
 
-    # What may fail after it was enqueued.
+    # Errors that may occur after enqueueing.
 
     def note_run(self, kernels: tuple[str, ...]) -> None:
-        """A run of these kernels was enqueued."""
+        """Record that a run of these kernels was enqueued."""
         if not self._running or self._running[-1] is not kernels:
             self._running.append(kernels)
             del self._running[: -self.MAX_NOTED]
 
     @contextmanager
     def waiting(self) -> Generator[None]:
-        """Around a wait for the GPU: an error of it names the kernel that failed, or those that may have."""
+        """The context of a wait for the GPU: an error names the kernel that failed, or those that may have."""
         try:
             with self.driver.entered():
                 yield
@@ -146,10 +147,10 @@ class Device:
             what = f"{error.what}; the kernels that ran are {names}: with {CHECK}=1 each is waited for by itself"
             raise CudaError(error.name, what) from error
 
-    # Order between streams.
+    # Ordering between streams.
 
     def order(self, stream: int, other: int) -> bool:
-        """Make a stream wait for another; False where nobody knows whether that one still exists."""
+        """Make a stream wait for another. Returns False if that one may no longer exist."""
         if stream != other:
             if other not in (LEGACY_STREAM, PER_THREAD_STREAM, self.stream):
                 return False
@@ -157,14 +158,14 @@ class Device:
         return True
 
     def wait_for(self, stream: int, other: int) -> None:
-        """Make a stream wait for all that is enqueued in another, which must exist."""
+        """Make a stream wait for all work enqueued in another, which must exist."""
         if stream == other:
             return
         with self.driver.entered():
             event = self._take_event()
             self.driver.record(event, other)
             self.driver.wait(stream, event)
-            # The wait is for what was recorded last: the event may be used again at once.
+            # The wait is for the last record, so that the event may be reused immediately.
             self._events.append(event)
 
     def _take_event(self) -> int:
@@ -173,10 +174,10 @@ class Device:
         except IndexError:
             return self.driver.new_event()
 
-    # What has to live until the GPU is done with it.
+    # Objects that must live until the GPU is done with them.
 
     def keep_until_done(self, kept: Any, stream: int) -> None:
-        """Hold `kept` until what is enqueued in the stream so far is done: somebody else's memory that it reads."""
+        """Keep `kept` alive until the work enqueued in the stream so far is done: foreign memory that it reads."""
         with self.driver.entered():
             event = self._take_event()
             self.driver.record(event, stream)
@@ -184,14 +185,14 @@ class Device:
             self._pending.append((event, kept))
 
     def release_done(self) -> None:
-        """Drop what the GPU is done with."""
+        """Drop the objects that the GPU is done with."""
         if not self._pending:
             return
         done: list[Any] = []
         with self._lock, self.driver.entered():
             pending, self._pending = self._pending, []
             for number, (event, kept) in enumerate(pending):
-                # In the order of the calls: what comes after one that is not done is most likely not done either.
+                # In the order of the calls: entries after one that is not done are most likely not done either.
                 if not self.driver.is_done(event):
                     self._pending = pending[number:]
                     break
@@ -208,7 +209,7 @@ class Device:
                 self._up.upload(target, array.ctypes.data, array.nbytes, stream)
 
     def download(self, source: int, type_: ArrayType, stream: int) -> Array:
-        """The array at a device address after all that is enqueued in the stream. Raises CudaError."""
+        """The array at a device address after all work enqueued in the stream. Raises CudaError."""
         array: Array = np.empty(type_.shape, type_.dtype)
         if array.nbytes:
             with self.waiting():
@@ -216,7 +217,7 @@ class Device:
         return array
 
     def synchronize(self, stream: int | None = None) -> None:
-        """Wait for all of a stream. Raises CudaError for what failed there."""
+        """Wait for all work of a stream. Raises CudaError for its failures."""
         with self.waiting():
             self.driver.synchronize(self.stream if stream is None else stream)
         self._running.clear()
@@ -234,7 +235,7 @@ _lock = threading.Lock()
 
 
 def chosen_ordinal() -> int:
-    """Raises GpuUnavailableError for an XHLO_GPU_DEVICE that is no number."""
+    """The GPU's number from XHLO_GPU_DEVICE. Raises GpuUnavailableError if it is not a number."""
     text = os.environ.get(ORDINAL, "0")
     if not text.isdecimal():
         raise GpuUnavailableError(f"{ORDINAL} is the number of a GPU, from 0, not '{text}'")
@@ -243,9 +244,9 @@ def chosen_ordinal() -> int:
 
 def open_device(ordinal: int | None = None) -> Device:
     """
-    The device of that number, or the one that XHLO_GPU_DEVICE chooses; one object for each in the process.
+    The device with that number, or the one that XHLO_GPU_DEVICE chooses; one object per device in the process.
 
-    Raises GpuUnavailableError where it cannot be had.
+    Raises GpuUnavailableError if it is unavailable.
     """
     number = chosen_ordinal() if ordinal is None else ordinal
     with _lock:
@@ -262,10 +263,10 @@ def open_device(ordinal: int | None = None) -> Device:
 
 def present_chip() -> str:
     """
-    The chip to compile for: that of the environment variable XHLO_GPU_CHIP, of the GPU that programs run on, or, where
-    there is none, a usual one: compiling needs no GPU.
+    The chip to compile for: from the environment variable XHLO_GPU_CHIP, from the GPU that programs run on, or a
+    default if there is none, because compiling needs no GPU.
 
-    Raises GpuUnavailableError for a GPU or a name that is not known.
+    Raises GpuUnavailableError for an unknown GPU or name.
     """
     chosen = os.environ.get(CHIP)
     try:
@@ -283,7 +284,7 @@ def present_chip() -> str:
 
 
 def use_device(device: Device | None, ordinal: int = 0) -> None:
-    """Put a device in the place of a GPU (for tests), or, with None, take it away."""
+    """Replace the GPU by a device (for tests), or, with None, restore it."""
     with _lock:
         if device is None:
             _devices.pop(ordinal, None)

@@ -1,8 +1,8 @@
 """
-DLPack, the exchange of arrays between libraries without a copy: capsules of version 1 and of the time before it.
+DLPack, the exchange of arrays between libraries without a copy: capsules of version 1 and earlier.
 
-Specification: https://dmlc.github.io/dlpack/latest/ and the array API standard's `__dlpack__`. The structures are C's,
-written with ctypes.
+Specification: https://dmlc.github.io/dlpack/latest/ and the array API standard's `__dlpack__`.
+The structures are the C ones, in ctypes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import ml_dtypes
 import numpy as np
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-"""Kinds of devices."""
+"""Device types."""
 
 VERSION = (1, 0)
-"""What capsules of a version are written as; `copied` below came with it."""
+"""The version of exported versioned capsules; `copied` below came with it."""
 
 _READ_ONLY = 1
 
@@ -39,7 +39,7 @@ _CODES: dict[tuple[int, int], np.dtype[Any]] = {
     (13, 8): np.dtype(ml_dtypes.float8_e5m2fnuz),
     (14, 8): np.dtype(ml_dtypes.float8_e8m0fnu),
 }
-"""Element types by DLDataTypeCode and bits; all of one lane. Types narrower than a byte are not exchanged."""
+"""Element types by DLDataTypeCode and bits; all have one lane. Types narrower than a byte are not exchanged."""
 
 _BY_DTYPE = {dtype: key for key, dtype in _CODES.items()}
 
@@ -63,7 +63,7 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class _Managed(ctypes.Structure):
-    """DLManagedTensor, of the time before versions: capsule "dltensor"."""
+    """DLManagedTensor, from before versions: capsule "dltensor"."""
 
     _fields_ = [("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
 
@@ -101,7 +101,10 @@ _raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char
 # Export ------------------------------------------------------------------------------------------------------------
 
 _exported: dict[int, tuple[Any, ...]] = {}
-"""By the address of the structure: it, what it points to, and the owner of the memory, until the consumer's deleter."""
+"""
+By the address of a structure: the structure, its referents and the owner of the memory, until the consumer calls the
+deleter.
+"""
 
 
 def _delete(address: int | None) -> None:
@@ -112,25 +115,25 @@ _deleter = _Deleter(_delete)
 
 
 def _destroy_capsule(capsule: int | None) -> None:
-    """Of a capsule that is dropped: one that nobody took still owns its structure."""
+    """The destructor of a capsule: one that nobody consumed still owns its structure."""
     for name in (_PLAIN, _VERSIONED):
         if _raw_is_valid(capsule, name):
             _delete(_raw_pointer(capsule, name))
 
 
-# A PYFUNCTYPE: it is called with the interpreter's lock held, in the middle of a deallocation.
+# A PYFUNCTYPE, because it is called with the interpreter's lock held, during a deallocation.
 _destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
 
 
 def can_export(dtype: np.dtype[Any]) -> bool:
-    """Whether DLPack has the element type, in the layout that arrays have here."""
+    """Whether DLPack has the element type, in our arrays' layout."""
     return dtype in _BY_DTYPE
 
 
 def export(
     owner: Any, address: int, shape: Sequence[int], dtype: np.dtype[Any], device: tuple[int, int], versioned: bool
 ) -> Any:
-    """A capsule of row-major memory, which keeps `owner` until its consumer is done. Raises BufferError."""
+    """A capsule of row-major memory, which keeps `owner` alive until its consumer is done. Raises BufferError."""
     if dtype not in _BY_DTYPE:
         raise BufferError(f"DLPack has no element type for {dtype}")
     rank = len(shape)
@@ -158,12 +161,12 @@ def export(
 
 @dataclass(frozen=True)
 class Imported:
-    """Somebody else's array; it lives as long as `owner`."""
+    """A foreign array; it lives as long as `owner`."""
 
     address: int
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
-    """In elements; None: row-major."""
+    """Strides in elements; None if row-major."""
     dtype: np.dtype[Any]
     device: tuple[int, int]
     owner: Any
@@ -181,7 +184,7 @@ class _Consumed:
 
 
 def take(capsule: Any) -> Imported:
-    """The array of a capsule, which is used up. Raises BufferError for one used up before, or of an unknown type."""
+    """Consume a capsule and return its array. Raises BufferError for a consumed capsule, or an unknown type."""
     kind: Any
     for name, used, kind in (
         (_VERSIONED, b"used_dltensor_versioned", _ManagedVersioned),

@@ -1,9 +1,9 @@
 """
-What the runtime asks of a GPU's driver.
+The runtime's interface to a GPU driver.
 
-`CudaDriver` (cuda_driver.py) asks the CUDA driver; tests put a simulated one in its place. Addresses, streams and
-events are integers: device addresses as the driver gives them, handles of CUstream and CUevent. What takes a stream
-returns when it is enqueued; the work of one stream is done in its order.
+`CudaDriver` (cuda_driver.py) calls the CUDA driver; tests use a simulated one. Addresses, streams and events are
+integers: device addresses of the driver, handles of CUstream and CUevent. Methods that take a stream return once the
+work is enqueued; the work of one stream runs in order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Dims = tuple[int, int, int]
 
 PER_THREAD_STREAM = 2
 LEGACY_STREAM = 1
-"""CU_STREAM_LEGACY: the stream that every other blocking one waits for; what libraries use unless told otherwise."""
+"""CU_STREAM_LEGACY: the stream that every blocking stream waits for, and the default of libraries."""
 
 
 class CudaError(RuntimeError):
     """
-    The driver refused something, or a kernel failed.
+    The driver returned an error, or a kernel failed.
 
-    `name` is CUDA's ("CUDA_ERROR_ILLEGAL_ADDRESS"), `kernel` the device function where one is known to be the cause.
+    `name` is CUDA's ("CUDA_ERROR_ILLEGAL_ADDRESS"), `kernel` the device function, if one is known to be the cause.
     """
 
     def __init__(self, name: str, what: str, kernel: str | None = None):
@@ -38,7 +38,7 @@ class CudaError(RuntimeError):
 
 
 class GpuUnavailableError(DiagnosticError):
-    """There is no GPU to run on, or something that running takes is missing; the message says what."""
+    """There is no GPU to run on, or a requirement is missing; the message says which."""
 
     def __init__(self, reason: str):
         notes = (
@@ -50,7 +50,7 @@ class GpuUnavailableError(DiagnosticError):
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A GPU."""
+    """The properties of a GPU."""
 
     ordinal: int
     name: str
@@ -68,15 +68,15 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel over a grid of blocks; its parameters are addresses."""
+    """A kernel launch over a grid of blocks; its parameters are addresses."""
 
     function: Any
-    """What `Driver.function` gave."""
+    """The handle that `Driver.function` returned."""
     name: str
     grid: Dims
     block: Dims
     shared_bytes: int
-    """Of dynamic shared memory."""
+    """Bytes of dynamic shared memory."""
     arguments: tuple[int, ...]
 
 
@@ -86,16 +86,16 @@ class LibraryCall:
 
     problem: Matmul
     name: str
-    """Of the kernel that it is a part of."""
+    """The name of the kernel that it is part of."""
     arguments: tuple[int, ...]
-    """Addresses of the factors, of the bias where there is one, and of the result."""
+    """Addresses of the factors, of the bias if there is one, and of the result."""
     workspace: int
-    """The address of memory that only the stream of the call uses, WORKSPACE_BYTES of it."""
+    """The address of WORKSPACE_BYTES that only the stream of the call uses."""
 
 
 @dataclass(frozen=True)
 class CopyOnDevice:
-    """Bytes from one device address to another; the two do not overlap."""
+    """A copy from one device address to another; the two ranges do not overlap."""
 
     target: int
     source: int
@@ -104,7 +104,7 @@ class CopyOnDevice:
 
 @dataclass(frozen=True)
 class CopyToHost:
-    """Bytes from a device address to page-locked memory of the host."""
+    """A copy from a device address to page-locked host memory."""
 
     target: int
     source: int
@@ -113,7 +113,7 @@ class CopyToHost:
 
 @dataclass(frozen=True)
 class RecordEvent:
-    """The event happens when all before it is done."""
+    """Record an event that happens when all earlier commands are done."""
 
     event: int
 
@@ -122,15 +122,15 @@ Command = Launch | LibraryCall | CopyOnDevice | CopyToHost | RecordEvent
 
 
 Changeable = Launch | LibraryCall | CopyOnDevice | CopyToHost
-"""What a graph can be told other addresses of."""
+"""The commands whose addresses can be changed in a graph."""
 
 WORKSPACE_BYTES = 32 << 20
-"""Of device memory for the library calls of each stream: what NVIDIA recommends for Hopper and later chips."""
+"""Bytes of device memory for the library calls of each stream, as NVIDIA recommends for Hopper and later chips."""
 
 
 class Driver(Protocol):
     """
-    One device. Every method but `entered` is called inside `with driver.entered()`.
+    One device. Every method except `entered` must be called inside `with driver.entered()`.
 
     Raises: CudaError.
     """
@@ -139,7 +139,7 @@ class Driver(Protocol):
     def device(self) -> DeviceInfo: ...
 
     def entered(self) -> AbstractContextManager[None]:
-        """Makes the device the calling thread's current one for a while."""
+        """The context in which the device is the calling thread's current one."""
         ...
 
     # Memory.
@@ -149,7 +149,7 @@ class Driver(Protocol):
         ...
 
     def free(self, address: int) -> None:
-        """Waits for what uses the memory."""
+        """Free memory, after waiting for its users."""
         ...
 
     def allocate_host(self, nbytes: int) -> int:
@@ -159,7 +159,7 @@ class Driver(Protocol):
     def free_host(self, address: int) -> None: ...
 
     def copy_to_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
-        """From host memory, which must stay as it is until the copy is done where it is page-locked."""
+        """Copy from host memory; page-locked memory must not change until the copy is done."""
         ...
 
     # Code.
@@ -171,17 +171,17 @@ class Driver(Protocol):
     def unload(self, module: Any) -> None: ...
 
     def function(self, module: Any, name: str, shared_bytes: int) -> Any:
-        """A kernel of a module, allowed to take so much dynamic shared memory."""
+        """A kernel of a module, allowed to use `shared_bytes` of dynamic shared memory."""
         ...
 
     # Streams and events.
 
     def new_stream(self) -> int:
-        """A stream that does not wait for the legacy one."""
+        """Create a stream that does not wait for the legacy stream."""
         ...
 
     def synchronize(self, stream: int) -> None:
-        """Wait for all of a stream. Raises CudaError for what went wrong in it."""
+        """Wait for all work of a stream. Raises CudaError for its failures."""
         ...
 
     def synchronize_all(self) -> None:
@@ -195,11 +195,11 @@ class Driver(Protocol):
     def record(self, event: int, stream: int) -> None: ...
 
     def wait(self, stream: int, event: int) -> None:
-        """What is enqueued in the stream from now on waits for the event."""
+        """Make work enqueued in the stream from now on wait for the event."""
         ...
 
     def synchronize_event(self, event: int) -> None:
-        """Wait until it happened. Raises CudaError for what went wrong before it."""
+        """Wait until the event happened. Raises CudaError for failures before it."""
         ...
 
     def is_done(self, event: int) -> bool: ...
@@ -213,11 +213,11 @@ class Driver(Protocol):
     def enqueue(self, command: Command, stream: int) -> None: ...
 
     def make_graph(self, commands: Sequence[Command]) -> Any:
-        """A graph that runs the commands one after the other, ready to be launched."""
+        """An instantiated graph that runs the commands in order."""
         ...
 
     def update_graph(self, graph: Any, changed: Mapping[int, Changeable]) -> None:
-        """Other arguments or addresses for commands of the graph, by their position, from its next launch on."""
+        """Change arguments or addresses of the graph's commands, by their position, from its next launch on."""
         ...
 
     def launch_graph(self, graph: Any, stream: int) -> None: ...

@@ -1,8 +1,8 @@
 """
-The host's part of a program as data: what is launched and copied, where, and the loops and branches around it.
+The host program as data: launches and copies with their addresses, and the loops and branches around them.
 
-Read once from the gpu-level IR (the level after plan-buffers). Memory is named by slots: one for each parameter of
-@main (its arguments, its results, the arena), and one more for all constants, which lie in one piece.
+It is read once from the gpu-level IR (the level after plan-buffers). Memory is named by slots: one per parameter of
+@main (its arguments, its results, the arena), and one more for all constants, which share one allocation.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Place:
 
 @dataclass(frozen=True)
 class LaunchStep:
-    """A device function over a grid."""
+    """A launch of a device function over a grid."""
 
     function: str
     kernel: str
-    """The kernel of the program that it is a part of."""
+    """The program's kernel that it is part of."""
     call: int
-    """Equal for the launches of one call of a kernel, which follow each other."""
+    """The number of the kernel call; equal for its launches, which are consecutive."""
     grid: Dims
     block: Dims
     shared_bytes: int
@@ -58,16 +58,16 @@ class LibraryStep:
 
     problem: Matmul
     kernel: str
-    """The kernel of the program that it is a part of."""
+    """The program's kernel that it is part of."""
     call: int
-    """As of a launch."""
+    """As in LaunchStep."""
     arguments: tuple[Place, ...]
-    """The factors, the bias where there is one, and the result."""
+    """The factors, the bias if there is one, and the result."""
 
 
 @dataclass(frozen=True)
 class CopyStep:
-    """Bytes from one place to another on the device."""
+    """A copy between two addresses on the device."""
 
     target: Place
     source: Place
@@ -76,22 +76,24 @@ class CopyStep:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """An element that the host needs to know, into a register."""
+    """Read an element that the host needs into a register."""
 
     register: int
     place: Place
     dtype: str
-    """NumPy's spelling."""
+    """The name of the NumPy dtype."""
 
 
 @dataclass(frozen=True)
 class HostCallStep:
-    """A function of the host program on copies of buffers: first those that it reads, then those that it writes."""
+    """
+    Call a function of the host program on copies of buffers: first those that it reads, then those that it writes.
+    """
 
     kernel: str
     call: int
     index: int
-    """Of the program's host calls."""
+    """The index among the program's host calls."""
     buffers: tuple[Place, ...]
 
 
@@ -119,23 +121,23 @@ Steps = tuple[Step, ...]
 
 @dataclass(frozen=True)
 class HostProgram:
-    """What the host does in a run."""
+    """The host's steps in a run."""
 
     steps: Steps
     parameters: int
-    """Slots before that of the constants: @main's arguments, results and arena."""
+    """The number of slots before the constants': @main's arguments, results and arena."""
     registers: int
     constants: bytes
-    """What the last slot holds."""
+    """The contents of the last slot."""
 
     @property
     def functions(self) -> dict[str, int]:
-        """The device functions that are launched, with the bytes of dynamic shared memory of each."""
+        """The launched device functions, with the bytes of dynamic shared memory of each."""
         return {step.function: step.shared_bytes for step in walk(self.steps) if isinstance(step, LaunchStep)}
 
 
 def walk(steps: Steps) -> Iterator[Step]:
-    """All steps, those inside of loops and branches too."""
+    """All steps, including those inside loops and branches."""
     for step in steps:
         yield step
         if isinstance(step, WhileStep):
@@ -148,16 +150,16 @@ def walk(steps: Steps) -> Iterator[Step]:
 
 def read_host_program(module: ModuleOp, entry: str = "main") -> HostProgram:
     """
-    The host's part of a module of the level after plan-buffers.
+    The host program of a module at the level after plan-buffers.
 
-    Raises DiagnosticError, at its place, for what the host cannot do.
+    Raises DiagnosticError for an operation that the host cannot run.
     """
     return _Reader(module, entry).read()
 
 
 @dataclass
 class _Constants:
-    """The constants that the host hands to kernels or copies, in one piece of memory."""
+    """The constants that the host passes to kernels or copies, in one allocation."""
 
     globals: dict[str, memref.GlobalOp]
     offsets: dict[str, int] = field(default_factory=dict[str, int])
@@ -202,7 +204,7 @@ class _Reader:
         """Constants of type index."""
         self.registers_of: dict[SSAValue, int] = {}
         self.call_numbers: dict[Operation, int] = {}
-        """Of cpu.host_call: its position in the module, which is its number in the image."""
+        """The number of each cpu.host_call in the image, its position in the module."""
         calls = (op for function in self.functions.values() for op in function.walk())
         for op in calls:
             if isinstance(op, cpu.HostCallOp):
@@ -259,7 +261,7 @@ class _Reader:
         return ()
 
     def reinterpret_cast(self, op: memref.ReinterpretCastOp) -> Steps:
-        """Host buffers are whole allocations under one shape or another."""
+        """Host buffers are whole allocations, possibly with another shape."""
         if op.offsets or any(offset != 0 for offset in op.static_offsets.iter_values()):
             fail(op, "has an offset, which the host's part of a GPU program cannot add")
         self.places[op.results[0]] = self.place(op, op.source)
@@ -294,7 +296,7 @@ class _Reader:
         return (CopyStep(target, source, nbytes),) if nbytes and target != source else ()
 
     def call(self, op: func.CallOp) -> Steps:
-        """The kernel's body, on the buffers of the call."""
+        """The steps of the kernel's body, on the buffers of the call."""
         kernel = self.functions[op.callee.root_reference.data]
         if not is_kernel(kernel) or kernel.is_declaration:
             fail(op, f"calls @{kernel.sym_name.data}, which is not a kernel; inline it first")
@@ -358,7 +360,7 @@ class _Reader:
 
 
 def shared_bytes(function: GpuFuncOp) -> int:
-    """Dynamic shared memory of a launch: all of the block's, where it is more than comes with a function's code."""
+    """Dynamic shared memory of a launch: all of the block's if it exceeds the static limit, else 0."""
     return function.dynamic_workgroup_bytes
 
 

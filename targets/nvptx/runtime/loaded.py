@@ -1,4 +1,4 @@
-"""A program on a device: its code and constants there, and its runs in each stream."""
+"""A program on a device: its code, its constants, and its runs in each stream."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .runner import HostFunction, Runner, Spent
 
 class LoadedProgram:
     """
-    The code is loaded and the constants are copied once. Raises GpuUnavailableError for a device that it does not fit,
-    DiagnosticError where it calls functions that are not registered, CudaError.
+    A program whose code is loaded and whose constants are copied once. Raises GpuUnavailableError for a device that it
+    does not fit, DiagnosticError for calls of unregistered functions, CudaError.
     """
 
     MAX_STREAMS = 8
-    """Streams whose graphs are kept."""
+    """The maximum number of streams whose graphs are kept."""
 
     def __init__(self, image: GpuImage, device: Device, spent: Spent | None):
         self.device = device
@@ -50,7 +50,9 @@ class LoadedProgram:
             device.synchronize()
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int], stream: int) -> None:
-        """Enqueue a run on memory at these addresses. Raises CudaError, MemoryError, and what host functions raise."""
+        """
+        Enqueue a run on memory at these addresses. Raises CudaError, MemoryError, and exceptions of host functions.
+        """
         with self.device.driver.entered():
             runner = self._runner(stream)
             with runner.state.lock:
@@ -73,17 +75,17 @@ class LoadedProgram:
                     self._spent,
                 )
                 if len(self._runners) > self.MAX_STREAMS:
-                    # Whoever runs it now holds on to it; its graphs go when he is done.
+                    # A concurrent run holds a reference; the graphs are freed when it is done.
                     self._runners.popitem(last=False)
             self._runners.move_to_end(stream)
             return found
 
     def __del__(self) -> None:
-        """The driver waits for what still runs."""
+        """The driver waits for running work."""
         module, device = getattr(self, "_module", None), getattr(self, "device", None)
         if module is not None and device is not None and not device.closed:
             self._runners.clear()
-            # After the fault of a kernel nothing can be freed any more.
+            # After a kernel fault nothing can be freed any more.
             with suppress(CudaError), device.driver.entered():
                 device.driver.synchronize_all()
                 device.driver.unload(module)
@@ -101,15 +103,16 @@ def _load(driver: Driver, image: GpuImage) -> Any:
 
 
 NOT_UNDERSTOOD = ("CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_SOURCE")
-"""What a driver says to machine code of an assembler that is newer than itself."""
+"""The driver's errors for machine code of an assembler newer than itself."""
 
 
 def codes_for(image: GpuImage, device: DeviceInfo) -> tuple[bytes, ...]:
     """
-    What to have the driver load, the best first: machine code where it is of this device, then PTX, which it compiles.
+    The codes for the driver to load, best first: machine code that fits this device, then PTX, which the driver
+    compiles.
 
-    Machine code runs on later devices of the same major version, PTX on all later ones; that of an `a` chip on that
-    chip alone. Raises GpuUnavailableError.
+    Machine code runs on later devices of the same major version, PTX on all later devices; code for an `a` chip runs on
+    that chip only. Raises GpuUnavailableError.
     """
     chip = get_chip(image.chip)
     major, minor = divmod(chip.capability, 10)
@@ -122,7 +125,7 @@ def codes_for(image: GpuImage, device: DeviceInfo) -> tuple[bytes, ...]:
 
 def host_function(stated: HostCall, device: Device) -> HostFunction:
     """
-    A function of the host program on copies of the GPU's buffers. What it raises ends the run.
+    Wrap a function of the host program so that it runs on copies of GPU buffers. An exception ends the run.
 
     Raises DiagnosticError for a target that is not registered.
     """

@@ -1,8 +1,8 @@
 """
-Memory of the GPU: blocks that are kept for the next one who asks.
+GPU memory: a pool of blocks that are kept for reuse.
 
-cuMemAlloc takes 100 us and more, and cuMemFree waits for the whole device, so blocks go back to a pool. A block belongs
-to a stream: whoever takes it again works in the same stream, after all that used it before, and nobody has to wait.
+cuMemAlloc takes 100 us and more, and cuMemFree waits for the whole device, so blocks return to a pool. A block belongs
+to a stream: its next user works in the same stream, after all earlier users, so that no wait is needed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Callable
 from .driver import CudaError, Driver
 
 ALIGNMENT = 512
-"""Bytes: blocks are multiples of this."""
+"""The granularity of block sizes, in bytes."""
 
 LARGE = 1 << 20
-"""Bytes from which blocks are rounded up to multiples of `LARGE_UNIT`."""
+"""The size in bytes from which blocks are rounded up to multiples of `LARGE_UNIT`."""
 LARGE_UNIT = 2 << 20
 
 
@@ -35,7 +35,7 @@ def default_limit(memory: int) -> int:
 
 
 class Block:
-    """Device memory that goes back to its pool when the last who holds it drops it."""
+    """Device memory that returns to its pool when its last holder drops it."""
 
     __slots__ = ("__weakref__", "_pool", "address", "foreign_streams", "size", "stream")
 
@@ -46,10 +46,10 @@ class Block:
         self.stream = stream
         """Work in this stream may still use the memory."""
         self.foreign_streams: set[int] = set()
-        """And work in these, where it was handed to somebody else."""
+        """Work in these streams may use it too, if it was passed to another library."""
 
     def used_in(self, stream: int) -> None:
-        """Work in another stream may use the memory from now on."""
+        """Note that work in another stream may use the memory from now on."""
         if stream != self.stream:
             self.foreign_streams.add(stream)
 
@@ -59,10 +59,10 @@ class Block:
 
 class DevicePool:
     """
-    Blocks by stream and size. Safe from several threads.
+    Blocks by stream and size. Thread-safe.
 
-    `order(stream, other)` is to make the stream wait for what is enqueued in another; False where that other stream
-    cannot be waited for (its owner may have destroyed it), and the device is waited for instead.
+    `order(stream, other)` makes the stream wait for the work enqueued in `other`, and returns False if that stream
+    cannot be waited for (its owner may have destroyed it); the pool then waits for the device.
     """
 
     def __init__(self, driver: Driver, order: Callable[[int, int], bool], limit: int | None = None):
@@ -72,14 +72,14 @@ class DevicePool:
         self._free: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._kept = 0
         self._returned: list[tuple[int, int, int, set[int]]] = []
-        """What dropped blocks gave back. A finalizer must not wait for a lock; appending to a list takes none."""
+        """The memory of dropped blocks. A finalizer must not wait for a lock; appending to a list needs none."""
         self._lock = threading.Lock()
         self.in_use = 0
-        """Bytes of blocks that somebody holds, or that were not collected yet."""
+        """Bytes of blocks that are held, or that were not collected yet."""
         self.closed = False
 
     def take(self, nbytes: int, stream: int) -> Block:
-        """A block of at least so many bytes with whatever is in it. Raises MemoryError."""
+        """A block of at least `nbytes` bytes with undefined contents. Raises MemoryError."""
         size = rounded(nbytes)
         self.collect()
         with self._lock:
@@ -110,12 +110,12 @@ class DevicePool:
         raise AssertionError
 
     def give_back(self, address: int, size: int, stream: int, foreign_streams: set[int]) -> None:
-        """For finalizers, which run at any time on any thread: nothing here waits for a lock."""
+        """Return a block. Called by finalizers, which run at any time on any thread, so it waits for no lock."""
         if not self.closed:
             self._returned.append((address, size, stream, foreign_streams))
 
     def collect(self) -> None:
-        """Keep, or free, what was given back."""
+        """Keep or free the returned memory."""
         while self._returned:
             try:
                 address, size, stream, foreign = self._returned.pop()
@@ -136,11 +136,11 @@ class DevicePool:
 
     @property
     def kept(self) -> int:
-        """Bytes of blocks that nobody holds."""
+        """Bytes of unused blocks."""
         return self._kept
 
     def clear(self) -> None:
-        """Give all unused memory back to the device."""
+        """Return all unused memory to the device."""
         self.collect()
         with self._lock, self._driver.entered():
             self._clear()

@@ -1,8 +1,8 @@
 """
-How a host program is run: stretches of work that need nothing of the host, and what lies between them.
+The execution plan of a host program: segments of GPU work that do not need the host, and the host's steps between them.
 
-A segment becomes one CUDA graph. It ends where the host has to know something: at a loop, a branch, a call of a
-function of the host program.
+A segment becomes one CUDA graph. It ends where the host needs a value: at a loop, a branch, or a call of a function of
+the host program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .host_program import (
 
 @dataclass(frozen=True)
 class EventMark:
-    """A timed event, by its number in its segment."""
+    """A timed event, identified by its number in its segment."""
 
     number: int
 
@@ -45,7 +45,7 @@ class Timed:
 
 
 class Segment:
-    """Work that is enqueued as a whole. Compared by identity."""
+    """A sequence of work that is enqueued as a whole. Compared by identity."""
 
     def __init__(self, items: Sequence[Item], timed: Sequence[Timed] = ()):
         self.items = tuple(items)
@@ -56,7 +56,7 @@ class Segment:
             for slot in {place.slot for place in places(item)}:
                 users.setdefault(slot, []).append(position)
         self.slots = tuple(sorted(users))
-        """Whose addresses it uses."""
+        """The slots whose addresses it uses."""
         self.users = {slot: tuple(positions) for slot, positions in users.items()}
         """The positions of the items that use a slot."""
         kernels = {item.kernel: None for item in self.items if isinstance(item, LaunchStep | LibraryStep)}
@@ -81,7 +81,7 @@ Part = tuple[Segment | HostCallStep | Loop | Branch, ...]
 
 
 def places(item: Item) -> Iterator[Place]:
-    """The places of device memory that an item names."""
+    """The device addresses that an item uses."""
     match item:
         case LaunchStep() | LibraryStep():
             yield from item.arguments
@@ -95,7 +95,7 @@ def places(item: Item) -> Iterator[Place]:
 
 
 def plan(steps: Steps, timed: bool) -> Part:
-    """Cut steps into segments; `timed` puts events around each call of a kernel."""
+    """Split steps into segments; `timed` adds events around each call of a kernel."""
     parts: list[Segment | HostCallStep | Loop | Branch] = []
     straight: list[Straight] = []
 
@@ -123,7 +123,7 @@ def plan(steps: Steps, timed: bool) -> Part:
 
 
 def _timed_segment(steps: Sequence[Straight]) -> Segment:
-    """With an event before the first launch of each call, and one after its last."""
+    """The segment with an event before the first launch of each call and one after its last."""
     items: list[Item] = []
     timed: list[Timed] = []
     current: tuple[str, int] | None = None

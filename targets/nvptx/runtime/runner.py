@@ -1,13 +1,13 @@
 """
-Runs a program in one stream: graphs of its segments, the host's loops and branches between them.
+Runs a program in one stream: CUDA graphs of its segments, with the host's loops and branches between them.
 
 A segment runs command by command the first time, and as a CUDA graph from then on: launching a graph costs a few
-microseconds however many kernels are in it, launching kernels one by one from Python 3 to 5 each. A graph holds
-addresses. Those of the arena and of constants stay; those of arguments and results are the caller's, and are mostly the
-same few in turns, since freed arrays are taken again. So a segment has a few graphs, by their addresses; when none
-fits, the one that was not used for longest is told the new ones: only the kernels that take arguments or results are
-touched, 2 to 3 microseconds each. To copy arguments and results to addresses that stay instead would take a program
-that is bound by memory twice its time.
+microseconds regardless of the number of its kernels, launching kernels from Python 3 to 5 microseconds each. A graph
+holds addresses. Those of the arena and of constants do not change; those of arguments and results are the caller's, and
+usually alternate among a few, because freed arrays are reused. So a segment has a few graphs, keyed by their addresses;
+if none fits, the least recently used one is updated: only kernels that take arguments or results change, 2 to 3
+microseconds each. Copying arguments and results to fixed addresses instead would double the time of a memory-bound
+program.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ from .host_program import CopyStep, HostCallStep, LaunchStep, LibraryStep, ReadS
 from .plan import Branch, EventMark, Item, Loop, Part, Segment
 
 GRAPHS = "XHLO_GPU_GRAPHS"
-"""The environment variable that, set to 0, makes every run go command by command."""
+"""The environment variable that, set to 0, disables graphs: every run enqueues command by command."""
 
 MAX_GRAPHS = 4
-"""Of one segment in one stream: for arguments and results that take turns between so many sets of addresses."""
+"""
+The maximum number of graphs per segment and stream: arguments and results may alternate among that many sets of
+addresses.
+"""
 
 MIN_COMMANDS = 2
-"""Of a graph; a single command is enqueued as such."""
+"""The fewest commands of a graph; a single command is enqueued directly."""
 
 Spent = Callable[[str, int], None]
-"""Told a kernel's name and the nanoseconds of one call of it."""
+"""Called with a kernel's name and the nanoseconds of one call."""
 
 HostFunction = Callable[[Sequence[int], int], None]
 """Runs a function of the host program on buffers at device addresses, in a stream."""
@@ -49,7 +52,7 @@ class _Replays:
     def __init__(self) -> None:
         self.runs = 0
         self.graphs: OrderedDict[tuple[int, ...], tuple[Any, list[Command]]] = OrderedDict()
-        """By the addresses of the segment's slots: the graph, and its commands."""
+        """The graph and its commands, by the addresses of the segment's slots."""
         self.events: list[int] = []
 
 
@@ -92,10 +95,10 @@ class Runner:
                 case Branch():
                     self.run(one.cases.get(self._value(one.register), one.default), addresses)
 
-    # What the host asks.
+    # Values for the host.
 
     def _value(self, register: int) -> int:
-        """What the program last read into a register."""
+        """The value that the program last read into a register."""
         with self._device.waiting():
             self._driver.synchronize(self._stream)
         dtype = self._register_types[register]
@@ -117,7 +120,7 @@ class Runner:
             replays = self._replays[segment] = self._new_replays(segment)
         self._device.note_run(segment.kernels)
         replays.runs += 1
-        # Times are of kernels that follow each other at once, as they do in a graph.
+        # Kernels are timed back to back, as they run in a graph.
         warm = replays.runs > 1 or bool(segment.timed)
         if self._with_graphs and warm and len(segment.items) >= MIN_COMMANDS:
             self._driver.launch_graph(self._graph(segment, replays, addresses), self._stream)
@@ -141,7 +144,7 @@ class Runner:
                 self._wait_for(item)
 
     def _wait_for(self, item: Item) -> None:
-        """Raises CudaError that names the kernel."""
+        """Wait for a kernel. Raises a CudaError that names the kernel."""
         try:
             self._driver.synchronize(self._stream)
         except CudaError as error:
@@ -174,7 +177,7 @@ class Runner:
         new: tuple[int, ...],
         addresses: Sequence[int],
     ) -> None:
-        """Tell a graph other addresses."""
+        """Change the addresses of a graph."""
         graph, commands = found
         changed: dict[int, Changeable] = {}
         for slot, before, after in zip(segment.slots, old, new, strict=True):
@@ -218,10 +221,10 @@ class Runner:
             self._spent(timed.kernel, self._driver.elapsed_ns(start, end))
 
     def __del__(self) -> None:
-        """Graphs that still run are freed by the driver when they are done."""
+        """The driver frees running graphs when they are done."""
         if self._device.closed:
             return
-        # After the fault of a kernel nothing can be freed any more.
+        # After a kernel fault nothing can be freed any more.
         with suppress(CudaError), self._driver.entered():
             for replays in self._replays.values():
                 for graph, _ in replays.graphs.values():

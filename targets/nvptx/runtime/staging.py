@@ -1,8 +1,8 @@
 """
-Copies between the host's memory and the GPU's by way of page-locked memory.
+Copies between host and GPU memory through page-locked memory.
 
-The GPU reads and writes page-locked memory by itself, at the full speed of the bus. An array goes through two blocks of
-it in turns, so that the processor copies one piece while the GPU copies the other.
+The GPU reads and writes page-locked memory itself, at the full speed of the bus. An array is copied through two
+alternating blocks, so that the CPU copies one piece while the GPU copies the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Block:
 
 
 class Staging:
-    """The blocks of one direction. Methods are safe from several threads, one at a time; the device is entered."""
+    """The blocks of one direction. The methods are thread-safe and run one at a time; the device is entered."""
 
     def __init__(self, driver: Driver, piece: int = PIECE):
         self._driver = driver
@@ -52,9 +52,9 @@ class Staging:
 
     def download(self, target: int, source: int, nbytes: int, stream: int) -> None:
         """
-        Copy device memory to the host, after all that is enqueued in the stream; wait until it is there.
+        Copy device memory to the host after all work enqueued in the stream, and wait for the copy.
 
-        Raises CudaError for what failed in the stream.
+        Raises CudaError for failures in the stream.
         """
         driver = self._driver
         with self._lock:
