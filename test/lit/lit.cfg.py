@@ -40,6 +40,6 @@ if shutil.which("ptxas"):
 
 server = ToolServer(config.environment)
 for name, tool in (("hlo-opt", "hlo-opt"), ("hlo-run", "hlo-run"), ("(?:filecheck|FileCheck)", "filecheck")):
-    # A word of its own: not a part of a file's name.
+    # A whole word, not a part of a file name.
     command = " ".join(f'"{word}"' for word in server.command(tool))
     config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w.-])", command))

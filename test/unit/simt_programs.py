@@ -1,4 +1,4 @@
-"""Programs mapped to the GPU and run by the SIMT interpreter, against the reference; and device functions by hand."""
+"""Run programs mapped to the GPU on the SIMT interpreter and compare with the reference; run hand-written kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xhlo.targets.simt.memory import undefined
 
 
 def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any, Any]:
-    """The module of the gpu-level IR, and the arrays at its entry: arguments, results."""
+    """The module of the gpu-level IR, and the arrays for its entry: arguments and results."""
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
     target = nvptx(chip)
@@ -48,7 +48,7 @@ def check_on_simt(
     """
     The program computes on the SIMT interpreter what the reference does.
 
-    Floats may differ by `rtol`, relative to the array's root mean square (by default f32 1e-4, f64 1e-9, ..).
+    Floats may differ by `rtol` relative to the array's root mean square (default: f32 1e-4, f64 1e-9, ..).
     """
     arrays = [np.asarray(array) for array in inputs]
     want = Program(text).results(*arrays)
