@@ -1,5 +1,5 @@
 """
-Compare the compile times of xhlo and XLA:CPU, in one process on the same StableHLO: `python benchmarks/compile_time.py`.
+Compare the compile times of xhlo and XLA:CPU, in one process on the same text: `python benchmarks/compile_time.py`.
 
 Each program is compiled by both in turn, several times, without a cache; the figure is the ratio of the medians. The
 process is warm: both have compiled other programs before. `--write` puts the table into COMPILE.md.

@@ -1,10 +1,10 @@
 """
 Compare whole JAX programs on xhlo and on XLA:CPU, in one process through JAX itself: `python benchmarks/jax_steps.py`.
 
-Compilation is `lowered.compile()`, the lesser of two times for each side; the sides alternate. Calls are timed in blocks
-that alternate, with a pause before each in which the other side's threads stop spinning; the least time and the median
-are reported. Ratios compare the least times, because other work on the machine can only add to them. Results are
-compared before anything is timed.
+Compilation is `lowered.compile()`, the lesser of two times for each side; the sides alternate. Calls are timed in
+blocks that alternate, with a pause before each in which the other side's threads stop spinning; the least time and the
+median are reported. Ratios compare the least times, because other work on the machine can only add to them. Results
+are compared before anything is timed.
 
 `--cpu-time` measures processor time instead, on one core and with one thread on both sides; other work on the machine
 hardly affects it. `--write` writes the table into benchmarks/JAX.md.

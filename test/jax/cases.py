@@ -123,7 +123,9 @@ def well_conditioned(*batch: int, n: int, dtype: str = "float32") -> Draw:
 
 
 def special_values(dtype: str = "float32") -> np.ndarray:
-    """Zeros, infinities, NaN, limits and ordinary numbers; no subnormals, which XLA:CPU flushes to zero and xhlo does not."""
+    """
+    Zeros, infinities, NaN, limits and ordinary numbers; no subnormals, which XLA:CPU flushes to zero and xhlo does not.
+    """
     info = ml_dtypes.finfo(jnp.dtype(dtype))
     limits = [float(info.max), float(info.min), float(info.tiny)]
     values = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 100.0, *limits]

@@ -30,7 +30,9 @@ _watch("compile_or_get_cached")
 
 @contextmanager
 def only_on(platform: str) -> Iterator[None]:
-    """Run every computation on the platform's first device. Raises AssertionError if another platform compiled something."""
+    """
+    Run every computation on the platform's first device. Raises AssertionError if another platform compiled something.
+    """
     before = len(COMPILED_ON)
     with jax.default_device(jax.devices(platform)[0]):
         yield

@@ -176,7 +176,9 @@ def test_a_callback_of_the_wrong_shape_is_an_error() -> None:
 
 
 def test_a_callback_that_computes_with_jax() -> None:
-    """The callback computes on the same platform while the calling program runs. (JAX's default in callbacks is cpu.)"""
+    """
+    The callback computes on the same platform while the calling program runs. (JAX's default in callbacks is cpu.)
+    """
 
     def host(x: Any) -> Any:
         with jax.default_device(jax.devices("xhlo")[0]):

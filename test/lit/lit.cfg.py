@@ -1,5 +1,5 @@
 """
-The lit tests: `lit test/lit` from any environment with the package's dependencies, on the checkout that holds this file.
+The lit tests: run `lit test/lit` from any environment with the package's dependencies; they test this checkout.
 
 `hlo-opt`, `hlo-run` and `filecheck` (also written `FileCheck`) in RUN lines are those of the Python that runs lit. They
 run in forks of a process that lit starts (../prefork/tool_server.py); with XHLO_PLAIN_TOOLS=1 each starts anew.

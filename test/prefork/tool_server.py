@@ -4,7 +4,7 @@ Run hlo-opt, hlo-run and filecheck for the tests without loading xhlo each time.
 The server loads the modules once and forks for each run, so a run is a process of its own with modules as after their
 import. `tool_client.py` is the command that tests start in place of the tool: it passes its arguments, environment,
 directory and standard streams over a socket and ends as the run ends. Killing a client kills its run. Settings that
-act when Python starts cannot be changed later: with another PYTHONHASHSEED, for example, the client starts the tool itself.
+act when Python starts cannot be changed later: with another PYTHONHASHSEED, say, the client starts the tool itself.
 
 A server belongs to the process that started it (lit, or pytest and each of its workers) and ends with it, so no test
 runs on sources older than its own start.
@@ -75,7 +75,9 @@ class ToolServer:
         return [sys.executable, "-I", "-S", str(HERE / "tool_client.py"), self._path, tool]
 
     def stop(self) -> None:
-        """Stop the server, at the latest when the process that started it ends; in a fork of that process, do nothing."""
+        """
+        Stop the server, at the latest when the process that started it ends; in a fork of that process, do nothing.
+        """
         if self._process is not None and os.getpid() == self._owner:
             self._process.kill()
             self._process.wait()

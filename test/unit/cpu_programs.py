@@ -96,7 +96,7 @@ class Batch:
 
     def add(self, op: str, *results: str, operands: Sequence[np.ndarray] = (), bound: int = 0) -> None:
         """
-        An operation as text, its result types, and the ulps that it may be off by.
+        Add an operation as text, with its result types and its error bound in ulps.
 
         It names the batch's inputs (`hlo.add %x, %y : ..`), or its own operands as `$0`, `$1`, ..
         """

@@ -1,9 +1,10 @@
 """
 The LLVM IR of device functions run on the CPU: each thread of a block is a thread of the process.
 
-PTX cannot be tested without a GPU, but the LLVM IR that it is compiled from can: it is compiled for the CPU instead, with
-functions in place of the GPU's registers, barriers and shuffles. That tests the lowering from the gpu-level IR, which
-the SIMT interpreter runs, to LLVM: 32-bit indices, address spaces, shared memory, expanded functions. Small grids only.
+PTX cannot be tested without a GPU, but the LLVM IR that it is compiled from can: it is compiled for the CPU instead,
+with functions in place of the GPU's registers, barriers and shuffles. That tests the lowering from the gpu-level IR,
+which the SIMT interpreter runs, to LLVM: 32-bit indices, address spaces, shared memory, expanded functions. Grids must
+be small.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def no_driver() -> bool:
 
 def check_types(name: str, arguments: tuple[Any, ...]) -> None:
     """
-    Hand the arguments, with real handles for ours, to the real function where there is no driver.
+    Pass the arguments, with real handles for ours, to the real function, without a driver.
 
     It converts them, which fails for a wrong type, and then does not find the driver.
     """
@@ -92,7 +92,7 @@ class KernelNode:
 
 
 class FakeCuda:
-    """Put it in the place of the module: `monkeypatch.setitem(sys.modules, bindings.MODULE, FakeCuda())`."""
+    """Stands in for the module: `monkeypatch.setitem(sys.modules, bindings.MODULE, FakeCuda())`."""
 
     def __init__(self, gpu: SimulatedDriver | None = None, devices: int = 1):
         self.gpu = gpu or SimulatedDriver()

@@ -60,7 +60,10 @@ func.func private @k({typed}) -> ({outs}) attributes {{hlo.kernel = "{kind}"}} {
 
 
 def check(text: str, *inputs: Any, ulps: float = 0, generics: int | None = None) -> None:
-    """Assert that the program computes the same before, between and after the passes, which leave `generics` in the kernel."""
+    """
+    Assert that the program computes the same before, between and after the passes, which leave `generics` in the
+    kernel.
+    """
     arrays = [np.asarray(array) for array in inputs]
     module = parse_module(text, "test.mlir")
     expected = evaluate(module, arrays)

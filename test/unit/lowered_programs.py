@@ -48,7 +48,9 @@ def run(text: str, *arrays: np.ndarray) -> None:
 
 
 def elementwise(body: str, inputs: list[np.ndarray], types: list[str], result: str, vector: bool = False) -> np.ndarray:
-    """Run `body`, which defines %r of type `result` from %a, %b, .., over arrays, element by element or in vectors of 8."""
+    """
+    Run `body`, which defines %r of type `result` from %a, %b, .., over arrays, element by element or in vectors of 8.
+    """
     count = len(inputs[0])
     names = "abc"[: len(inputs)]
     out = np.zeros(count, DTYPES[result])

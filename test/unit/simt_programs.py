@@ -46,7 +46,7 @@ def check_on_simt(
     text: str, inputs: Sequence[Any], *, chip: str = "sm_90", rtol: float | None = None, fuse: bool = True
 ) -> None:
     """
-    The program computes on the SIMT interpreter what the reference does.
+    Assert that the SIMT interpreter computes the same results as the reference.
 
     Floats may differ by `rtol` relative to the array's root mean square (default: f32 1e-4, f64 1e-9, ..).
     """
@@ -83,7 +83,7 @@ SHARED = "#gpu.address_space<workgroup>"
 
 def kernel_text(body: str, parameters: str, *, threads: int, blocks: int = 1, shared: str = "") -> str:
     """
-    A module of one kernel. Its body has %t and %block, the thread's and the block's number, and %c0, %c1, %c32.
+    A module of one kernel, whose body may use %t and %block, the numbers of thread and block, and %c0, %c1, %c32.
 
     `shared`: buffers of the block, as `%s: 64xf32`.
     """

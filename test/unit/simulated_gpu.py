@@ -2,8 +2,8 @@
 A simulated GPU: the driver's protocol on the host's memory, with kernels on the SIMT interpreter.
 
 Work in a stream is done only when something waits for it, so that missing synchronization shows as wrong results: a
-stream's queue runs at `synchronize`, or up to an event that another queue waits for. "Machine code" is the gpu-level IR as
-text.
+stream's queue runs at `synchronize`, or up to an event that another queue waits for. "Machine code" is the gpu-level IR
+as text.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ class Graph:
 
 @dataclass
 class SimulatedDriver:
-    """A device with `capacity` bytes. `log` lists the calls, `ran` the kernels that ran, `counts` the calls by method."""
+    """
+    A device with `capacity` bytes. `log` lists the calls, `ran` the kernels that ran, `counts` the calls by method.
+    """
 
     memory_bytes: int = 1 << 30
     capability: tuple[int, int] = (9, 0)

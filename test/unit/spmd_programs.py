@@ -1,6 +1,6 @@
 """
-Sharded JAX programs, run by XLA on 8 devices of the CPU and by partition-spmd on 8 threads. This is a program of its own
-because the number of XLA's devices is fixed when JAX starts. It prints the failure of each program as JSON.
+Sharded JAX programs, run by XLA on 8 devices of the CPU and by partition-spmd on 8 threads. This is a program of its
+own because the number of XLA's devices is fixed when JAX starts. It prints the failure of each program as JSON.
 """
 
 from __future__ import annotations

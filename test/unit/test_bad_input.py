@@ -1,4 +1,6 @@
-"""Broken modules: each gives located errors, quickly and in little memory, and never any exception but DiagnosticError."""
+"""
+Broken modules: each gives located errors, quickly and in little memory, and never any exception but DiagnosticError.
+"""
 
 from __future__ import annotations
 

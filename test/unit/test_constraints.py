@@ -79,7 +79,9 @@ def _said(op: type[HloOp]) -> set[int]:
 
 
 def _checked(op: type[HloOp], named: set[str]) -> set[int]:
-    """The constraints that a verifier names: in its source, in the messages that tests expect, or in an elementwise base."""
+    """
+    The constraints that a verifier names: in its source, in the messages that tests expect, or in an elementwise base.
+    """
     name = op.name.partition(".")[2]
     found = {int(entry.rpartition("_c")[2]) for entry in named if re.fullmatch(rf"{re.escape(name)}_c\d+", entry)}
     if name in _SHARED:

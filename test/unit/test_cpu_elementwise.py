@@ -1,4 +1,6 @@
-"""Every elementwise operation on every element type, at the edges and at random: compiled code against the reference."""
+"""
+Every elementwise operation on every element type, at the edges and at random: compiled code against the reference.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,9 @@ def test_select_and_clamp(type_: str) -> None:
 
 @pytest.mark.parametrize("source", TYPES)
 def test_convert(source: str) -> None:
-    """Conversions to every type, of edges of the source and the target types and of values halfway between neighbours."""
+    """
+    Conversions to every type, of edges of the source and the target types and of values halfway between neighbours.
+    """
     parts = [vector(source)]
     with np.errstate(all="ignore"):
         if source != "i1":

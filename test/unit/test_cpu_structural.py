@@ -1,4 +1,7 @@
-"""Every structural operation on every element type and on shapes with 0, 1 and primes: compiled code against the reference."""
+"""
+Every structural operation on every element type and on shapes with 0, 1 and primes: compiled code against the
+reference.
+"""
 
 from __future__ import annotations
 
