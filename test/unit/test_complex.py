@@ -151,7 +151,9 @@ def test_the_magnitude_does_not_overflow() -> None:
 
 def test_exponential_of_large_real_parts() -> None:
     z = np.array([89 + 1.5707963j, 709.9 + 1.57j, -800 + 1j, 89 - 3j], np.complex64)
-    near(apply("exponential", "f32", z), np.exp(z.astype(np.complex128)).astype(np.complex64), 64, "exponential")
+    with np.errstate(over="ignore"):
+        want = np.exp(z.astype(np.complex128)).astype(np.complex64)
+    near(apply("exponential", "f32", z), want, 64, "exponential")
 
 
 @pytest.mark.parametrize("op", ["sqrt", "rsqrt", "exp", "log1p", "expm1", "tanh", "logistic", "sign", "log"])
