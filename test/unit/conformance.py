@@ -73,7 +73,7 @@ def difference(actual: np.ndarray, expected: np.ndarray, rtol: float | None, sig
 
 
 def wrong_outputs(program: JaxProgram, results: Sequence[np.ndarray]) -> dict[int, str]:
-    """What is wrong with each output of a program that differs from XLA's, by its number."""
+    """The differences of a program's outputs from XLA's, by output; empty if all agree."""
     pairs = enumerate(zip(results, program.outputs, strict=True))
     found = {i: difference(actual, expected, program.rtol, program.signed_zeros) for i, (actual, expected) in pairs}
     return {i: message for i, message in found.items() if message}
