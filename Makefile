@@ -1,14 +1,14 @@
-# make demo     compile, run, check and explain a program that JAX exported
-# make test     everything that CI runs
-# make test-quick  before each commit: the source checks but pyright, the IR tests, the unit tests that are not slow
-# make lint     the checks of the source alone; `make format` mends what it can
-# make conformance  the programs of ../shared/conformance alone, on the reference, on the CPU and as text
-# make gpu-test the conformance programs, the examples and the exchange of arrays on a GPU; skipped where there is none
-# make bench    the measurements of benchmarks/
-# make docs     docs/ops.md, the table of all operations
-# make clean    take away what the others made, .venv included
+# make demo         compile, run, check and explain a program that JAX exported
+# make test         everything that CI runs
+# make test-quick   before each commit: all source checks except pyright, the IR tests, the unit tests that are not slow
+# make lint         only the source checks; `make format` fixes what it can
+# make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
+# make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
+# make bench        the measurements of benchmarks/
+# make docs         generate docs/ops.md, the table of all operations
+# make clean        remove everything that the other targets created, including .venv
 #
-# Each makes .venv as far as it needs it. PYTHON=python3.12 chooses the interpreter.
+# Each target sets up .venv as far as it needs it. PYTHON=python3.12 chooses the interpreter.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)

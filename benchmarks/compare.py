@@ -1,7 +1,7 @@
 """
-xhlo against JAX on XLA:CPU, in one process on the same arrays: `python benchmarks/compare.py`.
+Compare xhlo with JAX on XLA:CPU, in one process on the same arrays: `python benchmarks/compare.py`.
 
-Both run the program that JAX lowers. Blocks of calls alternate between the two, so that a drift of the machine meets
+Both run the program that JAX lowers. Blocks of calls alternate between the two, so that a drift of the machine affects
 both; the figure is the ratio of the medians over all blocks. A pause before each block lets the other's worker threads
 stop spinning.
 """
@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 
 
 def time_blocks(sides: list[Callable[[], Any]], blocks: int, calls: int) -> list[list[float]]:
-    """Seconds of each call of each side; the sides take turns block by block."""
+    """Seconds of each call on each side; the sides alternate block by block."""
     seconds: list[list[float]] = [[] for _ in sides]
     for _ in range(blocks):
         for side, run in enumerate(sides):
@@ -99,7 +99,7 @@ def cold_compile(example: str) -> dict[str, float]:
 
 
 def reading(ops: int = 2000) -> float:
-    """Microseconds an operation of reading StableHLO text."""
+    """Microseconds per operation of reading StableHLO text."""
     from xhlo.hlo_dialect.dialect import make_context
     from xhlo.hlo_dialect.reading import parse_module
 

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 CONFORMANCE = Path(__file__).resolve().parents[2] / "shared" / "conformance" / "jax"
-"""Programs that are no part of the repository; without them the rest is measured."""
+"""Programs outside the repository; if they are missing, only the others are measured."""
 
 
 def _f32(*shape: int) -> jax.ShapeDtypeStruct:

@@ -1,5 +1,5 @@
 """
-Compile times of xhlo and of XLA:CPU, in one process on the same StableHLO: `python benchmarks/compile_time.py`.
+Compare the compile times of xhlo and XLA:CPU, in one process on the same text: `python benchmarks/compile_time.py`.
 
 Each program is compiled by both in turn, several times, without a cache; the figure is the ratio of the medians. The
 process is warm: both have compiled other programs before. `--write` puts the table into COMPILE.md.
@@ -31,12 +31,12 @@ HERE = Path(__file__).parent
 
 
 def compile_here(text: str) -> Executable:
-    """Compiled anew, whatever was compiled before."""
+    """Compile without a cache."""
     return compile_source(Source(text, "<bench>"), CPU)
 
 
 def compile_there(text: str) -> None:
-    """The same program by XLA:CPU."""
+    """Compile the same program with XLA:CPU."""
     backend = jax.devices("cpu")[0].client
     options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
     devices = compiler.xc.DeviceList(tuple(jax.devices("cpu")[:1]))
@@ -44,7 +44,7 @@ def compile_there(text: str) -> None:
 
 
 def measure(text: str, repeats: int, clock: Callable[[], float]) -> tuple[float, float, dict[str, float]]:
-    """Milliseconds here and there, and of each of our stages, all medians."""
+    """Milliseconds of xhlo and of XLA, and of each of xhlo's stages; all are medians."""
     here: list[float] = []
     there: list[float] = []
     stages: list[dict[str, float]] = []

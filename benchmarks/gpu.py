@@ -1,13 +1,12 @@
 """
-xhlo on an NVIDIA GPU, against its own copy bandwidth and against JAX and torch where these are installed.
+Compare xhlo on an NVIDIA GPU with the GPU's copy bandwidth, and with JAX and torch if they are installed.
 
     python benchmarks/gpu.py                    measures all, writes benchmarks/GPU.md
     python benchmarks/gpu.py --only softmax     one program; writes nothing
     python benchmarks/gpu.py --dry-run          compiles all to machine code; needs no GPU
 
-Times are of CUDA events between calls that follow each other without a pause, medians over the calls; JAX, which shows
-no events, is timed by the clock over blocks of calls. Inputs are larger than the L2 cache by far. Every result is
-checked before anything is timed.
+Times are medians over back-to-back calls, measured with CUDA events; JAX, which exposes no events, is timed by the
+clock over blocks of calls. Inputs are much larger than the L2 cache. Every result is checked before anything is timed.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ from xhlo.targets.program.lowering import Lowering
 HERE = Path(__file__).parent
 
 KERNELS = 30
-"""Of the graph whose replay is measured."""
+"""Kernels in the graph whose replay is measured."""
 
 REPLAYS = 200
 
 MAX_SETS = 16
-"""Of inputs that calls take in turns."""
+"""The most sets of inputs that calls use in turn."""
 
 BANDWIDTH_BOUND, GRAPH_BOUND = 0.85, 3.0
-"""Of the copy bandwidth, at least; microseconds a kernel, at most."""
+"""The least share of the copy bandwidth; the most microseconds per kernel of a graph."""
 
 
 def compile_image(text: str, chip: str, *, fuse: bool = True, libraries: str = "never") -> GpuImage:
@@ -67,7 +66,7 @@ def compile_image(text: str, chip: str, *, fuse: bool = True, libraries: str = "
 
 
 def dry_run(chosen: Sequence[GpuProgram], chip: str) -> None:
-    """Compile everything to machine code; print what the kernels use of the chip."""
+    """Compile everything to machine code; print the resources that the kernels use."""
     print(f"{'program, ' + chip:<32}{'s':>7}{'launches':>10}{'registers':>11}{'shared':>9}{'spilled':>9}{'cubin':>9}")
     texts = [(program.name, program.text, True) for program in chosen]
     for name, text, fuse in [*texts, (f"graph of {KERNELS} kernels", launches(KERNELS, 4096), False)]:
@@ -85,7 +84,7 @@ def dry_run(chosen: Sequence[GpuProgram], chip: str) -> None:
 
 
 def time_calls(device: Device, call: Callable[[int], Any], calls: int) -> list[float]:
-    """Seconds of each of so many calls that follow each other in the device's stream, by events."""
+    """Seconds of each of `calls` back-to-back calls in the device's stream, measured by events."""
     driver, stream = device.driver, device.stream
     for number in range(3):
         call(number)
@@ -104,7 +103,7 @@ def time_calls(device: Device, call: Callable[[int], Any], calls: int) -> list[f
 
 
 def copy_bandwidth(device: Device, nbytes: int = 1 << 30) -> float:
-    """Bytes read and written in a second by the driver's copy from device memory to device memory."""
+    """Bytes read and written per second by the driver's copy within device memory."""
     source, target = (device.allocate(nbytes, device.stream) for _ in range(2))
     with device.driver.entered():
         copy = CopyOnDevice(target.address, source.address, nbytes)
@@ -113,14 +112,14 @@ def copy_bandwidth(device: Device, nbytes: int = 1 << 30) -> float:
 
 
 def sets_of(program: GpuProgram, l2_bytes: int) -> int:
-    """How many sets of inputs the calls take in turns, so that none is in the cache when it is read."""
+    """How many sets of inputs the calls use in turn, so that none is in the cache when it is read."""
     size = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in program.inputs)
     return min(MAX_SETS, max(1, -(-4 * l2_bytes // size)))
 
 
 @dataclass
 class Row:
-    """What was measured of one program; seconds of one call, None where there is no such library."""
+    """The measurements of one program: seconds of one call, None for a library that is not installed."""
 
     program: GpuProgram
     launches: int
@@ -128,11 +127,11 @@ class Row:
     jax: float | None = None
     torch: float | None = None
     library: float | None = None
-    """As a call of cuBLASLt."""
+    """Computed by a call of cuBLASLt."""
 
 
 def measure(program: GpuProgram, device: Device, calls: int, libraries: Sequence[str]) -> Row:
-    """Compile, check, time; then the same program in JAX and torch."""
+    """Compile, check and time a program; then time it in JAX and torch."""
     arrays = [program.arguments(seed) for seed in range(sets_of(program, device.info.l2_bytes))]
     executable = GpuExecutable(compile_image(program.text, present_chip()), str, device)
     row = Row(program, len(executable.image.host.steps), time_xhlo(executable, program, arrays, calls))
@@ -147,7 +146,7 @@ def measure(program: GpuProgram, device: Device, calls: int, libraries: Sequence
 def time_xhlo(
     executable: GpuExecutable, program: GpuProgram, arrays: Sequence[Sequence[np.ndarray]], calls: int
 ) -> float:
-    """Seconds of a call, after the first result was checked."""
+    """Seconds of a call; the first result is checked."""
     placed = [executable.place(each) for each in arrays]
     device = executable.load().device
     program.check(arrays[0], executable(*placed[0]).numpy())
@@ -161,7 +160,7 @@ def time_xhlo(
 
 
 def in_jax(program: GpuProgram, arrays: Sequence[Sequence[np.ndarray]], calls: int) -> float:
-    """Seconds of a call of JAX, which is busy with the calls before it: blocks of calls by the clock."""
+    """Seconds of a call of JAX, timed by the clock over blocks of back-to-back calls."""
     import jax
     import jax.numpy as jnp
 
@@ -180,7 +179,7 @@ def in_jax(program: GpuProgram, arrays: Sequence[Sequence[np.ndarray]], calls: i
 
 
 def in_torch(program: GpuProgram, arrays: Sequence[Sequence[np.ndarray]], calls: int) -> float:
-    """Seconds of a call of torch.compile's function, or of the plain one where it is no faster, by events."""
+    """Seconds of a call of torch.compile's function, or of the eager one if that is faster, measured by events."""
     import torch
 
     def tensor(array: np.ndarray) -> Any:
@@ -219,9 +218,9 @@ RIVALS: dict[str, Callable[[GpuProgram, Sequence[Sequence[np.ndarray]], int], fl
 
 
 def installed() -> list[str]:
-    """Which of the others are here, and see the GPU."""
+    """Those of JAX and torch that are installed and see the GPU."""
     found: list[str] = []
-    # JAX takes three quarters of the memory otherwise.
+    # Otherwise JAX allocates three quarters of the memory.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:
         import jax
@@ -245,14 +244,14 @@ def installed() -> list[str]:
 
 @dataclass
 class Replay:
-    """Microseconds a kernel of a graph of `KERNELS`."""
+    """Microseconds per kernel in a graph of `KERNELS`."""
 
     gpu: float
-    """Where calls follow each other."""
+    """GPU time of back-to-back calls."""
     thread: float
-    """Of the thread that calls."""
+    """Time of the calling thread."""
     alone: float
-    """Where each call is waited for."""
+    """Time of calls that are each waited for."""
 
 
 def measure_replay(device: Device) -> Replay:
@@ -315,7 +314,7 @@ def report(device: Device, bandwidth: float, rows: Sequence[Row], replay: Replay
 
 
 def shortfalls(bandwidth: float, rows: Sequence[Row], replay: Replay) -> list[str]:
-    """What misses its bound."""
+    """The measurements that miss their bound."""
     found = [
         f"{row.program.name}: {row.program.bytes / row.xhlo / bandwidth:.0%} of the copy bandwidth"
         for row in rows

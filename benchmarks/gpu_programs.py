@@ -1,7 +1,7 @@
 """
 The programs of benchmarks/gpu.py, as StableHLO text, so that neither JAX nor torch is needed to measure xhlo.
 
-Beside each the same computation for JAX and for torch, and a check of a sample of the result with NumPy in float64.
+Each comes with the same computation for JAX and for torch, and a check of a sample of the result in float64.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ Arrays = Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """A program, what it moves and computes, and how it is checked."""
+    """A program, its memory traffic and arithmetic, and its check."""
 
     name: str
     text: str
     inputs: tuple[tuple[tuple[int, ...], Any], ...]
-    """Shape and dtype of each."""
+    """Shape and dtype of each input."""
     bytes: int
-    """Of inputs and outputs: what has to be moved at least."""
+    """Bytes of inputs and outputs: the least traffic possible."""
     flops: int
-    """Of matrix products; 0 where memory is the bound."""
+    """Operations of a matrix product; 0 for programs that are bound by memory."""
     in_jax: Callable[..., Any]
     """(jax, jax.numpy, *arrays)"""
     in_torch: Callable[..., Any]
     """(torch, *tensors)"""
     check: Callable[[Arrays, np.ndarray], None]
-    """Of the inputs and the result, in the host's memory. Raises AssertionError."""
+    """Takes the inputs and the result in host memory. Raises AssertionError."""
 
     def arguments(self, seed: int) -> list[np.ndarray]:
         """Random inputs in [-1, 1)."""
@@ -43,7 +43,7 @@ class GpuProgram:
 
 F32, BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 SAMPLE = slice(None, None, 4099)
-"""Of long vectors; a prime, so that it meets all threads of a block in time."""
+"""The elements of a long vector that are checked; the stride is a prime, so that they cover all threads of a block."""
 
 
 def _close(actual: Any, wanted: Any, rtol: float) -> None:
@@ -105,7 +105,7 @@ func.func @main(%x: {v}, %y: {v}, %z: {v}) -> tensor<f32> {{
     def check(arrays: Arrays, result: np.ndarray) -> None:
         x, y, z = arrays
         wanted = float(np.sum(x + y * z, dtype=np.float64))
-        # Terms of both signs: the error is measured against the sum of their sizes.
+        # Terms have both signs: the error is relative to the sum of their magnitudes.
         assert abs(float(result) - wanted) < 1e-6 * n, (float(result), wanted)
 
     return GpuProgram(
@@ -326,7 +326,7 @@ func.func @main(%a: {m}, %b: {m}) -> {m} {{
 
 
 def launches(count: int, n: int) -> str:
-    """A program of so many operations that wait for each other, each to be a kernel of its own."""
+    """A program of `count` operations that depend on each other, each in its own kernel."""
     v = f"tensor<{n}xf32>"
     lines = [f"  %{k + 1} = stablehlo.add %{k}, %y : {v}" for k in range(count)]
     body = "\n".join(lines).replace("%0,", "%x,")

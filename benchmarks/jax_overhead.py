@@ -1,9 +1,9 @@
 """
-What JAX's platform xhlo costs beside its platform cpu: calls, transfers, compilations, memory.
+The overhead of JAX's platform xhlo compared with its platform cpu: calls, transfers, compilations, memory.
 
     python benchmarks/jax_overhead.py            # prints the table and writes benchmarks/JAX_OVERHEAD.md
 
-Each platform runs in processes of its own, which alternate; every figure is the least of its repetitions, since a busy
+Each platform runs in separate processes, which alternate; every figure is the least of its repetitions, because a busy
 machine can only add to it.
 """
 
@@ -25,7 +25,7 @@ PLATFORMS = ("xhlo", "cpu")
 
 
 def least(function: Callable[[], object], repetitions: int, inner: int = 1) -> float:
-    """Seconds of one call, the least of several rounds of `inner` calls."""
+    """Seconds of one call: the least of several rounds of `inner` calls."""
     best = float("inf")
     for _ in range(repetitions):
         start = time.perf_counter()
@@ -36,7 +36,7 @@ def least(function: Callable[[], object], repetitions: int, inner: int = 1) -> f
 
 
 def resident() -> int:
-    """Bytes of memory that the process has."""
+    """Bytes of resident memory of the process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -86,7 +86,7 @@ def measure() -> dict[str, float]:
 
 
 def wrong_in_threads() -> int:
-    """Mixed programs called from eight threads at once: how many results were not what they are alone."""
+    """The number of wrong results when eight threads call different programs at once."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -147,7 +147,7 @@ def main() -> None:
     table = "\n".join(lines)
     print(table)
     (HERE / "JAX_OVERHEAD.md").write_text(
-        "# What the plugin costs\n\nWritten by `python benchmarks/jax_overhead.py`"
+        "# The overhead of the plugin\n\nWritten by `python benchmarks/jax_overhead.py`"
         f" ({platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}).\n\n{table}\n"
     )
 

@@ -1,4 +1,4 @@
-"""The programs of jax_steps.py: the training steps of examples/jax, and two networks forward."""
+"""The programs of jax_steps.py: the training steps of examples/jax, and the forward passes of two networks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import transformer_lm
 
 @dataclass(frozen=True)
 class JaxProgram:
-    """A function without static arguments, and its arguments in NumPy or keys."""
+    """A function without static arguments, and its arguments: NumPy arrays or keys."""
 
     name: str
     function: Callable[..., Any]

@@ -1,13 +1,13 @@
 """
-Whole programs of JAX on xhlo and on XLA:CPU, in one process through JAX itself: `python benchmarks/jax_steps.py`.
+Compare whole JAX programs on xhlo and on XLA:CPU, in one process through JAX itself: `python benchmarks/jax_steps.py`.
 
-Compilation is `lowered.compile()`, the least of two for either side, which take turns. Of the calls the least and the
-median are taken, over blocks that alternate, with a pause before each in which the threads of the other stop spinning;
-the ratios are those of the least times, because other work on the machine only ever adds. Results are compared before
-anything is timed.
+Compilation is `lowered.compile()`, the lesser of two times for each side; the sides alternate. Calls are timed in
+blocks that alternate, with a pause before each in which the other side's threads stop spinning; the least time and the
+median are reported. Ratios compare the least times, because other work on the machine can only add to them. Results
+are compared before anything is timed.
 
-`--cpu-time` counts the process's seconds of processor instead, on one core and with one thread on both sides: figures
-that work beside it does not change. `--write` puts the tables of both kinds into benchmarks/JAX.md.
+`--cpu-time` measures processor time instead, on one core and with one thread on both sides; other work on the machine
+hardly affects it. `--write` writes the table into benchmarks/JAX.md.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def compiled(program: JaxProgram, rounds: int) -> tuple[dict[str, Any], dict[str
 
 
 def move(value: Any, device: Any) -> Any:
-    """To a device by way of NumPy; keys as keys."""
+    """Copy to a device through NumPy; keys stay keys."""
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(jax.device_put(np.asarray(jax.random.key_data(value)), device))
     return jax.device_put(np.asarray(value), device)
 
 
 def time_blocks(calls: dict[str, Any], blocks: int, count: int) -> dict[str, list[float]]:
-    """Seconds of each call of each platform."""
+    """Seconds of each call on each platform."""
     seconds: dict[str, list[float]] = {platform: [] for platform in calls}
     for _ in range(blocks):
         for platform, call in calls.items():
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=2, help="compilations of each program")
     parser.add_argument("--only", default="", help="programs whose name contains this")
-    parser.add_argument("--cpu-time", action="store_true", help="one thread, seconds of processor")
+    parser.add_argument("--cpu-time", action="store_true", help="processor time, on one thread")
     parser.add_argument("--write", action="store_true", help="put the table into JAX.md")
     options = parser.parse_args()
     lines = [HEAD]

@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Program:
-    """A function, its arguments, what it moves and computes, and how much slower than JAX it may be."""
+    """A function, its arguments, its memory traffic and arithmetic, and its bound relative to JAX."""
 
     name: str
     function: Callable[..., Any]
@@ -22,7 +22,7 @@ class Program:
     """Bytes of inputs and outputs."""
     flops: int
     limit: float
-    """The project's own bound on time over JAX's time."""
+    """The project's bound on xhlo's time divided by JAX's."""
 
 
 def chain(x: jax.Array) -> jax.Array:

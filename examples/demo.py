@@ -1,8 +1,8 @@
 """
-The main job on a real program: `make demo`.
+Compile, run, check and explain a real program: `make demo`.
 
 Takes the training step of a two-layer MLP that JAX exported (forward, cross-entropy, backward, SGD), compiles it for
-the CPU, shows what became of it, runs it, checks it against the reference semantics, and times it against NumPy.
+the CPU, prints its kernels, runs it, checks it against the reference semantics, and times it against NumPy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROGRAM = Path(__file__).with_name("mlp_training_step.mlir")
 
 
 def count_ops(text: str) -> Counter[str]:
-    """The operations of a module by name, functions and terminators left out."""
+    """Count the operations of a module by name, without functions and terminators."""
     module = parse_module(text, PROGRAM.name, make_context())
     skipped = ("builtin.module", "func.func", "func.return", "hlo.return")
     return Counter(op.name for op in module.walk() if op.name not in skipped)
@@ -44,7 +44,7 @@ def inputs(seed: int = 0) -> list[Array]:
 
 
 def numpy_step(w1: Array, b1: Array, w2: Array, b2: Array, images: Array, labels: Array) -> tuple[Array, ...]:
-    """The same training step as one writes it in NumPy."""
+    """The same training step, written in NumPy."""
     hidden = images @ w1 + b1
     active = np.maximum(hidden, 0)
     logits = active @ w2 + b2

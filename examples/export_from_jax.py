@@ -1,4 +1,4 @@
-"""Writes the .mlir files of this folder: `python examples/export_from_jax.py` (needs jax; CI does not run it)."""
+"""Write the .mlir files of this folder: `python examples/export_from_jax.py` (needs jax; CI does not run it)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Compares what two checkouts of xhlo print at every stage, for the conformance programs and the examples.
+Compare the output of two checkouts of xhlo at every stage, for the conformance programs and the examples.
 
     python test/compare_stages.py record . build/stages-new         # in each checkout, with its own Python
     XHLO_STAGES=jax python test/compare_stages.py record . build/stages-new     # only the programs of folders so named
@@ -45,7 +45,7 @@ def programs(root: Path) -> list[Path]:
 
 
 def record(root: Path, output: Path, source: Path) -> None:
-    """Write what every stage of every program prints; each runs in a process of its own, forked from this one."""
+    """Write the output of every stage of every program; each runs in a process of its own, forked from this one."""
     sys.path.insert(0, str(root))
     from xhlo.tools.hlo_opt import main
 
@@ -74,7 +74,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def compare(old: Path, new: Path) -> int:
-    """Print the files that differ. Returns the exit status."""
+    """Print the files that differ. Return the exit status."""
     names = sorted(path.name for path in new.iterdir())  # the old ones may be more
     missing = [name for name in names if not (old / name).exists()]
     different = [name for name in names if name not in missing and _lines(old / name) != _lines(new / name)]

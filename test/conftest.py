@@ -13,7 +13,7 @@ from xhlo.tools import hlo_opt, hlo_run
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tool did."""
+    """The exit status and output of a tool."""
 
     status: int
     out: str

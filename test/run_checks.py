@@ -1,5 +1,5 @@
 """
-Runs the checks of `make test`, all of them even when some fail, and sums them up.
+Run the checks of `make test`, all of them even if some fail, and sum up.
 
     python test/run_checks.py              all checks
     python test/run_checks.py lit pytest   these
@@ -37,7 +37,7 @@ def quick_files() -> list[str]:
 
 
 CHECKS = {
-    # Beside the others until it ends: it takes one processor.
+    # Runs beside the others, on one processor.
     "pyright": [str(BIN / "pyright")],
     "ruff": [str(BIN / "ruff"), "check", "--quiet", "."],
     "format": [str(BIN / "ruff"), "format", "--check", "--quiet", "."],
@@ -47,7 +47,7 @@ CHECKS = {
     # JAX on xhlo and on XLA's cpu; apart from the others, for which JAX has no platform but cpu.
     "jax": [*PYTEST, "test/jax"],
 }
-"""By name, in order; each prints only what is wrong, as far as it can."""
+"""The commands by name, in order; as far as they can, they print only failures."""
 
 QUICK = ["ruff", "format", "imports", "lit", "units"]
 
@@ -59,18 +59,18 @@ class Run:
     name: str
     words: list[str]
     output: IO[Any] | None
-    """Where it writes until it is shown; None for the terminal."""
+    """The file it writes to until it is shown; None for the terminal."""
     process: subprocess.Popen[bytes] = field(init=False)
     start: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        # Import-linter finds the package through the working directory.
+        # import-linter finds the package through the working directory.
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         self.process = subprocess.Popen(self.words, cwd=ROOT, env=environment, stdout=self.output, stderr=self.output)
 
     def finish(self) -> bool:
-        """Waits for it and shows what it wrote. Whether it passed."""
+        """Wait for the check and show its output. Returns whether it passed."""
         status = self.process.wait()
         self.seconds = time.perf_counter() - self.start
         if self.output is not None:

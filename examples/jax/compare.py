@@ -1,8 +1,8 @@
 """
-An example on xhlo and on XLA:CPU: the same losses, and the times of both. `python examples/jax/compare.py`.
+Compare the losses and times of the examples on xhlo and XLA:CPU: `python examples/jax/compare.py`.
 
 Each run is a process of its own; only the environment variable JAX_PLATFORMS differs. The exit status says whether all
-losses agree. "compile" is what the first step takes longer than the others: tracing, lowering and compiling.
+losses agree. "compile" is the time that the first step takes beyond the others: tracing, lowering and compiling.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def difference(a: Iterable[float], b: Iterable[float]) -> float:
 
 
 def compare(example: str, flags: list[str], runs: int = 1) -> dict[str, float]:
-    """Both platforms in turns: the worst difference of losses, and of what is measured at the end; the least times."""
+    """Run both platforms in turn: the worst difference of losses and of final figures, and the least times."""
     pairs = [(run(example, "xhlo", flags), run(example, "cpu", flags)) for _ in range(runs)]
     row = {
         "losses": max(difference(a["losses"], b["losses"]) for a, b in pairs),

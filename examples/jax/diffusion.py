@@ -18,7 +18,7 @@ OPTIMIZER = optimizers.chain(
 
 
 def noise_schedule() -> Array:
-    """What is left of the picture after each step of adding noise: products of 1 - beta."""
+    """The share of the picture that is left after each step of adding noise: products of 1 - beta."""
     return jnp.cumprod(1.0 - jnp.linspace(1e-4, 0.06, TIMES))
 
 
@@ -65,7 +65,7 @@ def group_norm(p: dict[str, Array], x: Array, groups: int = 8) -> Array:
 
 
 def apply_residual(p: dict[str, Any], x: Array, time: Array) -> Array:
-    """Two convolutions; the time scales and shifts what is between them."""
+    """Two convolutions; the embedded time scales and shifts the features between them."""
     y = apply_conv(p["conv1"], jax.nn.silu(group_norm(p["norm"], x)))
     scale, shift = jnp.split(time @ p["time"]["w"] + p["time"]["b"], 2, axis=-1)
     y = y * (1 + scale[:, None, None]) + shift[:, None, None]
@@ -110,7 +110,7 @@ def train_step(state: dict[str, Any], images: Array, key: Array) -> tuple[dict[s
 
 @functools.partial(jax.jit, static_argnames="count")
 def ddpm(params: dict[str, Any], key: Array, count: int) -> Array:
-    """Noise taken away in as many steps as it was added, fresh noise in each."""
+    """Remove noise in as many steps as it was added, with fresh noise in each."""
     kept = noise_schedule()
     before = jnp.concatenate([jnp.ones(1), kept[:-1]])
 

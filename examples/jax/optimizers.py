@@ -1,4 +1,4 @@
-"""Optimizers in the style of optax: `init(params)` makes the state, `update(grads, state, params)` the change."""
+"""Optimizers in the style of optax: `init(params)` returns the state, `update(grads, state, params)` the change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def global_norm(tree: Any) -> Array:
 
 
 def chain(*optimizers: Optimizer) -> Optimizer:
-    """One after the other, each on what the one before makes of the gradients."""
+    """Apply several transformations of the gradients one after the other."""
 
     def init(params: Any) -> tuple[Any, ...]:
         return tuple(optimizer.init(params) for optimizer in optimizers)
@@ -44,7 +44,7 @@ def chain(*optimizers: Optimizer) -> Optimizer:
 
 
 def clip_by_global_norm(limit: float) -> Optimizer:
-    """Gradients scaled down so that all of them together are no longer than the limit."""
+    """Scale gradients down so that their common norm is at most the limit."""
 
     def update(updates: Any, state: tuple[()], _params: Any) -> tuple[Any, tuple[()]]:
         norm = global_norm(updates)
@@ -74,7 +74,7 @@ class AdamState(NamedTuple):
 
 
 def adam(rate: Schedule, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, decay: float = 0.0) -> Optimizer:
-    """Adam, with decoupled weight decay of what has two dimensions or more."""
+    """Adam, with decoupled weight decay for parameters of two dimensions or more."""
 
     def init(params: Any) -> AdamState:
         zeros = jax.tree.map(jnp.zeros_like, params)

@@ -1,4 +1,4 @@
-"""What the examples have in common: their flags, and a record of losses and times."""
+"""Shared by the examples: their flags, and a record of losses and times."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def parser(doc: str | None, steps: int) -> argparse.ArgumentParser:
 
 @dataclass
 class Record:
-    """Losses and seconds of every step; what a program measures at its end."""
+    """Losses and seconds of every step, and the final figures of a program."""
 
     losses: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     final: dict[str, float] = field(default_factory=dict)
 
     def step(self, train_step: Callable[..., tuple[Any, jax.Array]], *arguments: Any) -> Any:
-        """One step, timed until its loss is there; returns the new state."""
+        """Run one step, timed until its loss is available; return the new state."""
         start = time.perf_counter()
         state, loss = train_step(*arguments)
         self.losses.append(float(loss))
@@ -42,7 +42,7 @@ class Record:
         return state
 
     def finish(self, path: Path | None, **final: float) -> None:
-        """Print and write what there is to say."""
+        """Print the results, and write them to the file that `--json` names."""
         self.final = {name: float(value) for name, value in final.items()}
         print(f"step {len(self.losses) - 1:4d}  loss {self.losses[-1]:.6f}")
         for name, value in self.final.items():

@@ -1,4 +1,4 @@
-"""Train a small decoder-only language model on text of a language that the program makes up."""
+"""Train a small decoder-only language model on text in a language that the program makes up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jax import Array, lax, random
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes; hashable, so that it is a static argument."""
+    """Sizes; hashable, so that it can be a static argument."""
 
     vocabulary: int = 256
     length: int = 128

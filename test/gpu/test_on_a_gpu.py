@@ -1,8 +1,8 @@
 """
-Programs on a real GPU: `make gpu-test`. Skipped as a whole, with the reason, where there is none.
+Programs on a real GPU: `make gpu-test`. Without a GPU the whole file is skipped, with the reason.
 
-The conformance programs and the examples, compared with what they state and with the CPU; the exchange of arrays with
-the libraries that are installed; streams, threads, errors, profiles, the cache of machine code.
+Tests the conformance programs and the examples against their expected results and the CPU's, the exchange of arrays
+with the libraries that are installed, streams, threads, errors, profiles and the cache of machine code.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run(executable: Any, *arguments: Any) -> tuple[Any, ...]:
 @needs_files
 @pytest.mark.parametrize("name", conformance.jax_programs())
 def test_jax_program(name: str) -> None:
-    """The second run is a graph's; it gives the same bytes."""
+    """The second run is that of a graph; it gives the same bytes."""
     program = conformance.jax_program(name)
     executable = xhlo.compile(program.text, target="gpu")
     results = run(executable, *program.inputs)
@@ -102,7 +102,7 @@ def test_torch() -> None:
         z = executable(x * 4, stream=side)
         torch.testing.assert_close(torch.from_dlpack(z), x * 8)
     for _ in range(50):
-        # Freed and taken again by torch's allocator while work of ours is still to come.
+        # torch's allocator frees and reuses it while our work is still pending.
         x = torch.from_dlpack(executable(x)) * 0.5
     torch.testing.assert_close(x, torch.from_numpy(X).cuda())
     with pytest.raises(TypeError, match="row-major"):

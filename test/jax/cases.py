@@ -1,8 +1,8 @@
 """
-What a case is: a function, its arguments, and how near its results on xhlo must be to XLA:CPU's.
+Cases: a function, its arguments, and how close its results on xhlo must be to XLA:CPU's.
 
-A table is a list of `case(name, function, arguments..)`. An argument is an array, or a `Draw` that makes one from the
-case's own random generator: `normal(3, 4)` and its like, also within tuples, lists and dictionaries.
+A table is a list of `case(name, function, arguments..)`. An argument is an array, or a `Draw` such as `normal(3, 4)`
+that makes one from the case's own random generator, also within tuples, lists and dictionaries.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ TOLERANCES: dict[str, tuple[float, float]] = {
     "float16": (2e-3, 1e-4),
     "bfloat16": (1.6e-2, 1e-4),
 }
-"""By element type: relative and absolute. Types that are not here (integers, booleans, floats of 8 bits) must be equal."""
+"""Relative and absolute tolerance by element type. Other types (integers, booleans, floats of 8 bits) must be equal."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """An argument that is made when its case runs."""
+    """An argument that is created when its case runs."""
 
     make: Make
 
 
 @dataclass(frozen=True)
 class Case:
-    """`tolerance` replaces rtol and atol of every float in the results, and `because` says why it is not the default."""
+    """`tolerance` replaces rtol and atol of every float in the results; `because` says why the default does not do."""
 
     name: str
     function: Callable[..., Any]
@@ -86,7 +86,7 @@ def uniform(*shape: int, low: float = 0.0, high: float = 1.0, dtype: str = "floa
 
 
 def integers(*shape: int, low: int = -10, high: int = 10, dtype: str = "int32") -> Draw:
-    """Of `low` to `high - 1`."""
+    """Integers from `low` to `high - 1`."""
     return Draw(lambda generator: _cast(generator.integers(low, high, shape), dtype))
 
 
@@ -111,7 +111,7 @@ def positive_definite(*batch: int, n: int, dtype: str = "float32") -> Draw:
 
 
 def well_conditioned(*batch: int, n: int, dtype: str = "float32") -> Draw:
-    """Square, its diagonal dominant."""
+    """A square matrix with a dominant diagonal."""
 
     def make(generator: np.random.Generator) -> np.ndarray:
         values: np.ndarray = generator.standard_normal((*batch, n, n))
@@ -123,7 +123,9 @@ def well_conditioned(*batch: int, n: int, dtype: str = "float32") -> Draw:
 
 
 def special_values(dtype: str = "float32") -> np.ndarray:
-    """Zeros, infinities, NaN, the limits, and ordinary numbers; none subnormal: XLA:CPU takes those for zero, xhlo not."""
+    """
+    Zeros, infinities, NaN, limits and ordinary numbers; no subnormals, which XLA:CPU flushes to zero and xhlo does not.
+    """
     info = ml_dtypes.finfo(jnp.dtype(dtype))
     limits = [float(info.max), float(info.min), float(info.tiny)]
     values = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 100.0, *limits]
@@ -131,7 +133,7 @@ def special_values(dtype: str = "float32") -> np.ndarray:
 
 
 def assert_same(got: Any, want: Any, case: Case) -> None:
-    """Structure, types and numbers. Raises AssertionError that says which result differs and where."""
+    """Compare structure, types and numbers. Raises AssertionError that says which result differs, and where."""
     got_leaves, got_tree = jax.tree.flatten_with_path(got)
     want_leaves, want_tree = jax.tree.flatten_with_path(want)
     assert got_tree == want_tree, f"structure {got_tree}, on cpu {want_tree}"
@@ -141,7 +143,7 @@ def assert_same(got: Any, want: Any, case: Case) -> None:
 
 
 def leaf_difference(got: Any, want: Any, tolerance: tuple[float, float] | None = None) -> str | None:
-    """None when equal as far as asked."""
+    """The difference of two arrays as text; None if they agree within the tolerance."""
     if getattr(got, "weak_type", False) != getattr(want, "weak_type", False):
         return f"weak type {got.weak_type}, on cpu {want.weak_type}"
     if isinstance(want, jax.Array) and jnp.issubdtype(want.dtype, jax.dtypes.prng_key):
@@ -171,7 +173,7 @@ def _differs(ours: np.ndarray, theirs: np.ndarray, tolerance: tuple[float, float
     ours, theirs = ours.astype(wide), theirs.astype(wide)
     if wide is np.float64:
         return ~np.isclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True)
-    # Parts apart where either is not finite; else by the distance, as each part is only as good as the whole.
+    # Part by part if either is not finite, otherwise by distance: each part is only as accurate as the whole.
     parts = [np.isclose(ours.real, theirs.real, rtol, atol, True), np.isclose(ours.imag, theirs.imag, rtol, atol, True)]
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(ours - theirs) <= atol + rtol * np.abs(theirs)

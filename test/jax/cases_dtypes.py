@@ -1,4 +1,4 @@
-"""Every element type: conversions between all, and what JAX does with the small ones."""
+"""Every element type: conversions between all of them, and JAX's operations on narrow ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNSIGNED_FLOATS = {"float8_e8m0fnu"}
 
 
 def to_all(x: jax.Array) -> tuple[jax.Array, ...]:
-    """To every type but the narrow ones; complex numbers only to complex, as JAX warns of the rest."""
+    """Convert to every type except narrow ones; complex numbers only to complex, because JAX warns of the rest."""
     complex_only = jnp.issubdtype(x.dtype, jnp.complexfloating)
     return tuple(x.astype(t) for t in (COMPLEX if complex_only else ALL))
 
@@ -30,7 +30,7 @@ def to_narrow(x: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def small_values(dtype: str) -> np.ndarray:
-    """All sixteen or fewer values of a narrow integer."""
+    """All values of a narrow integer type, sixteen or fewer."""
     bits, signed = int(dtype.removeprefix("u").removeprefix("int")), dtype.startswith("int")
     low = -(2 ** (bits - 1)) if signed else 0
     return np.arange(low, low + 2**bits).astype(jnp.dtype(dtype))

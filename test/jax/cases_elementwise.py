@@ -1,4 +1,4 @@
-"""Elementwise operations of jnp and lax: of each type, and of values at the edges."""
+"""Elementwise operations of jnp and lax, for each type and at edge values."""
 
 from __future__ import annotations
 
@@ -108,23 +108,23 @@ FLOATS = ["float16", "bfloat16", "float32", "float64"]
 
 
 def arithmetic(x: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
-    """What every type of numbers has."""
+    """The operations that every number type has."""
     return x + y, x - y, x * y, -x, jnp.maximum(x, y), jnp.minimum(x, y), jnp.abs(x), jnp.sign(x), x == y, x < y
 
 
 def integer_arithmetic(x: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
-    """Divisors of zero too: XLA defines them."""
+    """Includes divisors of zero, which XLA defines."""
     return (x // y, x % y, lax.div(x, y), lax.rem(x, y), x & y, x | y, x ^ y, ~x, x**2,
             lax.population_count(x), lax.clz(x))  # fmt: skip
 
 
 def shifts(x: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
-    """By more bits than there are, too."""
+    """Shifts, also by more bits than the type has."""
     return lax.shift_left(x, y), lax.shift_right_arithmetic(x, y), lax.shift_right_logical(x, y)
 
 
 def float_functions(x: jax.Array, y: jax.Array) -> tuple[jax.Array, ...]:
-    """Of numbers between 0.1 and 2."""
+    """Functions of numbers between 0.1 and 2."""
     return (x / y, jnp.exp(x), jnp.log(x), jnp.sqrt(x), lax.rsqrt(x), jnp.sin(x), jnp.cos(x), jnp.tanh(x), x**y,
             jnp.arctan2(x, y), lax.erf(x), jnp.floor(x * 3), jnp.round(x * 3), lax.logistic(x), jnp.log1p(x),
             jnp.expm1(x), jnp.cbrt(x), jnp.tan(x))  # fmt: skip
@@ -214,7 +214,7 @@ CASES = [
         )
         for t in FLOATS
     ),
-    # Not by the largest numbers: XLA:CPU multiplies with their reciprocals, which it flushes to zero.
+    # Not by the largest numbers: XLA:CPU multiplies by their reciprocals, which it flushes to zero.
     *(
         case(f"divide_special_{t}", jnp.divide, special_values(t)[:, None], special_values(t)[None, :-3], x64=True)
         for t in FLOATS

@@ -1,7 +1,7 @@
 """
 jnp.linalg, jax.scipy.linalg and lax.linalg, and jnp.fft.
 
-Decompositions whose factors are determined but for signs or bases are compared by what they are factors of.
+Factors that are determined only up to signs or bases are compared by their product.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def polar(a):
 
 
 def near(name, function, *arguments, dtype="float32", factor=1, **options):
-    """A case with its type's tolerance, times a factor."""
+    """A case whose tolerance is its type's times a factor."""
     rtol, atol = TOLERANCES[dtype]
     return case(
         name,

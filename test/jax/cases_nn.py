@@ -58,7 +58,7 @@ def convnet(params, x):
 
 
 def transformer_block(params, x):
-    """Attention and a feed-forward network, each behind a norm."""
+    """Attention and a feed-forward network, each after a norm."""
     h = layer_norm(x, params["s"], params["s"] * 0)
     q, k, v = (h @ params[name] for name in "qkv")
     split = [a.reshape(*a.shape[:2], 2, 4) for a in (q, k, v)]
@@ -111,7 +111,7 @@ RESIZES = ["nearest", "linear", "bilinear", "cubic", "bicubic", "lanczos3", "lan
 
 
 def close(name, function, *arguments, **options):
-    """A case of sums that are taken in another order."""
+    """A case with sums that are computed in another order."""
     return case(name, function, *arguments, tolerance=(2e-5, 1e-5), because=ROUNDING, **options)
 
 

@@ -1,4 +1,4 @@
-"""jax.numpy: what NumPy's users write."""
+"""jax.numpy: functions that users of NumPy call."""
 
 from __future__ import annotations
 

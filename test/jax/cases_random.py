@@ -1,7 +1,7 @@
 """
-jax.random: the bits of both generators are XLA's, and so what samplers make of them by comparisons and integers.
+jax.random: the bits of both generators equal XLA's, and so do samples made from them by comparisons and integers.
 
-Samples that go through logarithms and the like are compared as floats are.
+Samples that go through logarithms and the like are compared with the tolerance of floats.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RBG = np.array([7, 42, 11, 99], np.uint32)
 
 
 def with_key(function, implementation="threefry2x32"):
-    """A function of a key as one of its words."""
+    """A function of a key as a function of the key's words."""
     return lambda words, *rest: function(random.wrap_key_data(words, impl=implementation), *rest)
 
 

@@ -1,4 +1,4 @@
-"""Functions of jnp, lax, nn and jax.scipy that the other tables do not call; mutable arrays; and rarer forms."""
+"""Functions of jnp, lax, nn and jax.scipy that the other tables do not call, mutable arrays, and rarer forms."""
 
 from __future__ import annotations
 

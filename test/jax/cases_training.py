@@ -1,7 +1,7 @@
 """
 Whole training programs: a few steps of gradient descent in a scan, on models of many kinds.
 
-A loss takes (params, batch); `trained` makes the program of it. Keys are the words of threefry keys.
+A loss takes (params, batch); `trained` turns it into a program. Keys are the words of threefry keys.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BECAUSE = "several steps of training, each a chain of sums of many products in a
 
 
 def trained(loss, rate=1e-2):
-    """(params, batches) to the trained params and the losses."""
+    """The program from (params, batches) to the trained params and the losses."""
 
     def step(params, batch):
         value, grads = jax.value_and_grad(loss)(params, batch)
@@ -84,7 +84,7 @@ def graph_network(p, batch):
 
 
 def mixture_of_experts(p, x):
-    """The best two experts of each token, densely and by ragged products."""
+    """The best two experts for each token, densely and by ragged products."""
     gates = nn.softmax(x @ p["gate"])
     best, which = lax.top_k(gates, 2)
     combine = (nn.one_hot(which, 4) * (best / best.sum(-1, keepdims=True))[..., None]).sum(1)
@@ -102,7 +102,7 @@ def neural_ode(p, x):
 
 
 def second_derivatives(p, x):
-    """A Laplacian and a product of Hessian and vector in the loss."""
+    """A Laplacian and a Hessian-vector product in the loss."""
 
     def network(x):
         return (jnp.tanh(x @ p[0]) @ p[1])[..., 0]
@@ -118,7 +118,7 @@ def ensemble(p, batch):
 
 
 def vision_transformer(p, batch):
-    """Patches, a token for the class, attention, dropout, smoothed labels."""
+    """Patches, a class token, attention, dropout, label smoothing."""
     x, labels, words = batch
     dims = ("NHWC", "HWIO", "NHWC")
     x = lax.conv_general_dilated(x, p["patch"], (4, 4), "VALID", dimension_numbers=dims).reshape(x.shape[0], -1, 32)
@@ -148,7 +148,7 @@ def gradient_penalty(p, batch):
 
 
 def q_learning(p, words):
-    """A rollout by the policy itself, and the temporal difference."""
+    """A rollout by the policy itself, and temporal differences."""
 
     def values(state):
         return nn.relu(state @ p["a"]) @ p["b"]
@@ -191,7 +191,7 @@ def volumes(p, batch):
 
 
 def rematerialized(p, x):
-    """Stacked layers in a scan, products kept and the rest computed again."""
+    """Stacked layers in a scan; products are saved and the rest is recomputed."""
 
     @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable)
     def layer(x, w):
@@ -226,7 +226,7 @@ def complex_weights(p, x):
 
 
 def state_space(p, x):
-    """A linear recurrence by a scan and by a convolution of transforms."""
+    """A linear recurrence by a scan and by a convolution through FFTs."""
     decay, u = -jnp.exp(p["a"]), x @ p["b"].T
     _, states = lax.scan(lambda h, v: ((h * jnp.exp(decay) + v),) * 2, jnp.zeros(u.shape[1:]), u)
     count = x.shape[0]
@@ -237,7 +237,7 @@ def state_space(p, x):
 
 
 def masked_language_model(p, batch):
-    """Lookups of an embedding in both directions, scores of minus infinity, a weighted loss."""
+    """Embedding lookups in both directions, scores of minus infinity, a weighted loss."""
     text, mask = batch
     x = p["embedding"][jnp.where(mask, 99, text)]
     segment = jnp.cumsum(mask, axis=1) % 2
@@ -249,7 +249,7 @@ def masked_language_model(p, batch):
 
 
 def scaled_half_precision(params, batches):
-    """float16 with a scale of the loss that follows overflows."""
+    """float16 with dynamic loss scaling."""
 
     def loss(params, batch):
         x, y = batch

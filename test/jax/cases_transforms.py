@@ -66,7 +66,7 @@ def collatz(n):
 
 
 def runge_kutta(y, steps):
-    """Four evaluations a step of an oscillator."""
+    """An oscillator, four evaluations per step."""
 
     def f(y):
         return jnp.array([y[1], -y[0]])

@@ -1,4 +1,4 @@
-"""lax: reductions of windows, what goes back through them, and convolutions in all forms."""
+"""lax: reductions of windows, their gradients, and convolutions in all forms."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CONVOLUTIONS = {
 
 
 def conv_gradient(x, w):
-    """Of both operands, through strides and dilation."""
+    """The gradients of both operands, with strides and dilation."""
 
     def loss(x, w):
         return jnp.sum(jnp.sin(lax.conv_general_dilated(x, w, (2, 1), "SAME", rhs_dilation=(1, 2))))

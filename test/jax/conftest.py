@@ -15,16 +15,16 @@ import pytest
 os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
 os.environ["XHLO_NUM_DEVICES"] = "8"
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
-# XLA is here to be compared with: without LLVM's optimizations it compiles in half the time, to the same semantics.
+# XLA is only the reference: without LLVM's optimizations it compiles in half the time, with the same semantics.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
-# Tests of their own turn these on; they must not act on the others.
+# Some tests set these themselves; they must not affect the others.
 for name in ("JAX_ENABLE_X64", "JAX_COMPILATION_CACHE_DIR", "XHLO_DUMP_TO"):
     os.environ.pop(name, None)
 
 
 @pytest.fixture(autouse=True)
 def no_leftover_effects() -> Iterator[None]:
-    """Callbacks of a test end within it."""
+    """Wait until the callbacks of a test have ended."""
     yield
     if "jax" in sys.modules:
         sys.modules["jax"].effects_barrier()

@@ -1,4 +1,4 @@
-"""Runs a case on one platform, and watches that no other platform compiles anything meanwhile."""
+"""Run a case on one platform, and check that no other platform compiles anything meanwhile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jax._src import compiler
 from cases import Case
 
 COMPILED_ON: list[str] = []
-"""The platforms of all executables that JAX compiled, or took from a cache, in order."""
+"""The platforms of all executables that JAX compiled or loaded from a cache, in order."""
 
 
 def _watch(name: str) -> None:
@@ -30,7 +30,9 @@ _watch("compile_or_get_cached")
 
 @contextmanager
 def only_on(platform: str) -> Iterator[None]:
-    """Every computation goes to the platform's first device; raises AssertionError when another compiled something."""
+    """
+    Run every computation on the platform's first device. Raises AssertionError if another platform compiled something.
+    """
     before = len(COMPILED_ON)
     with jax.default_device(jax.devices(platform)[0]):
         yield
@@ -39,7 +41,7 @@ def only_on(platform: str) -> Iterator[None]:
 
 
 def run(case: Case, platform: str, jit: bool = True) -> Any:
-    """The case's results, jitted or operation by operation."""
+    """The results of a case, jitted or operation by operation."""
     device = jax.devices(platform)[0]
     with jax.enable_x64(case.x64), only_on(platform):
         arguments = [

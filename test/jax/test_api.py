@@ -1,4 +1,4 @@
-"""jit's arguments, ahead-of-time compilation, donation, arrays and errors, as programs meet them."""
+"""jit's arguments, ahead-of-time compilation, donation, arrays and errors, as programs encounter them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_donation_in_a_training_loop() -> None:
 
 
 def test_the_same_array_donated_and_read() -> None:
-    """XLA refuses that; here it costs a copy."""
+    """XLA refuses that; xhlo makes a copy."""
     x = put(np.ones(8, np.float32))
     both = jax.jit(lambda a, b: (a + b, a * b * 3), donate_argnums=0)(x, x)
     np.testing.assert_array_equal(both, [[2] * 8, [3] * 8])
@@ -115,7 +115,7 @@ def test_array_methods() -> None:
 
 
 def test_an_argument_changed_after_the_call() -> None:
-    """What is given is a copy, or must not seem otherwise."""
+    """The program must see the value at the time of the call."""
     value = np.ones(1000, np.float32)
     array = jnp.array(value)
     result = jax.jit(lambda x: x * 2)(value)
@@ -168,7 +168,7 @@ def test_sparse_matrices() -> None:
 
 
 def test_sparse_systems() -> None:
-    """A product with compressed rows is a custom call of its own; a system is solved by SciPy, called back."""
+    """A product with compressed rows is a custom call; a system is solved by a callback of SciPy."""
     dense = np.eye(5, dtype=np.float32) * 3 + np.diag(np.ones(4, np.float32), 1)
     right = np.arange(5, dtype=np.float32)
     matrix = sparse.BCSR.fromdense(put(dense))

@@ -21,7 +21,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def on_both(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What the jitted function returns on each platform."""
+    """The results of the jitted function on each platform."""
     results: list[Any] = []
     for platform in ("xhlo", "cpu"):
         with only_on(platform):
@@ -176,7 +176,9 @@ def test_a_callback_of_the_wrong_shape_is_an_error() -> None:
 
 
 def test_a_callback_that_computes_with_jax() -> None:
-    """On the same platform, while the program that calls it runs. (JAX's own default in callbacks is cpu.)"""
+    """
+    The callback computes on the same platform while the calling program runs. (JAX's default in callbacks is cpu.)
+    """
 
     def host(x: Any) -> Any:
         with jax.default_device(jax.devices("xhlo")[0]):

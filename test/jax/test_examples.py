@@ -30,7 +30,7 @@ def load_compare():
     ids=["mnist_convnet", "transformer_lm", "transformer_lm bfloat16", "diffusion"],
 )
 def test_losses_are_those_of_xla(example, flags, monkeypatch):
-    monkeypatch.delenv("XLA_FLAGS")  # Whole trainings: here XLA's time is in the steps.
+    monkeypatch.delenv("XLA_FLAGS")  # Whole trainings: XLA's time here is the time of the steps.
     row = load_compare().compare(example, ["--steps", "6", *flags])
     narrow = "--bfloat16" in flags
     assert row["losses"] < (2e-3 if narrow else 2e-6)

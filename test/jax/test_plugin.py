@@ -48,7 +48,7 @@ def test_arrays_with_strides(view):
 
 
 class Memory:
-    """Memory of float32 numbers that begins `offset` bytes behind a multiple of 64; arrays of it hold on to it."""
+    """float32 memory that begins `offset` bytes after a multiple of 64; its arrays keep it alive."""
 
     def __init__(self, count, offset=0):
         self.raw = np.empty(4 * count + 128, np.uint8)
@@ -87,7 +87,7 @@ def test_a_view_of_a_result_lives_on_after_it():
     assert not view.flags.writeable
     del result
     gc.collect()
-    # What would overwrite the memory, had it been given back.
+    # These would overwrite the memory if it had been freed.
     for _ in range(4):
         jax.jit(lambda x: x * 7)(put(np.ones(300_000, np.float32))).block_until_ready()
     assert (view == 1).all()
@@ -202,7 +202,7 @@ def test_what_a_compiled_program_says_of_itself():
     assert compiled.cost_analysis()["flops"] >= 2 * 8 * 8 * 16
     memory = compiled.memory_analysis()
     assert memory.argument_size_in_bytes == 8 * 16 * 4 and memory.output_size_in_bytes == 8 * 8 * 4
-    assert memory.generated_code_size_in_bytes > 500  # Bytes, not pieces of code.
+    assert memory.generated_code_size_in_bytes > 500  # Plain bytes, not code.
     assert compiled.runtime_executable().fingerprint
 
 
@@ -216,7 +216,7 @@ def test_serialized_executables_run_again():
 
 
 def run(program: str, **environment: str) -> str:
-    """What a program prints in a process of its own."""
+    """The output of a program in a process of its own."""
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
         env=os.environ | {"JAX_PLATFORMS": "xhlo"} | environment,

@@ -1,7 +1,7 @@
 """
-Random programs of nested loops and branches that exchange, keep and mix their state: where buffers are reused.
+Random nested loops and branches that exchange, keep and mix their state, to test the reuse of buffers.
 
-Integers, so results are equal to the bit. XHLO_STRESS=10 makes ten times as many.
+All values are integers, so results must be equal bit for bit. XHLO_STRESS=10 runs ten times as many.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COUNT = 12 * int(os.environ.get("XHLO_STRESS", "1"))
 SIZE = 4
 State = list[Any]
 Statement = Callable[[State, Any], State]
-"""The state after it, of the state before and the number of the innermost loop's iteration."""
+"""The state after a statement, from the state before it and the iteration number of the innermost loop."""
 
 OPERATIONS: list[Callable[[Any, Any, int, Any], Any]] = [
     lambda x, y, n, i: x + y,
@@ -52,12 +52,12 @@ MIXES: list[Callable[[State, State, int, int], Any]] = [
     lambda before, after, k, other: after[k] - before[k],
     lambda before, after, k, other: after[k] + before[other],
 ]
-"""What an element of the state is after a loop, of the states before and after it; the first is taken most often."""
+"""An element of the state after a loop, from the states before and after it; the first is chosen most often."""
 
 
 @dataclass
 class Program:
-    """Makes statements; `size` is how many arrays the state has."""
+    """Generates statements; `size` is the number of arrays in the state."""
 
     draw: random.Random
     size: int
@@ -84,7 +84,7 @@ class Program:
         return lambda state, i: [function(state[x], state[y], n, i) if k == target else v for k, v in enumerate(state)]
 
     def nested(self, depth: int) -> Statement:
-        """A loop or branch, and how its result and the state before it make the state after."""
+        """A loop or branch, and the combination of its result with the state before it."""
         inner = self.draw.choice([self.fori, self.while_, self.cond, self.switch, self.scan])(depth)
         mixes = [self.draw.choice([MIXES[0], *MIXES]) for _ in range(self.size)]
         others = [self.element() for _ in range(self.size)]

@@ -1,4 +1,4 @@
-"""Programs of eight devices: what they compute, and how their results lie, against eight devices of XLA:CPU."""
+"""Programs for eight devices: their results and the shardings of these, against eight devices of XLA:CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from platforms import COMPILED_ON
 
 @dataclass(frozen=True)
 class Sharded:
-    """`function(mesh, *arrays)`; the arrays lie as `specs` say on a mesh of `shape`, axes a, b, .."""
+    """`function(mesh, *arrays)`; the arrays are sharded by `specs` over a mesh of `shape` with axes a, b, .."""
 
     function: Callable[..., Any]
     shape: tuple[int, ...]
@@ -34,12 +34,12 @@ class Sharded:
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that does not care where it runs: the compiler splits it."""
+    """A function without shardings of its own: the compiler partitions it."""
     return lambda mesh, *arrays: function(*arrays)
 
 
 def mapped(function: Callable[..., Any], specs: Any, out: Any, **options: Any) -> Callable[..., Any]:
-    """A function of one device's part."""
+    """A function on the part of one device."""
     return lambda mesh, *arrays: shard_map(function, mesh=mesh, in_specs=specs, out_specs=out, **options)(*arrays)
 
 
@@ -49,7 +49,7 @@ def constrained(mesh: Mesh, x: Any, w: Any) -> Any:
 
 
 def training_step(mesh: Mesh, w: Any, v: Any, x: Any) -> Any:
-    """Data and tensor parallel."""
+    """Data and tensor parallelism."""
 
     def loss(w: Any, v: Any) -> Any:
         return jnp.mean((jax.nn.relu(x @ w) @ v) ** 2)
@@ -59,7 +59,7 @@ def training_step(mesh: Mesh, w: Any, v: Any, x: Any) -> Any:
 
 
 def ring(x: Any) -> Any:
-    """A product by a ring of parts: each device passes its part on."""
+    """A product by a ring: each device passes its part on."""
 
     def step(i: Any, state: Any) -> Any:
         total, part = state

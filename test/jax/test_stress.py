@@ -49,7 +49,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray], Callable[..., Any]]] 
     (lambda x: jax.pure_callback(lambda x: np.asarray(x) * 5, jax.ShapeDtypeStruct((3,), jnp.float32), x),
      [np.ones(3, np.float32)], lambda x: x * 5),
 ]  # fmt: skip
-"""Functions, their arguments, and what NumPy says."""
+"""Functions, their arguments, and NumPy's results."""
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read the memory from")
@@ -71,7 +71,7 @@ def test_calls_do_not_grow() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read the memory from")
 def test_compilations_do_not_grow() -> None:
-    """Programs that differ, each called and dropped."""
+    """Different programs, each called and dropped."""
 
     def compilations(first: int, count: int) -> None:
         for i in range(first, first + count):
@@ -87,7 +87,7 @@ def test_compilations_do_not_grow() -> None:
 
 
 def test_threads() -> None:
-    """Mixed programs from threads that start with nothing compiled."""
+    """Different programs from threads, nothing compiled before."""
     functions = [(jax.jit(function), arguments, check(*arguments)) for function, arguments, check in PROGRAMS]
     wrong: list[str] = []
     start = threading.Barrier(THREADS)
@@ -100,7 +100,7 @@ def test_threads() -> None:
             try:
                 got = function(*arguments)
                 jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-3), got, expected)
-            except Exception as error:  # A thread's failure is the test's.
+            except Exception as error:  # The failure of a thread is the test's failure.
                 wrong.append(f"program {number}: {type(error).__name__}: {error}")
                 return
 
@@ -114,7 +114,7 @@ def test_threads() -> None:
 
 
 def test_threads_that_compile() -> None:
-    """Each its own programs, and donation among them."""
+    """Each thread compiles programs of its own, some with donation."""
     wrong: list[str] = []
 
     def work(seed: int) -> None:
@@ -185,7 +185,7 @@ entry = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(plugin().api.LoadedEx
 
 
 THREADS_OF_THE_END = {name for name, program in ENDS.items() if "daemon" in program}
-"""Where a thread is within JAX when the interpreter ends, jaxlib may abort, on XLA's platforms too: they must not hang."""
+"""A thread that is in JAX when the interpreter ends may make jaxlib abort, on XLA's platforms too; it must not hang."""
 
 
 @pytest.mark.parametrize("name", ENDS)

@@ -1,4 +1,4 @@
-"""No executable of XLA runs a program of xhlo: the watch of the other tests works, and none is needed."""
+"""XLA never runs a program of xhlo: the check of the other tests works, and XLA's platforms are not needed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_executables_belong_to_the_platform() -> None:
 
 
 def test_without_xla_s_platform() -> None:
-    """A process in which there is no other platform at all."""
+    """In a process without any other platform."""
     environment = {**os.environ, "JAX_PLATFORMS": "xhlo", "XHLO_NUM_DEVICES": "1"}
     done = subprocess.run([sys.executable, "-c", ALONE], env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr

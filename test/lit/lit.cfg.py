@@ -1,5 +1,5 @@
 """
-The lit tests: `lit test/lit` from any environment with the package's dependencies, on the checkout that holds this file.
+The lit tests: run `lit test/lit` from any environment with the package's dependencies; they test this checkout.
 
 `hlo-opt`, `hlo-run` and `filecheck` (also written `FileCheck`) in RUN lines are those of the Python that runs lit. They
 run in forks of a process that lit starts (../prefork/tool_server.py); with XHLO_PLAIN_TOOLS=1 each starts anew.
@@ -40,6 +40,6 @@ if shutil.which("ptxas"):
 
 server = ToolServer(config.environment)
 for name, tool in (("hlo-opt", "hlo-opt"), ("hlo-run", "hlo-run"), ("(?:filecheck|FileCheck)", "filecheck")):
-    # A word of its own: not a part of a file's name.
+    # A whole word, not a part of a file name.
     command = " ".join(f'"{word}"' for word in server.command(tool))
     config.substitutions.append((rf"(?<![\w/.-]){name}(?![\w.-])", command))

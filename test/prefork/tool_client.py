@@ -1,10 +1,10 @@
 """
-Has the tool server run a command, as if it ran here:
+Have the tool server run a command as if it ran here:
 
     python -I -S tool_client.py SOCKET hlo-opt --cse input.mlir
 
 Passes on its standard streams, directory and environment, and ends as the run ends, by the same status or signal. Runs
-the command itself where there is no server, or where the server says that it must (`tool_server.py`).
+the command itself if there is no server or the server says that it must (`tool_server.py`).
 """
 
 import marshal
@@ -16,16 +16,16 @@ MODULES = {"hlo-opt": "xhlo.tools.hlo_opt", "hlo-run": "xhlo.tools.hlo_run", "fi
 """The module of each tool; its `main` is the command."""
 
 RUN_IT_YOURSELF = -1000
-"""An answer that is no exit status."""
+"""An answer that is not an exit status."""
 
 
 def script(tool: str) -> str:
-    """Where the command of this Python is installed, whether or not it is."""
+    """The path at which the command of this Python is installed, if it is."""
     return os.path.join(os.path.dirname(sys.executable), tool)
 
 
 def plain_command(tool: str) -> list[str]:
-    """The installed command, or the module of the checkout where none is installed."""
+    """The installed command, or the module of the checkout if it is not installed."""
     installed = script(tool)
     return [installed] if os.path.exists(installed) else [sys.executable, "-m", MODULES[tool]]
 

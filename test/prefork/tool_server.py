@@ -1,10 +1,10 @@
 """
-Runs hlo-opt, hlo-run and filecheck for the tests without loading xhlo each time.
+Run hlo-opt, hlo-run and filecheck for the tests without loading xhlo each time.
 
 The server loads the modules once and forks for each run, so a run is a process of its own with modules as after their
 import. `tool_client.py` is the command that tests start in place of the tool: it passes its arguments, environment,
-directory and standard streams over a socket and ends as the run ends. A client that is killed takes its run along. What
-acts when Python starts cannot be changed later: with another PYTHONHASHSEED, say, the client starts the tool itself.
+directory and standard streams over a socket and ends as the run ends. Killing a client kills its run. Settings that
+act when Python starts cannot be changed later: with another PYTHONHASHSEED, say, the client starts the tool itself.
 
 A server belongs to the process that started it (lit, or pytest and each of its workers) and ends with it, so no test
 runs on sources older than its own start.
@@ -43,11 +43,11 @@ SUPPORTED = hasattr(os, "fork") and sys.platform != "darwin"
 FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
 PARENT_CHECK_SECONDS = 0.5
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OMP_", "KMP_", "OPENBLAS_", "MKL_")
-"""Variables, by their beginnings, that act when Python starts or a library is loaded."""
+"""Prefixes of variables that act when Python starts or a library is loaded."""
 
 
 class ToolServer:
-    """A server of this process, in this environment; where there can be none, its commands are the plain ones."""
+    """The server of this process and environment; if there cannot be one, its commands are the plain ones."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ):
         self._process: subprocess.Popen[bytes] | None = None
@@ -69,13 +69,15 @@ class ToolServer:
         atexit.register(self.stop)
 
     def command(self, tool: str) -> list[str]:
-        """What to start in place of `hlo-opt`, `hlo-run` or `filecheck`."""
+        """The command to start in place of `hlo-opt`, `hlo-run` or `filecheck`."""
         if self._process is None:
             return plain_command(tool)
         return [sys.executable, "-I", "-S", str(HERE / "tool_client.py"), self._path, tool]
 
     def stop(self) -> None:
-        """At the latest when the process ends that started it; a fork of it stops nothing."""
+        """
+        Stop the server, at the latest when the process that started it ends; in a fork of that process, do nothing.
+        """
         if self._process is not None and os.getpid() == self._owner:
             self._process.kill()
             self._process.wait()
@@ -85,7 +87,7 @@ class ToolServer:
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent."""
+    """The request of a client."""
 
     words: list[str]
     directory: str
@@ -94,7 +96,7 @@ class Request:
 
 
 def load_modules() -> None:
-    """What the tools load one by one. A module that cannot be loaded is the tool's to report."""
+    """Load the modules that the tools load on demand. The tool reports a module that cannot be loaded."""
     for floor in FLOORS:
         package = importlib.import_module(f"xhlo.{floor}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=lambda name: None):
@@ -106,7 +108,7 @@ def load_modules() -> None:
 
 
 def serve(listener: socket.socket, parent: int) -> Request | None:
-    """Forks for each request. Returns it in the fork, and None in the server when the parent has ended."""
+    """Fork for each request. Returns the request in the fork, and None in the server when the parent has ended."""
     wake_up, at_signal = os.pipe()
     os.set_blocking(at_signal, False)
     signal.set_wakeup_fd(at_signal)
@@ -150,7 +152,7 @@ def serve(listener: socket.socket, parent: int) -> Request | None:
 
 
 def _receive(connection: socket.socket) -> Request | None:
-    """None where the client has ended, or has been told to run the command itself."""
+    """The request; None if the client has ended or was told to run the command itself."""
     with suppress(OSError):
         data, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
         while data and len(data) < 8 + int.from_bytes(data[:8], "little"):
@@ -171,7 +173,7 @@ def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ended(runs: Mapping[int, socket.socket]) -> list[tuple[int, int]]:
-    """The runs that have ended, with their statuses."""
+    """Runs that have ended, with their statuses."""
     ended: list[tuple[int, int]] = []
     for run in runs:
         pid, status = os.waitpid(run, os.WNOHANG)
@@ -187,7 +189,7 @@ def _answer(connection: socket.socket, status: int) -> None:
 
 
 def run_tool(request: Request) -> NoReturn:
-    """Ends with the command, in a process that becomes what a new Python would be."""
+    """Run the command in a process set up like a new Python, and end the process with it."""
     os.chdir(request.directory)
     os.environ.clear()
     os.environ.update(request.environment)
@@ -209,7 +211,7 @@ def run_tool(request: Request) -> NoReturn:
 
 
 def _standard_stream(descriptor: int, ours: TextIO) -> TextIO:
-    """What Python makes of the descriptor where it made this server's stream of the old one."""
+    """The stream that Python opens on the descriptor, in place of the server's."""
     is_raw = isinstance(ours.buffer, io.RawIOBase)  # PYTHONUNBUFFERED
     buffer: Any = open(descriptor, "wb" if descriptor else "rb", 0 if is_raw else -1, closefd=False)  # noqa: SIM115
     return io.TextIOWrapper(
@@ -222,7 +224,7 @@ def _standard_stream(descriptor: int, ours: TextIO) -> TextIO:
 
 
 def _leave(status: int) -> None:
-    """Ends as Python does, but does not first take a thousand modules apart. Returns where a stream is broken."""
+    """End as Python does, but without unloading a thousand modules. Returns if a stream is broken."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     with suppress(OSError, ValueError):
@@ -232,7 +234,7 @@ def _leave(status: int) -> None:
 
 
 def main() -> None:
-    # As where the tool is started: this folder is not among those of its modules.
+    # As for a tool that is started: this folder is not on its module path.
     sys.path[:] = [os.path.dirname(sys.executable), *(folder for folder in sys.path if folder != str(HERE))]
     load_modules()
     gc.collect()

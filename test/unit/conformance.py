@@ -1,4 +1,4 @@
-"""The conformance programs beside the repository, and how their results are compared (its README says the same)."""
+"""The conformance programs beside the repository, and the comparison of results that their README specifies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def jax_program(name: str) -> JaxProgram:
 
 
 def difference(actual: np.ndarray, expected: np.ndarray, rtol: float | None, signed_zeros: bool) -> str | None:
-    """What is wrong with `actual`, or None."""
+    """The difference of `actual` from the expected array, or None."""
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         return f"got {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
     if expected.dtype.kind in "iub":
@@ -73,14 +73,14 @@ def difference(actual: np.ndarray, expected: np.ndarray, rtol: float | None, sig
 
 
 def wrong_outputs(program: JaxProgram, results: Sequence[np.ndarray]) -> dict[int, str]:
-    """By output, what is wrong with the results of a program; there are as many as XLA gave."""
+    """The differences of a program's outputs from XLA's, by output; empty if all agree."""
     pairs = enumerate(zip(results, program.outputs, strict=True))
     found = {i: difference(actual, expected, program.rtol, program.signed_zeros) for i, (actual, expected) in pairs}
     return {i: message for i, message in found.items() if message}
 
 
 def jax_programs() -> tuple[str, ...]:
-    """The names of the programs of jax/; none where the folder is absent."""
+    """The names of the programs in jax/; none if the folder is absent."""
     return tuple(_manifest()) if ROOT.is_dir() else ()
 
 
@@ -95,7 +95,7 @@ class StablehloProgram:
 
 @cache
 def stablehlo_programs() -> tuple[StablehloProgram, ...]:
-    """All of stablehlo/; none where the folder is absent."""
+    """All programs of stablehlo/; none if the folder is absent."""
     found: list[StablehloProgram] = []
     for path in sorted((ROOT / "stablehlo").glob("*.mlir")):
         text = path.read_text()

@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def calls(action: Callable[[], object]) -> int:
-    """How many functions, of Python and of C, the action calls."""
+    """The number of functions, in Python and in C, that the action calls."""
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:

@@ -30,7 +30,7 @@ TARGETS = ("cpu", "reference")
 
 
 def type_of(array: np.ndarray) -> str:
-    """hlo's type of an array."""
+    """The hlo type of an array."""
     element = next(name for name, dtype in DTYPES.items() if dtype == array.dtype)
     return f"tensor<{''.join(f'{dim}x' for dim in array.shape)}{element}>"
 
@@ -44,14 +44,14 @@ def run(text: str, inputs: Sequence[np.ndarray], target: str = "cpu") -> tuple[n
 
 
 def apply(op: str, inputs: Sequence[np.ndarray], result: str, target: str = "cpu") -> np.ndarray:
-    """One operation, as text on operands `%x0`, `%x1`, .., of result type `result`."""
+    """The results of one operation, given as text on operands `%x0`, `%x1`, .., of result type `result`."""
     parameters = ", ".join(f"%x{i}: {type_of(array)}" for i, array in enumerate(inputs))
     text = f"func.func @main({parameters}) -> {result} {{\n  %0 = {op}\n  func.return %0 : {result}\n}}"
     return run(text, inputs, target)[0]
 
 
 def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """How many floats of their type lie between two arrays' elements; NaN equals NaN, -0 and +0 are one apart."""
+    """The distance of two arrays' elements in ulps; NaN equals NaN, -0 and +0 are one apart."""
     name = next(name for name, dtype in DTYPES.items() if dtype == got.dtype)
     ordered: list[np.ndarray] = []
     for array in (got, want):
@@ -65,14 +65,14 @@ def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
 
 
 def wrong(got: np.ndarray, want: np.ndarray, bound: int = 0) -> np.ndarray:
-    """Where two arrays differ: integers in any bit, floats by more than `bound` ulps, in their NaNs or their zeros' signs."""
+    """Where two arrays differ: integers in any bit; floats by more than `bound` ulps, in NaN or in the sign of zero."""
     assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, got.shape, want.dtype, want.shape)
     if got.dtype.kind in "iub":
         return np.asarray(got != want)
     bad = np.asarray(np.signbit(got) != np.signbit(want))
     bits = next(BITS[name] for name in FLOATS if DTYPES[name] == got.dtype)
     differs = np.asarray(got).view(bits) != np.asarray(want).view(bits)
-    with np.errstate(invalid="ignore"):  # Of signalling NaNs.
+    with np.errstate(invalid="ignore"):  # Signalling NaNs.
         differs &= ~(np.isnan(got) & np.isnan(want))
     bad &= differs
     if differs.any():
@@ -81,7 +81,7 @@ def wrong(got: np.ndarray, want: np.ndarray, bound: int = 0) -> np.ndarray:
 
 
 def same(got: np.ndarray, want: Any) -> None:
-    """Assert equality, bit for bit but for the payloads of NaN."""
+    """Assert equality, bit for bit except for the payloads of NaN."""
     expected = np.asarray(want, got.dtype)
     bad = wrong(got, expected)
     assert not bad.any(), f"got {got[bad][:8]}, want {expected[bad][:8]}"
@@ -96,9 +96,9 @@ class Batch:
 
     def add(self, op: str, *results: str, operands: Sequence[np.ndarray] = (), bound: int = 0) -> None:
         """
-        An operation as text, its result types, and the ulps that it may be off by.
+        Add an operation as text, with its result types and its error bound in ulps.
 
-        It names the batch's inputs (`hlo.add %x, %y : ..`), or operands of its own as `$0`, `$1`, ..
+        It names the batch's inputs (`hlo.add %x, %y : ..`), or its own operands as `$0`, `$1`, ..
         """
         for i, array in enumerate(operands):
             name = f"p{len(self.inputs)}"
@@ -119,7 +119,7 @@ class Batch:
         return f"func.func @main({parameters}) -> ({types}) {{\n{body}\n  func.return {returned} : {types}\n}}"
 
     def mistakes(self) -> list[str]:
-        """Where the CPU and the reference differ: the operation, and operands and results of a few elements."""
+        """The differences of the CPU and the reference: the operation, and operands and results of a few elements."""
         text, arrays = self.text(), list(self.inputs.values())
         messages: list[str] = []
         owners = [(op, bound) for op, results, bound in self.ops for _ in results]
@@ -139,7 +139,7 @@ class Batch:
 
 
 def edges(type_: str) -> np.ndarray:
-    """The values of a type at which operations change their mind."""
+    """The values of a type at which operations change their behaviour."""
     dtype = DTYPES[type_]
     if type_ == "i1":
         return np.array([False, True])
@@ -196,7 +196,7 @@ def edges(type_: str) -> np.ndarray:
 
 
 def random_values(type_: str, count: int, seed: int = 0) -> np.ndarray:
-    """Integers over the whole range; floats of every exponent, and as many near 1."""
+    """Random integers over the whole range; floats of every exponent, and as many near 1."""
     rng = np.random.default_rng(seed)
     dtype = DTYPES[type_]
     raw = rng.integers(0, 256, count * dtype.itemsize, np.uint8)

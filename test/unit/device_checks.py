@@ -1,7 +1,7 @@
 """
-What JAX asks of a platform of 8 devices, checked in a process of its own: the platform is xhlo, and XLA's CPU beside it.
+Checks of JAX on a platform of 8 devices, in a process of its own: the platform is xhlo, with XLA's CPU beside it.
 
-It prints what was wrong with each check as JSON.
+It prints the failure of each check as JSON.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def executables_of_several_devices_are_serialized() -> None:
 
 @check
 def programs_agree_with_xla() -> None:
-    """Those of spmd_programs.py, through JAX on both platforms."""
+    """The programs of spmd_programs.py, through JAX on both platforms."""
     import jax
 
     import spmd_programs

@@ -1,9 +1,10 @@
 """
 The LLVM IR of device functions run on the CPU: each thread of a block is a thread of the process.
 
-What PTX means cannot be tested without a GPU, but the text that LLVM makes it of can: compiled for the CPU instead, with
-functions in the place of the GPU's registers, barriers and shuffles. That tests what lies between the gpu-level IR, which
-the SIMT interpreter runs, and LLVM: 32-bit indices, address spaces, shared memory, expanded functions. Small grids only.
+PTX cannot be tested without a GPU, but the LLVM IR that it is compiled from can: it is compiled for the CPU instead,
+with functions in place of the GPU's registers, barriers and shuffles. That tests the lowering from the gpu-level IR,
+which the SIMT interpreter runs, to LLVM: 32-bit indices, address spaces, shared memory, expanded functions. Grids must
+be small.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _BARRIER_BYTES = 64
 
 
 class _Context(ctypes.Structure):
-    """What a thread knows of itself; the emulation's functions read it."""
+    """The position of a thread, which the emulation's functions read."""
 
     _fields_ = [
         *((f"{name}_{axis}", ctypes.c_int32) for name in ("tid", "ctaid") for axis in "xyz"),
@@ -71,7 +72,7 @@ _SHUFFLED = {
 
 
 def _shuffle(kind: str) -> str:
-    """As the PTX ISA defines shfl.sync: j is the lane that is asked, the own one where it is not valid."""
+    """shfl.sync as the PTX ISA defines it: j is the source lane, or the thread's own lane if j is invalid."""
     asked, valid = _SHUFFLED[kind]
     return f"""
 define {{ i32, i1 }} @emulated.shfl.{kind}(i32 %value, i32 %offset, i32 %clamp) {{
@@ -176,7 +177,7 @@ define half @emulated.round_double(double %x) alwaysinline {
   %r = fptrunc float %f to half
   ret half %r
 }"""
-"""x86 calls a compiler's library for it; a GPU has an instruction. Rounded to odd first, so that no tie is seen twice."""
+"""x86 calls a compiler's library for it; a GPU has an instruction. Rounding to odd first avoids double rounding."""
 
 
 _APPROXIMATIONS = {
@@ -190,7 +191,7 @@ _APPROXIMATIONS = {
 
 
 def _approximation(name: str, function: str) -> str:
-    """What the chip approximates, exactly."""
+    """The exact function in place of the chip's approximation."""
     return f"""
 declare float @{function}(float)
 define float @emulated.{name}(float %x) {{
@@ -224,7 +225,7 @@ define void @"{name}.entry"(ptr %context, ptr %args) {{
 
 
 def _for_cpu(text: str, key: int) -> tuple[str, list[str]]:
-    """The same functions with the emulation's in the place of the GPU's, and the names of the kernels."""
+    """The same functions with the emulation's in place of the GPU's, and the names of the kernels."""
     kernels: dict[str, int] = {}
     for name, parameters in re.findall(r"define ptx_kernel void @(\S+?)\((.*)\) nounwind", text):
         kernels[name] = parameters.count("%")
@@ -254,7 +255,7 @@ def _for_cpu(text: str, key: int) -> tuple[str, list[str]]:
 
 
 class EmulatedKernels:
-    """The kernels of a module of the llvm dialect, as machine code of this computer."""
+    """The kernels of a module of the llvm dialect, as machine code for this computer."""
 
     def __init__(self, module: Any):
         key = ctypes.c_uint32()
@@ -266,7 +267,7 @@ class EmulatedKernels:
             cpu=host_cpu(), features=host_features(), opt=1, jit=True
         )
         parsed = llvm.parse_assembly(text)
-        # Constants of bf16 fold away here; the code generator would round them by a call of a compiler's library.
+        # Folds bf16 constants, which the code generator would round by a call of a compiler's library.
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
         builder.getModulePassManager().run(parsed, builder)
         self._engine = llvm.create_mcjit_compiler(parsed, machine)
@@ -316,7 +317,7 @@ def _barrier(count: int) -> Any:
 
 
 class _Launcher:
-    """Takes the place of a kernel of the SIMT interpreter's host program."""
+    """Replaces a kernel in the SIMT interpreter's host program."""
 
     def __init__(self, kernels: EmulatedKernels, name: str):
         self.kernels, self.name = kernels, name
@@ -328,7 +329,7 @@ class _Launcher:
 def run_emulated(
     text: str, inputs: Sequence[Any], *, chip: str = "sm_90", fuse: bool = True, math: str = "default"
 ) -> tuple[np.ndarray, ...]:
-    """@main's results, by the device functions' LLVM IR."""
+    """@main's results, computed by the LLVM IR of the device functions."""
     module, (arguments, results) = gpu_level(text, chip=chip, fuse=fuse)
     program = HostProgram(module)
     passes = tuple(nvptx(chip, mode=math).tune(spec) for spec in (*LOWER_NVVM, *LOWER_NVVM_TO_LLVM))

@@ -1,8 +1,8 @@
 """
-cuBLASLt without a GPU: its C functions as Python ones that keep descriptors, and compute from them column by column.
+cuBLASLt without a GPU: Python functions in place of its C functions keep descriptors and compute column by column.
 
-What it computes with is only what was set through the functions, by cublasLt.h's numbers: matrices are read in BLAS's
-order, by leading dimensions, batch strides and transposes, from memory behind addresses.
+They use only what was set through the functions, by the numbers of cublasLt.h: matrices are read in BLAS's order, by
+leading dimensions, batch strides and transposes, from memory at the given addresses.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ NAMES = {
 }
 
 TYPES = {0: np.float32, 1: np.float64, 2: np.float16, 3: np.int8, 10: np.int32, 14: ml_dtypes.bfloat16}
-"""By cudaDataType."""
+"""Element types by cudaDataType."""
 COMPUTE = {68: np.float32, 70: np.float64, 72: np.int32, 77: np.float32}
-"""By cublasComputeType_t."""
+"""Accumulator types by cublasComputeType_t."""
 SCALE = {68: 0, 70: 1, 72: 10, 77: 0}
 
 DESC_BYTES = {3: 4, 4: 4, 7: 4, 8: 8}
 LAYOUT_BYTES = {5: 4, 6: 8}
 PREFERENCE_BYTES = {1: 8, 3: 4, 5: 4, 6: 4, 7: 4, 8: 4}
-"""Sizes of attributes: others are refused, as the library does."""
+"""Sizes of attributes; other sizes are refused, as by the library."""
 
 
 class _Function:
-    """Called as ctypes calls one: arguments go through `argtypes`."""
+    """A function called as ctypes calls one: arguments are converted by `argtypes`."""
 
     def __init__(self, run: Callable[..., Any]):
         self.run = run
@@ -59,17 +59,17 @@ def _plain(argument: Any) -> Any:
 
 
 class FakeCublasLt:
-    """Put it in the place of the library: `CublasLt(FakeCublasLt())`."""
+    """Stands in for the library: `CublasLt(FakeCublasLt())`."""
 
     def __init__(self, memory: Callable[[int, int], np.ndarray] | None = None):
-        """`memory(address, nbytes)`: the bytes there, of the simulated GPU; by default the host's."""
+        """`memory(address, nbytes)` returns the bytes at an address of the simulated GPU; by default, of the host."""
         self.memory = memory or _host_memory
         self.calls: list[str] = []
         self.objects: dict[int, dict[Any, Any]] = {}
         self.refuse: dict[str, int] = {}
-        """By function: the status that its next call returns."""
+        """The status that the next call of a function returns, by its name."""
         self.later: Callable[[int, Callable[[], None]], None] | None = None
-        """Takes the work of a stream; by default it is done at once."""
+        """Receives the work of a stream; by default it is done at once."""
         self._numbers = itertools.count(100)
         self._functions: dict[str, _Function] = {}
 
@@ -153,7 +153,7 @@ class FakeCublasLt:
         return SUCCESS
 
     def _check(self, desc: int, a: int, b: int, d: int) -> int:
-        """What the library's documentation demands."""
+        """Check the requirements in the library's documentation."""
         operation, (a, b, d) = self.objects[desc], (self.objects[one] for one in (a, b, d))
         if operation["scale"] != SCALE[operation["compute"]] or a["type"] != b["type"]:
             return NOT_SUPPORTED
@@ -200,7 +200,7 @@ class FakeCublasLt:
         d[...] = sums.astype(d.dtype)
 
     def _matrix(self, layout: Any, address: int) -> np.ndarray:
-        """(batch, rows, columns), its columns dense in memory."""
+        """The matrix as an array (batch, rows, columns) whose columns are dense in memory."""
         dtype, batch = np.dtype(TYPES[layout["type"]]), layout.get(5, 1)
         step = layout.get(6, 0)
         elements = (batch - 1) * step + (layout["columns"] - 1) * layout["leading"] + layout["rows"]

@@ -1,7 +1,7 @@
 """
-`cuda.bindings.driver` without a driver: its types are the real ones, its functions work on a simulated GPU.
+`cuda.bindings.driver` without a driver: the types are real, the functions work on a simulated GPU.
 
-Each call is checked against the signature that the real function's documentation begins with.
+Each call is checked against the signature at the beginning of the real function's documentation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEVICE = real.CUmemorytype.CU_MEMORYTYPE_DEVICE
 
 @cache
 def parameters(name: str) -> int:
-    """How many arguments the real function takes."""
+    """The number of arguments of the real function."""
     line = getattr(real, name).__doc__.splitlines()[0]
     text = re.sub(r"\[[^][]*\]", "", re.sub(r"\[[^][]*\]", "", line[line.index("(") + 1 : line.rindex(")")]))
     return len([part for part in text.split(",") if part.strip()])
@@ -36,7 +36,7 @@ HANDLES: dict[tuple[str, int], Callable[[Any], Any]] = {
     ("cuGraphExecChildGraphNodeSetParams", 2): lambda _: real.CUgraph(1),
     ("cuGraphAddChildGraphNode", 3): lambda _: real.CUgraph(1),
 }
-"""Real handles for arguments, by function and place, that do not tell by their class what they are."""
+"""Real handles for arguments whose class does not determine their type, by function and position."""
 
 
 @cache
@@ -50,9 +50,9 @@ def no_driver() -> bool:
 
 def check_types(name: str, arguments: tuple[Any, ...]) -> None:
     """
-    Hand the arguments, with real handles for ours, to the real function where there is no driver.
+    Pass the arguments, with real handles for ours, to the real function, without a driver.
 
-    It converts them, which a wrong one does not survive, and then fails to find the driver.
+    It converts them, which fails for a wrong type, and then does not find the driver.
     """
     if not no_driver():
         return
@@ -92,7 +92,7 @@ class KernelNode:
 
 
 class FakeCuda:
-    """Put it in the place of the module: `monkeypatch.setitem(sys.modules, bindings.MODULE, FakeCuda())`."""
+    """Stands in for the module: `monkeypatch.setitem(sys.modules, bindings.MODULE, FakeCuda())`."""
 
     def __init__(self, gpu: SimulatedDriver | None = None, devices: int = 1):
         self.gpu = gpu or SimulatedDriver()
@@ -247,7 +247,7 @@ class FakeCuda:
     # Work.
 
     def _arguments(self, function: Any, address: int) -> tuple[int, ...]:
-        """The parameters behind an array of addresses of them."""
+        """The parameters that an array of addresses points to."""
         count = len(function.function.function_type.inputs)
         if not count:
             return ()

@@ -1,5 +1,5 @@
 """
-Programs on their way through passes, and what they compute:
+Programs, the passes they go through, and their results:
 
     Program(text).after("split-complex").same_bits(x, y)
 """
@@ -37,7 +37,7 @@ class Program:
 
     @cached_property
     def module(self) -> ModuleOp:
-        """After the passes, verified."""
+        """The module after the passes, verified."""
         module = parse_module(self.text, "test.mlir", self.context)
         for each in build_passes(self.passes):
             each.apply(self.context, module)
@@ -47,20 +47,20 @@ class Program:
 
     @property
     def messages(self) -> list[str]:
-        """What the passes said."""
+        """The diagnostics of the passes."""
         assert self.module
         return [diagnostic.message for diagnostic in self.context.diagnostics.emitted]
 
     def count(self, prefix: str = "hlo.") -> Counter[str]:
-        """The operations of a dialect by their names."""
+        """The number of operations of a dialect, by their names."""
         return Counter(op.name for op in self.module.walk() if op.name.startswith(prefix))
 
     def results(self, *inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Of @main, by the reference."""
+        """@main's results, computed by the reference."""
         return evaluate(self.module, inputs)
 
     def same_bits(self, *inputs: np.ndarray) -> Program:
-        """Fails unless the results are bit for bit those without the passes."""
+        """Assert that the results equal those without the passes, bit for bit."""
         wanted = Program(self.text).results(*inputs)
         for expected, actual in zip(wanted, self.results(*inputs), strict=True):
             assert expected.dtype == actual.dtype
@@ -69,7 +69,7 @@ class Program:
         return self
 
     def same_results(self, *inputs: np.ndarray, rtol: float, atol: float = 1e-6) -> Program:
-        """Fails unless the results are close to those without the passes."""
+        """Assert that the results are close to those without the passes."""
         wanted = Program(self.text).results(*inputs)
         for expected, actual in zip(wanted, self.results(*inputs), strict=True):
             np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)

@@ -1,5 +1,5 @@
 """
-A NumPy interpreter of linalg on tensors, scf and func: the oracle of the tests of convert-hlo-to-linalg and fuse-linalg.
+A NumPy interpreter of linalg on tensors, scf and func: the oracle for convert-hlo-to-linalg and fuse-linalg.
 
 A generic runs over all its parallel points at once and over its reduction points one after the other. What arith
 leaves undefined (division by zero, shifts past the width, conversions out of range, reads out of bounds) is an error

@@ -31,7 +31,7 @@ def lowered(text: str) -> ModuleOp:
 
 
 def element(dtype: Any) -> str:
-    """The element type's spelling: `ui8`, `bf16`, .."""
+    """The spelling of the element type: `ui8`, `bf16`, .."""
     return str(element_type_of(np.dtype(dtype)))
 
 
@@ -60,7 +60,10 @@ func.func private @k({typed}) -> ({outs}) attributes {{hlo.kernel = "{kind}"}} {
 
 
 def check(text: str, *inputs: Any, ulps: float = 0, generics: int | None = None) -> None:
-    """The program computes the same before, between and after the passes; `generics` stay in the kernel."""
+    """
+    Assert that the program computes the same before, between and after the passes, which leave `generics` in the
+    kernel.
+    """
     arrays = [np.asarray(array) for array in inputs]
     module = parse_module(text, "test.mlir")
     expected = evaluate(module, arrays)
@@ -74,7 +77,7 @@ def check(text: str, *inputs: Any, ulps: float = 0, generics: int | None = None)
 
 
 def same(actual: Any, wanted: Any, ulps: float, message: str) -> None:
-    """Equal bits, but for NaN; floats within a number of units in the last place where `ulps` is given."""
+    """Assert equal bits, except for NaN; floats may differ by `ulps` units in the last place."""
     actual = np.asarray(actual)
     actual = actual.view(wanted.dtype) if wanted.dtype.kind == "u" else actual
     assert actual.dtype == wanted.dtype and actual.shape == wanted.shape, message

@@ -1,4 +1,4 @@
-"""Runs programs of the loops level: through cf and llvm to machine code, on NumPy arrays."""
+"""Compile programs of the loops level through cf and llvm to machine code, and run them on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def run(text: str, *arrays: np.ndarray) -> None:
 
 
 def elementwise(body: str, inputs: list[np.ndarray], types: list[str], result: str, vector: bool = False) -> np.ndarray:
-    """Run `body`, which defines %r of type `result` from %a, %b, .., over arrays; in vectors of 8 when asked to."""
+    """
+    Run `body`, which defines %r of type `result` from %a, %b, .., over arrays, element by element or in vectors of 8.
+    """
     count = len(inputs[0])
     names = "abc"[: len(inputs)]
     out = np.zeros(count, DTYPES[result])
@@ -88,7 +90,7 @@ def elementwise(body: str, inputs: list[np.ndarray], types: list[str], result: s
 
 
 def same(got: np.ndarray, expected: np.ndarray) -> None:
-    """Equal bit for bit, but for the payload of NaNs."""
+    """Assert equality bit for bit, except for the payload of NaNs."""
     assert got.dtype == expected.dtype
     if got.dtype.kind in "iub":
         np.testing.assert_array_equal(got, expected)

@@ -1,4 +1,4 @@
-"""Prints, for some seeds, digests of the LLVM text and of the results: they depend on nothing but the program."""
+"""Print digests of the LLVM text and of the results for some seeds: they depend on nothing but the program."""
 
 from __future__ import annotations
 

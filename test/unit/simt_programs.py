@@ -1,4 +1,4 @@
-"""Programs mapped to the GPU and run by the SIMT interpreter, against the reference; and device functions by hand."""
+"""Run programs mapped to the GPU on the SIMT interpreter and compare with the reference; run hand-written kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xhlo.targets.simt.memory import undefined
 
 
 def gpu_level(text: str, *, chip: str = "sm_90", fuse: bool = True) -> tuple[Any, Any]:
-    """The module of the gpu-level IR, and the arrays at its entry: arguments, results."""
+    """The module of the gpu-level IR, and the arrays for its entry: arguments and results."""
     ctx = make_context()
     module = parse_module(text, "test.mlir", ctx)
     target = nvptx(chip)
@@ -46,9 +46,9 @@ def check_on_simt(
     text: str, inputs: Sequence[Any], *, chip: str = "sm_90", rtol: float | None = None, fuse: bool = True
 ) -> None:
     """
-    The program computes on the SIMT interpreter what the reference does.
+    Assert that the SIMT interpreter computes the same results as the reference.
 
-    Floats may differ by `rtol`, relative to the array's root mean square (by default f32 1e-4, f64 1e-9, ..).
+    Floats may differ by `rtol` relative to the array's root mean square (default: f32 1e-4, f64 1e-9, ..).
     """
     arrays = [np.asarray(array) for array in inputs]
     want = Program(text).results(*arrays)
@@ -83,7 +83,7 @@ SHARED = "#gpu.address_space<workgroup>"
 
 def kernel_text(body: str, parameters: str, *, threads: int, blocks: int = 1, shared: str = "") -> str:
     """
-    A module of one kernel. Its body has %t and %block, the thread's and the block's number, and %c0, %c1, %c32.
+    A module of one kernel, whose body may use %t and %block, the numbers of thread and block, and %c0, %c1, %c32.
 
     `shared`: buffers of the block, as `%s: 64xf32`.
     """

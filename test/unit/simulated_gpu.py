@@ -1,9 +1,9 @@
 """
-A GPU that is none: the driver's protocol on the host's memory, kernels on the SIMT interpreter.
+A simulated GPU: the driver's protocol on the host's memory, with kernels on the SIMT interpreter.
 
-Work of a stream is done only when somebody waits for it, so that whatever is not ordered or waited for is found missing:
-a stream's queue runs at `synchronize`, and as far as an event that another queue comes to wait for. "Machine code" is the
-gpu-level IR as text.
+Work in a stream is done only when something waits for it, so that missing synchronization shows as wrong results: a
+stream's queue runs at `synchronize`, or up to an event that another queue waits for. "Machine code" is the gpu-level IR
+as text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ LEGACY, PER_THREAD = 1, 2
 @dataclass
 class Event:
     recorded: object | None = None
-    """The queue's entry that it is; None: never recorded, which counts as done."""
+    """Its entry in the queue; None if it was never recorded, which counts as done."""
     time: int = 0
 
 
@@ -81,7 +81,9 @@ class Graph:
 
 @dataclass
 class SimulatedDriver:
-    """A device of so many bytes. `log` names what was asked for, `ran` the kernels that ran, `counts` calls by method."""
+    """
+    A device with `capacity` bytes. `log` lists the calls, `ran` the kernels that ran, `counts` the calls by method.
+    """
 
     memory_bytes: int = 1 << 30
     capability: tuple[int, int] = (9, 0)
@@ -90,9 +92,9 @@ class SimulatedDriver:
     ran: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     refuse: dict[str, str] = field(default_factory=dict)
-    """By method (or "launch @kernel"): the name of the error that its next call ends with."""
+    """The error that the next call of a method (or "launch @kernel") raises, by name."""
     faults: dict[str, str] = field(default_factory=dict)
-    """By kernel: the error that running it leaves in the device."""
+    """The error that running a kernel leaves in the device, by kernel."""
 
     def __post_init__(self) -> None:
         self.device = DeviceInfo(self.ordinal, "Simulated GPU", self.capability, self.memory_bytes, 4, 1 << 20)
@@ -147,7 +149,7 @@ class SimulatedDriver:
     def free(self, address: int) -> None:
         self._called("free")
         with self._lock:
-            # It waits for what uses the memory.
+            # Waits for the work that uses the memory.
             self._drain_all()
             del self._blocks[address]
             self._bases.remove(address)
@@ -163,7 +165,7 @@ class SimulatedDriver:
         del self._host[address]
 
     def bytes_at(self, address: int, nbytes: int) -> np.ndarray:
-        """The device's memory there."""
+        """The device's memory at an address."""
         base = self._bases[bisect.bisect_right(self._bases, address) - 1]
         block = self._blocks[base]
         assert address - base + nbytes <= block.nbytes, f"{nbytes} bytes at {address:#x} are outside of the block"
@@ -211,7 +213,7 @@ class SimulatedDriver:
         return entry
 
     def _drain(self, stream: int, until: object | None = None) -> None:
-        """Do a stream's work, up to and with an entry."""
+        """Do the work of a stream, up to and including an entry."""
         queue = self._queues[stream]
         with self._lock:
             while queue:
@@ -255,7 +257,7 @@ class SimulatedDriver:
 
     def wait(self, stream: int, event: int) -> None:
         self._called("wait")
-        # What was recorded last when the wait is enqueued.
+        # The last recording at the time the wait is enqueued.
         recorded = self._events[event].recorded
         self._put(stream, lambda: self._reach(recorded))
 

@@ -1,6 +1,6 @@
 """
-Sharded JAX programs, run by XLA on 8 devices of the CPU and by partition-spmd on 8 threads: a program of its own, for
-the number of XLA's devices is fixed when JAX starts. It prints what was wrong with each program as JSON.
+Sharded JAX programs, run by XLA on 8 devices of the CPU and by partition-spmd on 8 threads. This is a program of its
+own because the number of XLA's devices is fixed when JAX starts. It prints the failure of each program as JSON.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def programs(devices: Any = None) -> Iterator[tuple[str, Callable[..., Any], tup
 
 
 def parts(value: Any, tiling: Any) -> list[Any]:
-    """What each device holds of an array."""
+    """The part of an array that each device holds."""
     import numpy as np
 
     array = np.asarray(value)
@@ -195,7 +195,7 @@ def jitted(function: Any) -> Any:
 
 
 def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Raise what is wrong with the partitioned program."""
+    """Raise an error that says what is wrong with the partitioned program."""
     import jax
     import numpy as np
 

@@ -1,4 +1,6 @@
-"""Broken modules: each gives located errors, quickly and in little memory, and never anything but a DiagnosticError."""
+"""
+Broken modules: each gives located errors, quickly and in little memory, and never any exception but DiagnosticError.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.reading import parse_module
 
 CALLS, CALLS_PER_CHARACTER = 200_000, 50
-"""So much work may a refusal be, whatever the text: it grows with its length."""
+"""The most work that refusing a text may take; it grows with the length of the text."""
 BYTES = 1 << 30
 MARK = "§"
-"""Stands in a broken module where its first error is to be reported."""
+"""Marks the place of the first error in a broken module."""
 
 
 def body(text: str) -> str:
-    """A function around some lines; %x and %y are 4 x f32, %i a scalar i32, %p a scalar i1."""
+    """A function with these lines as its body; %x and %y are 4 x f32, %i a scalar i32, %p a scalar i1."""
     return (
         "func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>, %p: tensor<i1>) -> tensor<4xf32> {\n"
         f"{text}\n"

@@ -26,7 +26,7 @@ bf16 = ml_dtypes.bfloat16
 
 
 def module_of(op: type[Any], type_: Any) -> ModuleOp:
-    """A function @main that applies `op`, at the place x.mlir:7:3."""
+    """A function @main that applies `op`, with the location x.mlir:7:3."""
     block = Block(arg_types=[type_])
     applied = op.infer([block.args[0]])
     applied.location = FileLineColLoc(StringAttr("x.mlir"), IntAttr(7), IntAttr(3))
@@ -63,7 +63,7 @@ def inputs(dtype: Any, end: float) -> Any:
 @pytest.mark.parametrize(("op", "function"), [(ErfOp, math.erf), (ErfcOp, math.erfc)], ids=["erf", "erfc"])
 @pytest.mark.parametrize(("dtype", "bound"), [(bf16, 0.51), (np.float16, 0.51), (np.float32, 1.5), (np.float64, 4)])
 def test_accuracy(op: type[Any], function: Callable[[float], float], dtype: Any, bound: float):
-    """The C library's f64 functions are exact to 1 ulp themselves, which the bound of f64 includes."""
+    """The C library's f64 functions are themselves accurate only to 1 ulp, which the bound of f64 includes."""
     x = inputs(dtype, 27.4 if dtype is np.float64 else 10.4)
     exact = np.array([function(float(value)) for value in x])
     assert worst_ulp(run(op, x, decomposed=True), exact) <= bound

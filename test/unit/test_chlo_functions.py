@@ -56,7 +56,7 @@ def ulps(result: Any, wanted: Any) -> float:
 
 
 def inputs(dtype: Any, end: float = 30.0) -> Any:
-    """Both signs, all magnitudes, places where functions change, edges."""
+    """Both signs, all magnitudes, the points where the formulas change, edges."""
     rng, info = np.random.default_rng(7), ml_dtypes.finfo(dtype)
     least, most = float(info.smallest_subnormal), float(info.max)
     edges = [0.0, -0.0, 0.5, -0.5, 1, -1, 2, -2, INF, -INF, NAN, most, -most, least, -least]
@@ -65,7 +65,7 @@ def inputs(dtype: Any, end: float = 30.0) -> Any:
     return np.concatenate([np.asarray(part, np.float64) for part in parts]).astype(dtype)
 
 
-# Of each function: the bounds of the difference between the CPU and the rounded exact result, for f32 and f64.
+# For each function, the error bounds in ulp of the CPU's results, for f32 and f64.
 ELEMENTARY = {
     "acos": (1, 2),
     "acosh": (2, 3),
@@ -99,7 +99,7 @@ def test_accuracy_on_the_cpu(op: str, dtype: Any):
 @pytest.mark.parametrize("op", ["lgamma", "digamma"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16], ids=str)
 def test_gamma_on_the_cpu(op: str, dtype: Any):
-    """For negative numbers, where the functions have zeros, the error is absolute."""
+    """The error is absolute for negative numbers, where the functions have zeros."""
     x = inputs(dtype)
     result, wanted = both(op, x)
     assert ulps(result[x > 0], wanted[x > 0]) <= (6 if dtype is np.float64 else 1)
@@ -120,7 +120,7 @@ def test_zeta_and_polygamma_on_the_cpu(op: str, dtype: Any):
     second = 10 ** rng.uniform(-2, 3, 600)
     result, wanted = both(op, first.astype(dtype), second.astype(dtype))
     assert ulps(result, wanted) <= (1 if dtype is np.float32 else 8 if op == "zeta" else 45)
-    # Negative places, for whole orders: absolutely.
+    # Negative arguments, for integer orders: absolute error.
     first, second = rng.integers(2, 8, 300).astype(dtype), -rng.uniform(0.01, 40, 300).astype(dtype)
     result, wanted = both(op, first, second)
     np.testing.assert_allclose(result, wanted, rtol=1e-5 if dtype is np.float32 else 1e-11, atol=1e-12)
@@ -170,7 +170,7 @@ def test_edges(op: str, operands: list[list[float]], wanted: list[float], dtype:
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("op", ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "tan"])
 def test_complex_functions(op: str, dtype: Any):
-    """Parts within a few ulp, each side of the branch cuts, the infinities of C."""
+    """Parts within a few ulp, on each side of the branch cuts; infinities as in C."""
     rng = np.random.default_rng(5)
     ends = [0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 1e-20, 1e15, -3e30]
     wide = [*ends, INF, -INF] if op.startswith("a") else ends[:8]

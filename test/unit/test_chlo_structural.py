@@ -1,4 +1,4 @@
-"""chlo beyond single elements: broadcasting, constants, top_k, ragged_dot, scan; the CPU and the reference."""
+"""chlo's operations that are not elementwise: broadcasting, constants, top_k, ragged_dot, scan; CPU and reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hlo_programs import Program
 
 
 def both(text: str, *operands: Any) -> list[tuple[Any, ...]]:
-    """The results on the CPU and of the reference."""
+    """The results on the CPU and on the reference."""
     compiled = xhlo.compile(text)(*operands)
     compiled = compiled if isinstance(compiled, tuple) else (compiled,)
     return [compiled, Program(text).results(*operands)]

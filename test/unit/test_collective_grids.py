@@ -1,4 +1,4 @@
-"""The constraints of collective operations that only the grid of processes decides: how many numbers there are."""
+"""The constraints of collective operations that depend on the number of processes."""
 
 from __future__ import annotations
 

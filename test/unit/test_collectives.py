@@ -1,4 +1,4 @@
-"""Collectives on simulated grids and on threads of the CPU, against the spec's formulas written with lists; tokens where programs run."""
+"""Collectives on simulated grids and on the CPU's threads, against the spec's formulas on lists; tokens in programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADD = """({
 
 
 def module(body: str, types: str):
-    """`@main` of one argument %a, which returns %r; `types` is its function type."""
+    """A module whose `@main` takes %a and returns %r; `types` is its function type."""
     source, result = types.split(" -> ")
     text = f"func.func @main(%a: {source}) -> {result} {{\n    {body} : ({source}) -> {result}\n    return %r : {result}\n}}"
     return parse_module(text, "test", make_context())
@@ -37,7 +37,7 @@ def arrays(count: int, shape: tuple[int, ...], dtype: type = np.int32) -> list[l
 
 
 def run(body: str, types: str, inputs: list[list[np.ndarray]], partitions: int = 1) -> list[np.ndarray]:
-    """The results in the reference, which are those of the CPU's threads too."""
+    """The results on the reference, which must equal those on the CPU's threads."""
     results = evaluate_replicas(module(body, types), inputs, num_partitions=partitions)
     compiled = compile_replicated(module(body, types), len(inputs) // partitions, partitions)(inputs)
     for (wanted,), (actual,) in zip(results, compiled, strict=True):

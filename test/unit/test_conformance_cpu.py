@@ -1,4 +1,4 @@
-"""Programs from outside, compiled for the CPU."""
+"""The conformance programs, compiled for the CPU."""
 
 from __future__ import annotations
 

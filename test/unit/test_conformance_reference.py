@@ -1,4 +1,4 @@
-"""Programs from outside, run by the reference interpreter."""
+"""The conformance programs, run by the reference interpreter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_jax_program(name: str) -> None:
 
 @pytest.mark.parametrize("name", [program.name for program in conformance.stablehlo_programs() if program.static])
 def test_stablehlo_program(name: str) -> None:
-    """The program checks itself: a wrong result raises CheckFailure. The quantized ones are among them."""
+    """The program checks itself: a wrong result raises CheckFailure. Quantized programs are included."""
     for part in conformance.stablehlo_text(name).split("// -----"):
         module = parse_module(part, name)
         functions = [op.sym_name.data for op in module.ops if isinstance(op, FuncOp)]

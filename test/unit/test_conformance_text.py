@@ -1,6 +1,6 @@
 """
-Programs from outside as text: each reads back as the same module in every form, jaxlib reads what we print as the module
-that it makes of the original, and broken copies of it are refused with a diagnostic.
+The conformance programs as text: each reads back as the same module in every form; jaxlib reads our output as the same
+module as the original; broken copies are refused with a diagnostic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIT = Path(__file__).resolve().parents[1] / "lit" / "hlo_dialect"
 
 
 def _texts() -> dict[str, str]:
-    """Every program of the conformance folder, and our own round-trip tests."""
+    """Every program of the conformance folder and of our own round-trip tests."""
     found = {program.name: conformance.stablehlo_text(program.name) for program in conformance.stablehlo_programs()}
     for name in conformance.jax_programs():
         found[f"jax_{name}"] = (conformance.ROOT / "jax" / f"{name}.mlir").read_text()
@@ -69,7 +69,7 @@ def test_jaxlib_reads_what_is_printed_as_the_same_module(names: list[str]) -> No
         try:
             wanted = _as_jaxlib_reads(TEXTS[name])
         except ValueError:
-            continue  # Operations of ours alone, or forms of another version of StableHLO.
+            continue  # Operations that only we have, or forms of another version of StableHLO.
         module = parse_module(TEXTS[name], name, make_context())
         for generic in (False, True):
             printed = print_module(module, spelling="stablehlo", generic=generic)
@@ -77,12 +77,12 @@ def test_jaxlib_reads_what_is_printed_as_the_same_module(names: list[str]) -> No
 
 
 MUTATIONS = 8
-"""For each of some 390 programs."""
+"""Broken copies of each of about 390 programs."""
 
 
 @pytest.mark.parametrize("names", CHUNKS, ids=lambda names: names[0])
 def test_broken_programs_are_refused(names: list[str]) -> None:
-    """Or are programs all the same, which print; never another exception."""
+    """A broken copy may still be a valid program, which prints; there is never another exception."""
     for name in names:
         numbers = random.Random(name)
         for _ in range(MUTATIONS):

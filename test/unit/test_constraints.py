@@ -1,8 +1,8 @@
 """
 The verifiers against the specification's lists of constraints.
 
-Every constraint that a verifier names has a test with an invalid program that fails with that name, and every number
-of the specification is checked, holds by construction, or is of quantized types.
+Every constraint that a verifier names has a test with an invalid program that fails with that name. Every constraint
+of the specification is checked, holds by construction, or concerns quantized types.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ _COUNTS = """
     round_nearest_even 1  rsqrt 1  shift_left 1  shift_right_arithmetic 1  shift_right_logical 1  sign 1  sine 1
     sqrt 1  subtract 1  tan 1  tanh 1  xor 1
 """
-"""How many numbered constraints the StableHLO specification gives each of its operations."""
+"""The number of constraints that the StableHLO specification gives for each of its operations."""
 
 _OUTSIDE = """
     async_done async_start broadcast create_token cross-replica-sum dot einsum fusion real_dynamic_slice return
     set_dimension_size torch_index_select unary_einsum
 """
-"""Operations that the specification does not have, or without a list of constraints."""
+"""Operations that are not in the specification, or have no list of constraints there."""
 
 _SHARED = {"dynamic_conv": "convolution", "dynamic_gather": "gather"}
-"""Operations whose constraints another's verifier checks under the same numbers."""
+"""Operations whose constraints the verifier of another one checks under the same numbers."""
 
 
 def _said(op: type[HloOp]) -> set[int]:
-    """The constraints that a docstring of the class says to hold by construction, or to be of quantized types."""
+    """The constraints that hold by construction or concern quantized types, according to the class's docstring."""
     found: set[int] = set()
     for base in op.__mro__:
         for sentence in re.split(r"[.;]\s", re.sub(r"\s+", " ", base.__doc__ or "") + " "):
@@ -79,7 +79,9 @@ def _said(op: type[HloOp]) -> set[int]:
 
 
 def _checked(op: type[HloOp], named: set[str]) -> set[int]:
-    """The constraints that a verifier names: in its source, in the message of a test, or in an elementwise base."""
+    """
+    The constraints that a verifier names: in its source, in the messages that tests expect, or in an elementwise base.
+    """
     name = op.name.partition(".")[2]
     found = {int(entry.rpartition("_c")[2]) for entry in named if re.fullmatch(rf"{re.escape(name)}_c\d+", entry)}
     if name in _SHARED:

@@ -257,7 +257,7 @@ def test_concatenate() -> None:
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64], ids=element)
 @pytest.mark.parametrize("start", [0, 1, 3, 100, -1])
 def test_dynamic_slices(dtype: Any, start: int) -> None:
-    """Starts out of range are clamped; those computed in the kernel take no buffer."""
+    """Starts out of range are clamped; starts computed in the kernel need no buffer."""
     x, u = numbered(5, 4), -numbered(2, 3)
     starts = [np.array(start).astype(dtype), np.array(1, dtype)]
     types = [tensor((5, 4), np.float32), tensor((), dtype), tensor((), dtype)]

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Conv:
-    """A convolution by its sizes; permutations say which of (batch, spatial.., feature) each dimension is."""
+    """A convolution by its sizes; the permutations order the dimensions (batch, spatial.., feature)."""
 
     batch: int
     size: tuple[int, ...]
@@ -53,7 +53,7 @@ class Conv:
         return [order or plain for order in (self.lhs_order, self.rhs_order, self.out_order)]
 
     def shapes(self) -> list[tuple[int, ...]]:
-        """Of lhs, rhs and the result, in the order of their dimensions."""
+        """The shapes of lhs, rhs and the result, in the order of their dimensions."""
         canonical = (
             (self.batch, *self.size, self.inputs),
             (self.inputs // self.feature_groups, *self.taps, self.outputs),
@@ -82,7 +82,7 @@ class Conv:
         }}"""
 
     def plain(self, x: Array, w: Array) -> Array:
-        """Element by element, in the wider of the types that make sums exact enough."""
+        """The convolution element by element, accumulated in a wider type."""
         lhs_order, rhs_order, out_order = self.orders()
         lhs, rhs = x.transpose(np.argsort(lhs_order)), w.transpose(np.argsort(rhs_order))
         out = np.zeros((self.batch // self.batch_groups, *self.counts, self.outputs), np.float64)
@@ -152,7 +152,7 @@ def drawn(seed: int, limit: int = 6) -> Conv:
 
 
 def inputs_of(conv: Conv, seed: int = 0) -> list[Array]:
-    """Small integers: sums of their products are exact in every type."""
+    """Inputs of small integers, whose products have exact sums in every type."""
     rng = np.random.default_rng(seed)
     dtype = DTYPES[conv.element]
     low = 0 if conv.element.startswith("u") else -2
@@ -175,7 +175,7 @@ def random_floats(conv: Conv, seed: int = 0) -> list[Array]:
 
 
 def plain(size: tuple[int, ...], taps: tuple[int, ...], inputs: int, outputs: int, **others: Any) -> Conv:
-    """A convolution of a batch of 2 in the usual order, with `others` changed."""
+    """A convolution with a batch of 2 in the usual order of dimensions; `others` override its attributes."""
     ones = (1,) * len(size)
     unpadded = ((0, 0),) * len(size)
     conv = Conv(2, size, taps, inputs, outputs, ones, unpadded, ones, ones, (False,) * len(size))

@@ -1,4 +1,6 @@
-"""Every elementwise operation on every element type, at the edges and at random: compiled code against the reference."""
+"""
+Every elementwise operation on every element type, at the edges and at random: compiled code against the reference.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ ELEMENTARY = [
     "tanh",
 ]
 ULPS = 3
-"""The bound of every elementary function, in its own type, against one rounding of a wider result."""
+"""The error bounds of elementary functions, in ulps of their type, against a wider result that is rounded once."""
 
 
 def vector(type_: str, seed: int = 0, count: int = 301) -> np.ndarray:
-    """Edges, then random values: more than a cache line and no multiple of any vector."""
+    """Edges, then random values: longer than a cache line, and not a multiple of any vector."""
     return np.concatenate([edges(type_), random_values(type_, count, seed)])
 
 
@@ -99,7 +101,7 @@ def test_binary(type_: str) -> None:
 @pytest.mark.parametrize("type_", TYPES)
 def test_compare(type_: str) -> None:
     x, y = pairs(type_)
-    if type_ in FLOATS:  # NaN of the other sign.
+    if type_ in FLOATS:  # A NaN with the other sign.
         x, y = (np.concatenate([a, -edges(type_)]) for a in (x, y))
     kinds = ["FLOAT", "TOTALORDER"] if type_ in FLOATS else ["SIGNED" if type_ in SIGNED else "UNSIGNED"]
     t, result = type_of(x), f"tensor<{x.size}xi1>"
@@ -128,7 +130,9 @@ def test_select_and_clamp(type_: str) -> None:
 
 @pytest.mark.parametrize("source", TYPES)
 def test_convert(source: str) -> None:
-    """To every type, from the edges of the source and of each target, and halfway between neighbours."""
+    """
+    Conversions to every type, of edges of the source and the target types and of values halfway between neighbours.
+    """
     parts = [vector(source)]
     with np.errstate(all="ignore"):
         if source != "i1":
@@ -186,7 +190,7 @@ def test_reduce_precision(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_bitcast_convert(type_: str) -> None:
-    """To every type of the same width: the same bytes, NaN's included."""
+    """Bitcasts to every type of the same width keep the bytes, also of NaN."""
     x = vector(type_)
     targets = [t for t in TYPES if DTYPES[t].itemsize == x.itemsize and (t == "i1") == (type_ == "i1")]
     batch = Batch({"x": x})

@@ -1,4 +1,7 @@
-"""Every structural operation on every element type and on shapes with 0, 1 and primes: compiled code against the reference."""
+"""
+Every structural operation on every element type and on shapes with 0, 1 and primes: compiled code against the
+reference.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ SHAPES: list[tuple[int, ...]] = [
 
 
 def values(type_: str, *shape: int, seed: int = 0) -> np.ndarray:
-    """Any values of the type."""
+    """Arbitrary values of the type."""
     return random_values(type_, int(np.prod(shape)), seed).reshape(shape)
 
 
@@ -143,7 +146,7 @@ def test_concatenate_and_pad(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", TYPES[1:])
 def test_iota(type_: str) -> None:
-    """Past the type's largest integer, too: i8 wraps, f16 and bf16 round."""
+    """Also beyond the type's largest integer: i8 wraps, f16 and bf16 round."""
     batch = Batch()
     for shape, dim in (((1,), 0), ((0,), 0), ((5, 7), 0), ((5, 7), 1), ((3, 1, 300), 2), ((300, 2), 0)):
         batch.add(f"hlo.iota dim = {dim} : {tensor(shape, type_)}", tensor(shape, type_))
@@ -253,7 +256,7 @@ PROMOTIONS = [
 
 @pytest.mark.parametrize(("source", "total"), PROMOTIONS)
 def test_reduce_into_another_type(source: str, total: str) -> None:
-    """Accumulators of a type that the elements promote to: sums beyond what the elements' own type holds."""
+    """Accumulators of a wider type: the sums exceed the range of the element type."""
     batch = Batch()
     s = f"tensor<{total}>"
     for i, (shape, dims) in enumerate(REDUCTIONS):
@@ -338,7 +341,7 @@ WIDER = [
 
 @pytest.mark.parametrize(("operand", "result"), WIDER)
 def test_dot_general_into_another_type(operand: str, result: str) -> None:
-    """Operands as far from 0 as their type allows: the products must be formed in the wider type."""
+    """Operands as far from 0 as their type allows: products must be computed in the wider type."""
     batch = Batch()
     for i, (left, right, *numbers) in enumerate(DOTS):
         lhs, rhs = small(operand, *left, seed=i), small(operand, *right, seed=i + 100)
@@ -352,7 +355,7 @@ def test_dot_general_into_another_type(operand: str, result: str) -> None:
 @pytest.mark.parametrize("result", ["bf16", "f16", "f32"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_dot_general_of_doubles_is_summed_in_doubles(result: str, target: str) -> None:
-    """1 + 2^-24 - 1 is 2^-24, also where the result holds fewer digits."""
+    """1 + 2^-24 - 1 is 2^-24, even if the result has fewer digits."""
     lhs, rhs = np.array([[1.0, 2.0**-12, -1.0]]), np.array([[1.0], [2.0**-12], [1.0]])
     op, out = dot(lhs, rhs, result, ([], [], [1], [0]))
     same(apply(op.replace("$", "%x"), [lhs, rhs], out, target), [[2.0**-24]])
@@ -360,7 +363,7 @@ def test_dot_general_of_doubles_is_summed_in_doubles(result: str, target: str) -
 
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64", "i32", "i8"])
 def test_large_dot_general(type_: str) -> None:
-    """Beyond the packed kernel's blocks in each dimension, with tiles left over at every edge."""
+    """Larger than the blocks of the packed kernel in each dimension, with partial tiles at every edge."""
     batch = Batch()
     for m, n, k in ((131, 257, 67), (17, 33, 521), (259, 35, 15), (64, 64, 64), (97, 101, 383)):
         for numbers, left, right in ((([], [], [1], [0]), (m, k), (k, n)), (([], [], [0], [1]), (k, m), (n, k))):
@@ -375,7 +378,7 @@ def test_large_dot_general(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_dot_general_of_infinities_and_nan(type_: str) -> None:
-    """Padding of edge tiles never meets an infinity: 0 * inf would be NaN in elements that have none."""
+    """Padding of edge tiles is never multiplied by an infinity: 0 * inf would put NaN into other elements."""
     lhs, rhs = small(type_, 37, 41) + DTYPES[type_].type(4), small(type_, 41, 67, seed=1) + DTYPES[type_].type(4)
     lhs[3, 40], rhs[0, 66], lhs[36, 0], rhs[40, 5] = np.inf, np.inf, -np.inf, np.nan
     op, out = dot(lhs, rhs, type_, ([], [], [1], [0]))
@@ -446,7 +449,7 @@ def test_case_takes_the_last_branch_by_default(index: int) -> None:
 
 @pytest.mark.parametrize("flag", [False, True])
 def test_if_of_several_results(flag: bool) -> None:
-    """Branches that return their captures, each other's order, and nothing computed."""
+    """Branches that compute nothing and return captured values, in either order."""
     text = """func.func @main(%p: tensor<i1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<0xi8>) {
       %0:3 = "hlo.if"(%p) ({
         %e = hlo.constant dense<> : tensor<0xi8>
@@ -469,7 +472,7 @@ def test_if_of_several_results(flag: bool) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
 def test_while_exchanges_its_state(count: int) -> None:
-    """Each state buffer is read by the next step's other: (a, b) <- (b, a + b), and the condition reads a result."""
+    """Each state value is computed from the other: (a, b) <- (b, a + b); the condition reads a result."""
     text = """func.func @main(%n: tensor<i64>, %x: tensor<7xi64>, %y: tensor<7xi64>) -> (tensor<7xi64>, tensor<7xi64>, tensor<i64>) {
       %zero = hlo.constant dense<0> : tensor<i64>
       %one = hlo.constant dense<1> : tensor<i64>

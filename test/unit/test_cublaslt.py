@@ -1,4 +1,4 @@
-"""cuBLASLt: what the library is asked for, where it is found, how the runtime calls it in streams and in graphs."""
+"""cuBLASLt: requests to the library, where it is found, and calls from the runtime in streams and graphs."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_choice_of_an_algorithm_depends_on_the_problem_alone() -> None:
     fake = FakeCublasLt()
     one = problem("bf16", pad=3)
     CublasLt(fake).matmul(one, tuple(map(address, buffers_of(one))), 1, 0, "k")
-    # 32 MiB; partial sums in f32, added by a pass of their own; 3 elements of 2 bytes from an aligned address.
+    # 32 MiB; partial sums in f32, added in a separate step; 3 elements of 2 bytes after an aligned address.
     assert fake.preference == {"kind": "preference", 1: 32 << 20, 3: 2, 5: 2, 6: 2, 7: 2, 8: 2}
 
 
@@ -192,7 +192,7 @@ REAL = os.environ.get("XHLO_TEST_CUBLASLT") or find_library()
 
 @pytest.mark.skipif(REAL is None, reason="cuBLASLt is not installed")
 def test_the_real_library_takes_our_numbers() -> None:
-    """Descriptors need no device: what is set is read back, sizes of attributes are the library's."""
+    """Descriptors need no device: attributes that are set are read back, and their sizes are the library's."""
     real: Any = ctypes.CDLL(str(REAL))
     library = CublasLt(real)
     for element, result in SUMS:
@@ -260,7 +260,7 @@ def mlp_inputs(seed: int) -> list[np.ndarray]:
 
 
 def check_runs(executable: Any) -> None:
-    """With other addresses in each run, so that graphs are told new ones."""
+    """Each run uses other addresses, so that graphs must be updated."""
     kept = []
     for seed in range(8):
         inputs = mlp_inputs(seed)
@@ -293,7 +293,7 @@ def test_executables_with_calls_are_bytes_and_back() -> None:
 
 
 class RecordingDriver(SimulatedDriver):
-    """Graphs may hold what was recorded of a stream: a list of things to do."""
+    """A driver whose graphs may hold work captured from a stream: a list of functions."""
 
     def _perform(self, command: Any) -> None:
         if isinstance(command, list):

@@ -1,4 +1,4 @@
-"""CudaDriver: what it asks of cuda-bindings, and what it says where there is no GPU."""
+"""CudaDriver: its calls of cuda-bindings, and its errors without a GPU."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_fault_of_a_kernel(cuda: FakeCuda) -> None:
         executable(*chain_inputs())
 
 
-# Where there is none.
+# Without a GPU.
 
 
 def test_no_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_no_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_driver(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
     class DynamicLibNotFoundError(RuntimeError):
-        """As cuda-pathfinder names it."""
+        """The exception of cuda-pathfinder of that name."""
 
     def missing(self: Any, flags: int) -> None:
         raise DynamicLibNotFoundError("cuda can only be found via system search")

@@ -39,7 +39,7 @@ def both(text: str, *arrays: Any) -> Any:
 
 @pytest.fixture
 def register() -> Iterator[Any]:
-    """registers functions for one test."""
+    """Registers functions for one test."""
     names: list[str] = []
 
     def add(name: str, function: Any, **options: Any) -> None:

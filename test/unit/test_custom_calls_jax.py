@@ -1,4 +1,4 @@
-"""What JAX calls by name beside LAPACK's routines: compiled programs and the reference against XLA:CPU."""
+"""JAX's custom calls beside LAPACK's routines: compiled programs and the reference against XLA:CPU."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_qr_of_what_lapack_does_not_know() -> None:
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5)])
 def test_singular_values_alone(shape: tuple[int, int], full: bool) -> None:
-    """Of the vectors that nobody wants, JAX states the full or the thin shapes."""
+    """JAX states full or thin shapes for the vectors that it does not request."""
     x = numbers(shape, np.float32)
     check(lambda x: lax.linalg.svd(x, full_matrices=full, compute_uv=False), x, target="lapack_sgesdd_ffi")
 

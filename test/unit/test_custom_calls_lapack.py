@@ -1,4 +1,4 @@
-"""JAX's linear algebra, exported for CPUs: both targets against XLA:CPU, and factors against what they factor."""
+"""JAX's linear algebra, exported for CPUs: both targets against XLA:CPU, and the products of factors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def near(actual: Any, expected: Any) -> None:
 
 
 def run(function: Callable[..., Any], *arrays: Any) -> tuple[list[Any], list[Any]]:
-    """The results of XLA:CPU, and ours of the target cpu, which are those of the reference."""
+    """The results of XLA:CPU and of the target cpu, which must equal the reference's."""
     lowered = jax.jit(function).lower(*arrays)
     text = lowered.as_text()
     expected = [np.asarray(value) for value in jax.tree.leaves(lowered.compile()(*arrays))]
@@ -126,7 +126,7 @@ def test_multiplication_by_reflectors(dtype: Any) -> None:
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("algorithm", ["DIVIDE_AND_CONQUER", "QR"])
 def test_singular_vectors(dtype: Any, shape: tuple[int, ...], full: bool, algorithm: str) -> None:
-    """Singular vectors are free in their phase: what they compose is not."""
+    """Singular vectors are unique only up to their phases, so their products are compared."""
     if not hasattr(lax.SvdAlgorithm, algorithm):
         algorithm = "DEFAULT"
     chosen = lax.SvdAlgorithm[algorithm]
@@ -186,7 +186,7 @@ def test_every_routine_has_a_check_that_agrees_with_its_function() -> None:
 
 
 def test_matrices_with_nan_among_a_batch() -> None:
-    """They alone have NaN in their results."""
+    """Only the results of those matrices contain NaN."""
     x = numbers((6, 4, 4), np.float32)
     x[1, 2, 3], x[4, 0, 0] = np.nan, np.inf
     for function in (lambda x: jnp.linalg.svd(x, compute_uv=False), lambda x: jnp.abs(jnp.linalg.eigvals(x)).sum(-1)):
@@ -196,7 +196,7 @@ def test_matrices_with_nan_among_a_batch() -> None:
 
 
 def test_loops_over_batches_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the reference runs where nothing was compiled yet: the same bits."""
+    """The reference runs loops in Python if no function is compiled yet: the same bits."""
     x = numbers((5, 4, 4), np.complex128)
     x = x @ x.conj().swapaxes(1, 2) + 4 * np.eye(4)
     text = jax.jit(lambda x: (jnp.linalg.cholesky(x), *jnp.linalg.eigh(x))).lower(x).as_text()

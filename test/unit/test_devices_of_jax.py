@@ -14,7 +14,7 @@ import device_checks
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, str]:
-    """What was wrong with each check."""
+    """The failure of each check."""
     run = subprocess.run(
         [sys.executable, device_checks.__file__], capture_output=True, text=True, timeout=900, check=False
     )

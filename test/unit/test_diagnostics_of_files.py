@@ -1,4 +1,4 @@
-"""Several errors of a file in one go: which are reported, which are left out as consequences, and what they cite."""
+"""Several errors of a file at once: which are reported, which are omitted as consequences, and what they cite."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def errors(text: str, fast: bool = True) -> list[str]:
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("seed", range(20))
 def test_each_statement_has_its_own_errors(seed: int, fast: bool) -> None:
-    """Statements at random, good and bad ones; every value is used, those of the bad ones too."""
+    """Random valid and invalid statements; every value is used, also those of invalid statements."""
     numbers = random.Random(seed)
     functions: list[str] = []
     count = 0

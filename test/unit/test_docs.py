@@ -1,16 +1,16 @@
 """
-The documentation is true: what its pages tell the reader to type is typed here, and shows what they show.
+The documentation is true: the commands on its pages are run here, and print what the pages show.
 
-A page is worked through from top to bottom in a copy of the checkout.
+Each page is processed from top to bottom in a copy of the checkout.
 
 * A block whose first line is a comment with a file's name (`// mean.mlir`, `# my_ops/lowerings.py`) is that file.
 * A `diff` block edits the file that it names; the lines around a change are found by their text.
-* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit`, `$ pytest` and `$ python` is run, where jax is installed if
-  the page is about JAX; environment variables may be set before them. Its status is 0, or 1 where the page
-  shows an error. What the page shows below it must be what it prints; `...` stands for any text, on a line of its own
-  for any lines. Of tools that measure, numbers may differ; assembly, which is another on every machine, is not compared.
-* A `python` block that is no file is run, where what it imports is installed.
-* `$ pip install` is played by writing the metadata that it would install; other commands are not run.
+* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit`, `$ pytest` and `$ python` is run, unless it needs jax and
+  jax is not installed; environment variables may precede it. Its status must be 0, or 1 if the page shows an error. Its
+  output must be the text below it, where `...` stands for any text, and on a line of its own for any lines. The numbers
+  of tools that measure may differ; assembly, which differs between machines, is not compared.
+* A `python` block that is not a file is run if the modules that it imports are installed.
+* `$ pip install` is emulated by writing the metadata that it would install; other commands are not run.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def changes_the_checkout(step: Step) -> bool:
 
 
 def commands_of(step: Step) -> Iterator[tuple[str, str]]:
-    """(command, what the page shows below it)"""
+    """Pairs (command, text that the page shows below it)."""
     for part in re.split(r"^\$ ", step.text, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         while command.endswith("\\"):
@@ -84,7 +84,7 @@ def commands_of(step: Step) -> Iterator[tuple[str, str]]:
 
 
 class Workplace:
-    """A copy of the checkout, in which a reader's steps are done; the tools start anew where these change it."""
+    """A copy of the checkout in which a page's steps are done; tools start from scratch if the steps change it."""
 
     def __init__(self, folder: Path, is_changed: bool):
         self.root = folder / "checkout"
@@ -127,7 +127,7 @@ class Workplace:
             self.run(f"'{sys.executable}' - <<'END'\n{step.text}END", "", compared=False)
 
     def edit(self, diff: str) -> None:
-        """Each hunk's old lines stand in the file once; the new ones take their place."""
+        """Replace the old lines of each hunk, which must occur in the file once, by the new ones."""
         header, *hunks = _HUNK.split(diff)
         path = self.root / header.splitlines()[1].removeprefix("+++ ")
         text = path.read_text()
@@ -149,7 +149,7 @@ class Workplace:
             self.run(command, shown, compared=shown != "" and "--emit=asm" not in command)
 
     def run(self, command: str, shown: str, compared: bool) -> None:
-        """A shell command: its status is 0, or 1 where an error is shown; its output is what is shown."""
+        """Run a shell command: its status must be 0, or 1 if the page shows an error, and its output the text shown."""
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=self.root,
@@ -165,7 +165,7 @@ class Workplace:
             raise AssertionError(f"$ {command}\nprints\n{done.stdout}\nand not\n{shown}")
 
     def install(self, project: Path) -> None:
-        """What `pip install --editable` leaves of a project: its metadata, and a way to its modules."""
+        """Do what `pip install --editable` does: write the project's metadata and put its modules on the path."""
         described = tomllib.loads((project / "pyproject.toml").read_text())["project"]
         metadata = self.packages / f"{described['name']}-{described['version']}.dist-info"
         metadata.mkdir()
@@ -180,7 +180,7 @@ class Workplace:
 
 
 def agrees(printed: str, shown: str, measures: bool) -> bool:
-    """Whether the page shows what was printed, but for what `...` stands for and, of measurements, the numbers."""
+    """Whether the page shows what was printed, except for `...` and the numbers of measurements."""
     if measures:
         printed, shown = (_NUMBER.sub("N", re.sub(r"[ =]+", " ", text)) for text in (printed, shown))
     pattern = "".join(

@@ -1,4 +1,4 @@
-"""XLA's semantics at the edges, one test for each, by name: what the CPU computes and what the reference says."""
+"""XLA's semantics at the edges, one named test for each: results of the CPU and of the reference."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_integer_sums_and_products_wrap(type_: str, target: str) -> None:
 
 @pytest.mark.parametrize("type_", INTEGERS)
 def test_shifts_past_the_width(type_: str, target: str) -> None:
-    """Amounts are read as unsigned: -1 is past every width."""
+    """Amounts are unsigned: -1 exceeds every width."""
     info, width = np.iinfo(DTYPES[type_]), DTYPES[type_].itemsize * 8
     past = [width, width + 1, info.max, -1 if type_ in SIGNED else info.max]
     high, low = (info.min, 5) if type_ in SIGNED else (info.max, 5)
@@ -167,7 +167,7 @@ def test_integer_conversions_wrap_and_extend_by_the_source(target: str) -> None:
 
 
 def test_integers_round_once_to_narrow_floats(target: str) -> None:
-    """By way of f32 or f64, these would round to a tie and then to the wrong neighbour."""
+    """Through f32 or f64 these would round to a tie, and then to the wrong neighbour."""
     same(convert("i64", "f16", [2049 + 0, 2051], target), [2048.0, 2052.0])
     tie_and_a_bit = 2**40 + 2**32 + 1
     same(convert("i64", "bf16", [tie_and_a_bit, -tie_and_a_bit], target), [2.0**40 + 2.0**33, -(2.0**40) - 2.0**33])
@@ -195,7 +195,7 @@ def test_nan_wins_in_maximum_and_minimum(type_: str, target: str) -> None:
 @pytest.mark.parametrize("count", [1, 5, 67])
 @pytest.mark.parametrize("type_", FLOATS)
 def test_nan_goes_through_reductions(type_: str, count: int, target: str) -> None:
-    """Wherever it stands, in a vector's lanes and in the rest."""
+    """At every position, in the lanes of vectors and in the remainder."""
     for place in sorted({0, count // 2, count - 1}):
         x = [1.0] * count
         x[place] = NAN
@@ -231,7 +231,7 @@ def test_signed_zeros_are_kept(type_: str, target: str) -> None:
 
 
 def test_a_constant_keeps_the_sign_of_zero(target: str) -> None:
-    """Among equal constants of the other sign, which a cache may take for the same."""
+    """Beside equal constants of the other sign, which a cache might confuse with it."""
     text = """func.func @main(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
       %p = hlo.constant dense<0.0> : tensor<3xf32>
       %n = hlo.constant dense<-0.0> : tensor<3xf32>
@@ -312,7 +312,7 @@ def test_total_order(type_: str, target: str) -> None:
 
 @pytest.mark.parametrize("type_", FLOATS)
 def test_clamp_of_nan_and_crossed_bounds(type_: str, target: str) -> None:
-    """minimum(maximum(x, low), high): the upper bound wins, NaN anywhere is NaN."""
+    """minimum(maximum(x, low), high): the upper bound wins, and any NaN gives NaN."""
     t = f"tensor<4x{type_}>"
     low, x, high = array(type_, 3.0, 0.0, NAN, 0.0), array(type_, 2.0, NAN, 0.0, 5.0), array(type_, 1.0, 1.0, 1.0, NAN)
     same(apply(f"hlo.clamp %x0, %x1, %x2 : {t}", [low, x, high], t, target), [1.0, NAN, NAN, NAN])
@@ -340,7 +340,7 @@ def test_sign_keeps_zero_and_nan(type_: str, target: str) -> None:
 
 
 def test_bits_of_nan_survive_moves_and_casts(target: str) -> None:
-    """A payload, and a signalling NaN."""
+    """NaNs with a payload, and a signalling NaN."""
     bits = np.array([0x7FC12345, 0xFF800001, 0x7F800001, 0x80000001], np.uint32).view(np.int32)
     t, i = "tensor<4xf32>", "tensor<4xi32>"
     x = apply(f"hlo.bitcast_convert %x0 : ({i}) -> {t}", [bits], t, target)

@@ -40,7 +40,7 @@ def fold(op: type[Any], *operands: SSAValue) -> Any:
 
 
 def splat(number: Any, like: Any) -> SSAValue:
-    """A scalar constant broadcast to the type of `like`: how programs write splats."""
+    """A scalar constant broadcast to the type of `like`, as programs write splats."""
     type_ = tensor_type(like)
     scalar = ConstantOp.of(np.array(number, numpy_dtype(type_.element_type)))
     properties: dict[str, Any] = {"broadcast_dimensions": int_array(())}

@@ -1,4 +1,4 @@
-"""The package of examples/add_an_op, as if pip had installed it: its own lit tests pass."""
+"""The package of examples/add_an_op passes its own lit tests, as if pip had installed it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = ROOT / "examples" / "add_an_op"
 
 
 def _metadata(folder: Path) -> None:
-    """What an installation leaves of the package's pyproject.toml: its name and its entry points."""
+    """The metadata that an installation writes: the package's name and entry points."""
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
     info = folder / f"{project['name']}-{project['version']}.dist-info"
     info.mkdir(parents=True)

@@ -164,7 +164,7 @@ def test_failed_check() -> None:
 
 
 def test_calls_from_several_threads() -> None:
-    """Each call has an arena and outputs of its own."""
+    """Each call has its own arena and outputs."""
     text = """
     func.func @main(%x: tensor<256x256xf32>) -> tensor<256xf32> {
       %zero = hlo.constant dense<0.0> : tensor<f32>
@@ -226,7 +226,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_threads_compile_at_the_same_time() -> None:
-    """Matrix products of many shapes share their micro-kernels: whoever is first compiles them."""
+    """Matrix products of many shapes share their micro-kernels, which the first thread compiles."""
     results: dict[int, bool] = {}
 
     def compile_and_run(number: int) -> None:

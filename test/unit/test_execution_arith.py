@@ -1,4 +1,4 @@
-"""arith and math compute what NumPy says, as scalars and in vectors, run on this machine."""
+"""arith and math compute the same as NumPy, as scalars and in vectors, run on this machine."""
 
 from __future__ import annotations
 

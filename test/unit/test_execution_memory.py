@@ -1,4 +1,4 @@
-"""memref and vector operations do what NumPy says, run on this machine."""
+"""memref and vector operations compute the same as NumPy, run on this machine."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_copies() -> None:
 
 
 def test_private_stack_slot_in_a_parallel_loop() -> None:
-    """Iterations that share nothing but a slot made anew in each must not be taken apart by the vectorizer."""
+    """The vectorizer must not separate iterations from the stack slot that each allocates."""
     x = np.arange(64, dtype=np.float32)
     text = """
       %c0_ = arith.constant 0 : index

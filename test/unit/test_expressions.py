@@ -1,4 +1,4 @@
-"""The notation in which hlo is built: where operations go, their types, and what is made once."""
+"""The notation for building hlo: placement of operations, their types, and operations that are built only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fft: the reference and the CPU against sums in double precision and NumPy's transforms; how lengths are factored."""
+"""fft: the reference and the CPU against sums in double precision and NumPy's transforms; factorization of lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
 
 
 def program(kind: str, shape: I, count: int, width: int) -> tuple[str, I]:
-    """A transform whose real or larger side has this shape, and the operand's shape."""
+    """A transform whose real or larger side has this shape; returns also the operand's shape."""
     halved = (*shape[:-1], shape[-1] // 2 + 1)
     sides = {"RFFT": (shape, halved), "IRFFT": (halved, shape)}.get(kind, (shape, shape))
     elements = [f"complex<f{width}>"] * 2
@@ -83,13 +83,13 @@ def test_kinds(kind: str, shape: I, count: int) -> None:
 
 
 def test_long_tables() -> None:
-    """A large prime, whose chirp is computed by the program; twiddles that are products of two."""
+    """A large prime, whose chirp the program computes; twiddle factors that are products of two."""
     check("FFT", (20011,), 1, 64)
     check("RFFT", (3, 40000), 1, 32)
 
 
 def test_definition() -> None:
-    """The sum of the definition, not NumPy's transform."""
+    """Against the sum of the definition, not NumPy's transform."""
     n = 11
     x = numbers("FFT", (n,), 64)
     turns = np.outer(np.arange(n), np.arange(n)) / n
@@ -99,7 +99,7 @@ def test_definition() -> None:
 
 
 def test_inverse_takes_the_real_part() -> None:
-    """IRFFT reads no imaginary part where a spectrum of real numbers has none."""
+    """IRFFT ignores imaginary parts that are zero in the spectrum of real numbers."""
     text = program("IRFFT", (8,), 1, 32)[0]
     x = np.array([1 + 5j, 2, 3j, 4, 7 - 9j], np.complex64)
     clean = np.array([1, 2, 3j, 4, 7], np.complex64)

@@ -1,4 +1,4 @@
-"""What fuse-linalg makes of the generics of a kernel, and host functions, against the reference semantics of hlo."""
+"""The generics that fuse-linalg leaves in a kernel, and host functions, against the reference semantics of hlo."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_result_that_others_read_is_one_generic() -> None:
 
 
 def test_sibling_reductions_and_their_epilogue() -> None:
-    """One generic for both reductions, of an expensive producer computed once; one for what follows."""
+    """One generic for both reductions, whose expensive producer is computed once; one for the operations after them."""
     body = line("e", "exponential", "%a0", M, M) + total("s", "%e") + total("m", "%e", "maximum")
     body += line("r", "divide", "%s, %m", f"{V}, {V}", V)
     check(kernel(body, [M, S], [V], "reduce"), numbered(3, 4), np.float32(0), ulps=4, generics=2)
@@ -82,7 +82,7 @@ def test_slices_of_slices_and_transposes() -> None:
 
 
 def test_operands_and_operations_are_shared() -> None:
-    """An operand read twice at one place is one operand, and equal operations are one."""
+    """An operand that is read twice at the same index is one operand, and equal operations are one."""
     body = line("x", "exponential", "%a0", M, M) + line("y", "exponential", "%a0", M, M)
     body += line("r", "add", "%x, %y", f"{M}, {M}", M)
     module = lowered(kernel(body, [M, S], [M]))

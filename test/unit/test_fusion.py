@@ -1,4 +1,4 @@
-"""What fuse-hlo makes of programs: how many kernels of which kind, the same results, in little time."""
+"""fuse-hlo: the number and kinds of kernels, the same results, little work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FRONT = "inline,simplify-hlo,cse,"
 
 
 def fuse(text: str, pipeline: str = FRONT + "fuse-hlo"):
-    """The fused module and what was said about it."""
+    """The fused module and the remarks."""
     fused = Program(text).after(pipeline)
     return fused.module, fused.messages
 
@@ -271,7 +271,7 @@ TWO_PRODUCTS = program(
 
 
 def test_decisions_are_about_operations() -> None:
-    """Two products of one location: each decision names its own operations, before any is put into words."""
+    """Two products with one location: each decision refers to its own operations, before any is printed."""
     module = parse_module(TWO_PRODUCTS, "<test>", make_context())
     block = next(iter(module.body.block.ops)).body.block
     first, transpose, second, tanh, _ = block.ops
@@ -295,7 +295,7 @@ def test_an_epilogue_is_a_decision_about_its_own_product() -> None:
 
 
 def test_no_cycle_through_a_contraction() -> None:
-    """%0 feeds the dot and the add that needs the dot: one fusion of %0 and %2 would need its own result."""
+    """%0 is used by the dot and by the add that needs the dot: a fusion of %0 and %2 would need its own result."""
     text = program(
         "%x: tensor<8x8xf32>",
         """
@@ -344,7 +344,7 @@ TWO_REDUCTIONS = program(
 
 
 def test_a_new_operation_states_its_cost() -> None:
-    """An operation is computed in each of two fusions where its class says that it is cheap; none said, it is not."""
+    """An operation is computed in each of two fusions if its class states that it is cheap, and only once if not."""
 
     @irdl_op_definition
     class PolynomialOp(TranscendentalOp):

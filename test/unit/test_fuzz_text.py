@@ -38,7 +38,7 @@ _TOKEN = re.compile(r'"[^"\n]*"|[%#@!^]?[\w.$-]+(?:#\d+)?|->|\s+|.')
 
 
 def broken(numbers: random.Random, text: str) -> str:
-    """The text with one to three tokens lost, doubled, exchanged, replaced, or with its end cut off."""
+    """The text with one to three tokens removed, doubled, exchanged or replaced, or with its end cut off."""
     tokens = _TOKEN.findall(text)
     for _ in range(numbers.randint(1, 3)):
         place, other = numbers.randrange(len(tokens)), numbers.randrange(len(tokens))
@@ -66,7 +66,7 @@ FORMS = ({}, {"spelling": "stablehlo"}, {"generic": True})
 
 
 def check_broken(seed: int) -> None:
-    """Broken text is a module all the same, which prints, or a DiagnosticError; with either reader the same."""
+    """Broken text is still a valid module, which prints, or a DiagnosticError; both readers agree."""
     numbers = random.Random(seed)
     program = random_program(numbers, SMALL)
     text = print_module(parse_module(program.text, "random.mlir", make_context()), **numbers.choice(FORMS))  # pyright: ignore

@@ -1,4 +1,4 @@
-"""gather, scatter and their like: the reference against the spec's formulas, the CPU against the reference."""
+"""gather, scatter and related operations: the reference against the spec's formulas, the CPU against the reference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dimensions_text(cls: Any, dims: IndexDimensions) -> str:
 
 
 def random_geometry(rng: np.random.Generator) -> tuple[Shape, Shape, IndexDimensions, Shape]:
-    """An operand's shape, indices' shape, dimension numbers that fit them, and sizes of windows."""
+    """Shapes of an operand and of indices, dimension numbers that fit them, and sizes of windows."""
     rank = int(rng.integers(0, 4))
     operand = tuple(int(n) for n in rng.integers(1, 5, rank))
     roles = rng.integers(0, 3, rank)  # window, collapsed, batching
@@ -60,7 +60,7 @@ def random_geometry(rng: np.random.Generator) -> tuple[Shape, Shape, IndexDimens
 
 
 def operand_index(dims: IndexDimensions, indices: Any, place: Shape, shape: Shape, slices: Shape | None) -> list[int]:
-    """The spec's formula: where the element at `place` of the windows' tensor lies; clamped with `slices`."""
+    """The spec's formula for the operand index of the window element at `place`; clamped if `slices` is given."""
     batch_dims = [d for d in range(len(place)) if d not in dims.window]
     batch = [place[d] for d in batch_dims]
     offset = [place[d] for d in dims.window]
@@ -130,7 +130,7 @@ def test_gather_of_every_type() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_indices_at_the_ends_of_their_types(target: str) -> None:
-    """Clamping sees unsigned indices as they are; nothing overflows."""
+    """Clamping treats unsigned indices as unsigned, and nothing overflows."""
     x = np.arange(5, dtype=np.float32)
     dims = IndexDimensions((), (0,), (), (), (0,), 1)
     for type_ in ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"):
@@ -236,7 +236,7 @@ _ENDS: tuple[Callable[[int], int], ...] = (lambda size: 0, lambda size: size - 1
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_scatter_by_the_formula(target: str) -> None:
-    """Any dimension numbers and windows; places updated repeatedly, in order; windows outside, or partly so."""
+    """Any dimension numbers and windows; repeated updates, in order; windows outside, or partly outside."""
     rng = np.random.default_rng(2)
     batch = Batch()
     wanted: list[Any] = []
@@ -264,7 +264,7 @@ POINTS = IndexDimensions((), (0,), (), (), (0,), 1)
 
 
 def test_scatter_of_every_type() -> None:
-    """Repeated places in order, the edges of every type: floats round each step."""
+    """Repeated updates in order, at the edges of every type: floats round in each step."""
     batch = Batch()
     rng = np.random.default_rng(3)
     for type_ in TYPES:
@@ -297,7 +297,7 @@ def test_scatter_indices_at_the_ends_of_their_types(target: str) -> None:
 
 @pytest.mark.parametrize("flags", ["", ", unique_indices = true", ", indices_are_sorted = true"])
 def test_scatter_of_many_rows(flags: str) -> None:
-    """Large enough for tasks; the same bits each time."""
+    """Large enough for several tasks; the same bits each time."""
     rng = np.random.default_rng(4)
     table, updates = (
         rng.standard_normal((300, 130)).astype(np.float32),
@@ -313,7 +313,7 @@ def test_scatter_of_many_rows(flags: str) -> None:
 
 
 def test_scatter_of_two_tensors_and_wider_results() -> None:
-    """Several inputs go through one region; a region may accumulate in a wider type."""
+    """Several inputs with one region; a region may accumulate in a wider type."""
     x, y = np.arange(5, dtype=np.float32), np.arange(5, dtype=np.int32)
     u, v = np.array([5, 7, 9], np.float32), np.array([1, 2, 3], np.int32)
     i = np.array([[1], [1], [4]])

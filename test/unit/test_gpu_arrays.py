@@ -1,4 +1,4 @@
-"""Arrays of the GPU and other libraries': DLPack, __cuda_array_interface__, streams, alignment, lifetimes."""
+"""GPU arrays of xhlo and of other libraries: DLPack, __cuda_array_interface__, streams, alignment, lifetimes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def on_device(device: Device, values: np.ndarray) -> DeviceArray:
 
 
 class Foreign:
-    """Somebody else's array: its memory is filled by work of his in a stream of his."""
+    """An array of another library, filled by that library's work in its own stream."""
 
     def __init__(self, device: Device, values: np.ndarray, offset: int = 0, stream: int | None = None):
         driver = device.driver
@@ -189,7 +189,7 @@ def test_a_consumer_is_ordered_after_us(device: Device, asked: Any, stream: int 
         taken = dlpack.take(result.__dlpack__(stream=asked))
         assert (taken.device, taken.shape, taken.strides) == ((dlpack.CUDA, 0), (6, 4), (4, 1))
         assert taken.address == result.address
-        # Nothing of ours ran yet; reaching the end of the consumer's stream takes our work along.
+        # None of our work ran yet; reaching the end of the consumer's stream runs it.
         assert not device.driver.ran
         device.driver.synchronize(stream)
     data = device.driver.bytes_at(taken.address, X.nbytes)
@@ -266,7 +266,7 @@ def test_the_interface(device: Device) -> None:
 
 
 def test_numpy_takes_a_copy_by_dlpack(device: Device) -> None:
-    """A consumer and a producer in C: the structures have the layout that they should."""
+    """A consumer and a producer in C: the structures have the right layout."""
     array = on_device(device, X)
     np.testing.assert_array_equal(np.from_dlpack(array, device="cpu", copy=True), X)
     np.testing.assert_array_equal(np.asarray(array), X)

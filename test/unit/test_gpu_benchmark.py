@@ -1,4 +1,4 @@
-"""benchmarks/gpu.py without a GPU: its programs and checks at small sizes, its dry run, what it says."""
+"""benchmarks/gpu.py without a GPU: its programs and checks at small sizes, its dry run, its report."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_kept_machine_code_is_used_and_never_trusted_when_damaged(folder: Path, 
         with pytest.warns(RuntimeWarning, match="is not used and will be written anew: it is damaged"):
             assert cubin_cache.cached_cubin(ptx, chip) == code
         assert files.read(path) == code
-    # Other chips and other PTX have files of their own.
+    # Other chips and other PTX versions have their own files.
     cubin_cache.cached_cubin(ptx, get_chip("sm_100"))
     assert len(list(folder.glob("*.cubin"))) == 2
 

@@ -58,7 +58,7 @@ TF32 = """, algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, a
 
 @dataclass(frozen=True)
 class Dot:
-    """A product of m x k and k x n, each stored as it is or transposed."""
+    """A product of m x k and k x n, each factor plain or transposed in memory."""
 
     m: int
     n: int
@@ -184,7 +184,7 @@ def test_bf16_has_no_tensor_cores_on_old_chips() -> None:
 
     assert multiplications("bf16", "sm_75") == 0
     assert multiplications("bf16", "sm_80") > 0
-    # 8 products at a time, twice as many operations.
+    # 8 products per instruction, twice as many operations.
     assert multiplications("f16", "sm_75") == 2 * multiplications("f16", "sm_80") > 0
     assert multiplications("f32", "sm_90") == 0, "f32 is exact unless the program asks for tf32"
 
@@ -276,7 +276,7 @@ def test_convolutions(
 
 
 def test_the_program_sees_no_product_that_its_epilogue_hides() -> None:
-    """The f32 sums of a bf16 product are narrowed as they are written: one launch, no buffer of f32."""
+    """The f32 accumulators of a bf16 product are narrowed when they are written: one launch, no f32 buffer."""
     (function,) = device_functions(Dot(64, 64, 64, "bf16").text())
     assert all("f32" not in str(argument.type) for argument in function.body.block.args[:3])
 
@@ -303,7 +303,7 @@ def test_large_products_get_large_tiles() -> None:
 
 
 def epilogue_program(m: int, n: int, k: int, element: str, batch: tuple[int, ...] = ()) -> str:
-    """tanh(a b + bias) * scale + residual, the residual a result as well."""
+    """tanh(a b + bias) * scale + residual; the residual is also a result."""
     a, b, c = (tensor((*batch, *shape), element) for shape in ((m, k), (k, n), (m, n)))
     bias, rank = tensor((n,), element), len(batch)
     batching = f"batching_dims = {list(range(rank))} x {list(range(rank))}, " if batch else ""

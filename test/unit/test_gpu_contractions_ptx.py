@@ -1,4 +1,6 @@
-"""Contractions as machine code: every kind of kernel assembles for every generation of chips, and spills no registers."""
+"""
+Contractions as machine code: every kind of kernel assembles for every generation of chips, and spills no registers.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def ptx_of(dot: Dot, chip: str) -> str:
 
 
 SOME = ("f32", "bf16", "f16, unaligned rows")
-"""For the chips between which little differs."""
+"""The cases for chips that differ little from others."""
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_no_kernel_spills(name: str, chip: str) -> None:
 
 
 def test_the_large_product_is_a_pipeline_of_tensor_cores() -> None:
-    """Copies of 16 bytes around the first-level cache, fragments of 8 x 8 elements by fours, 128 products in a round."""
+    """Copies of 16 bytes that bypass L1, four 8 x 8 fragments per load, 128 products per iteration."""
     ptx = ptx_of(PRODUCTS["bf16"], "sm_90")
     assert ptx.count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == 128
     assert re.search(r"cp\.async\.cg\.shared\.global .*, 16;", ptx) and re.search(r"cp\.async\.wait_group\s+1;", ptx)

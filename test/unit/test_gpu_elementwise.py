@@ -30,7 +30,7 @@ TYPES = {
 
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wide vectors, several in a thread, and whole shares for small arrays too."""
+    """Wide vectors, several per thread, also for small arrays."""
     monkeypatch.setattr(elementwise, "WAVES", 0)
     monkeypatch.setattr(elementwise, "THREADS", 4)
 
@@ -98,7 +98,7 @@ def test_convert(small_shares: None, source: str, target: str) -> None:
 @pytest.mark.parametrize("rows", [1, 3, 16, 17])
 @pytest.mark.parametrize("columns", [4, 31, 33, 64, 255, 256, 257])
 def test_broadcasts(small_shares: None, rows: int, columns: int) -> None:
-    """Of a row, a column and a scalar; rows that vectors fit into, and rows that they cross."""
+    """Broadcasts of a row, a column and a scalar; rows that vectors divide, and rows that vectors cross."""
     t = tensor((rows, columns))
     text = f"""
     func.func @main(%x: {t}, %r: tensor<{columns}xf32>, %c: tensor<{rows}xf32>, %s: tensor<f32>) -> {t} {{
@@ -243,7 +243,7 @@ def test_transpose(small_shares: None, shape: tuple[int, ...], order: tuple[int,
 @pytest.mark.parametrize("shape", [(64, 64), (67, 130), (257, 31)], ids=str)
 @pytest.mark.parametrize("type_", ["f32", "bf16"])
 def test_fused_transposes(small_shares: None, shape: tuple[int, int], type_: str) -> None:
-    """Two inputs across, one along, one row; arithmetic and a type of another width at the output."""
+    """Two transposed inputs, one plain, one row; arithmetic, and an output type of another width."""
     s, t, u = tensor(shape, type_), tensor(shape[::-1], type_), tensor(shape[::-1])
     text = f"""
     func.func @main(%x: {s}, %y: {s}, %z: {t}, %r: tensor<{shape[0]}x{type_}>) -> ({t}, {u}) {{
@@ -260,7 +260,7 @@ def test_fused_transposes(small_shares: None, shape: tuple[int, int], type_: str
     check_on_simt(text, inputs)
 
 
-# What memory is asked for.
+# Memory traffic.
 
 TRAFFIC = {
     "along": ("(%x: tensor<1000003xbf16>) -> tensor<1000003xbf16>", "stablehlo.negate %x : tensor<1000003xbf16>", 1.01),
@@ -305,7 +305,7 @@ TRAFFIC = {
 
 @pytest.mark.parametrize("name", TRAFFIC)
 def test_sectors(name: str) -> None:
-    """No more than so many times the sectors that hold the arrays."""
+    """The sectors moved are at most a small multiple of those that hold the arrays."""
     signature, op, most = TRAFFIC[name]
     text = f"func.func @main{signature} {{ %0 = {op} return %0 : {signature.split('-> ')[1]} }}"
     module, (arguments, results) = gpu_level(text)

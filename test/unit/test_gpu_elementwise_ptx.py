@@ -45,7 +45,7 @@ func.func @main(%x: tensor<67108864xf32>, %y: tensor<67108864xf32>, %t: tensor<1
 """
 
 MOST_REGISTERS = 40
-"""With 32, all threads that a multiprocessor holds can run; ptxas takes some more where it sees no harm."""
+"""With 32, a multiprocessor can run as many threads as it holds; ptxas uses a few more where that does no harm."""
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100"])

@@ -1,4 +1,6 @@
-"""Sorts, scans, scatters and their like on the SIMT interpreter: tiles and merges, chunks, conflicts in order."""
+"""
+Sorts, scans, scatters and related operations on the SIMT interpreter: tiles and merges, chunks, ordered conflicts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from xhlo.lowering.plan_gpu_kernels import indexing
 
 
 def sort_program(shape: tuple[int, ...], dim: int, compare: str) -> str:
-    """Of keys with values; `compare` gives %s from %a and %b."""
+    """A sort of keys with values; `compare` computes %s from %a and %b."""
     t = tensor(shape, "i32")
     return f"""
     func.func @main(%x: {t}, %y: {t}) -> ({t}, {t}) {{
@@ -55,7 +57,7 @@ def test_merges_of_short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_comparators_without_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NaN is neither before nor behind anything: the result still has every element once."""
+    """NaN is neither before nor after anything: the result still has every element once."""
     monkeypatch.setattr(indexing, "MOST_SORT_THREADS", 16)
     values = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
     values[::7] = np.nan
@@ -132,7 +134,7 @@ def test_scans(shape: tuple[int, ...], dim: int, reverse: bool) -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_chunks_of_short_lines(monkeypatch: pytest.MonkeyPatch, reverse: bool) -> None:
-    """Three launches, for rows and for columns."""
+    """Three launches, for rows and for columns alike."""
     for name, value in (("SCAN_THREADS", 32), ("ELEMENTS", 3), ("SHORT_ROW", 4), ("SHORTEST_CHUNK", 2)):
         monkeypatch.setattr(indexing, name, value)
     flip = slice(None, None, -1 if reverse else 1)
@@ -237,7 +239,7 @@ def values_of(spelled: str, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("body", ["add", "subtract"])
 @pytest.mark.parametrize("name", SCATTERS)
 def test_scatters(name: str, body: str) -> None:
-    """Updates of one place in their order: the bits of a serial loop."""
+    """Updates of the same element happen in order: the bits of a serial loop."""
     operand, indices, updates, numbers = SCATTERS[name]
     limit = max(int(n) for n in operand.split("x")[:-1]) + 2
     if name in ("bins", "elements", "few_rows"):
@@ -267,7 +269,9 @@ WINDOWS = [
 def test_select_and_scatter(
     shape: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...]
 ) -> None:
-    """The gradient of max pooling, windows apart and overlapping; few different values, so that there are ties."""
+    """
+    The gradient of max pooling with disjoint and overlapping windows; few different values, so that there are ties.
+    """
     counts = tuple((n + 2 * p - w) // s + 1 for n, w, s, p in zip(shape, window, strides, padding, strict=True))
     t, c, e = tensor(shape), tensor(counts), "tensor<f32>"
     pads = ", ".join(f"[{p}, {p}]" for p in padding)

@@ -1,4 +1,4 @@
-"""Matrix products as calls of cuBLASLt: which programs get them, and that they compute the same."""
+"""Matrix products as calls of cuBLASLt: which programs get them, and their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xhlo.targets.simt.host import HostProgram
 
 
 def mapped(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[Any, Any]:
-    """The module of the gpu-level IR, and the arrays at its entry."""
+    """The module of the gpu-level IR, and the arrays for its entry."""
     ctx, target = make_context(), nvptx(chip, libraries=libraries)
     module = parse_module(text, "test.mlir", ctx)
     run_passes(ctx, module, pipelines.FRONT)
@@ -33,7 +33,7 @@ def mapped(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[A
 
 
 def calls(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[list[Matmul], int]:
-    """The products that a library gets, and the number of launches beside them."""
+    """The products that a library computes, and the number of launches beside them."""
     ops = list(mapped(text, libraries, chip)[0].walk())
     return [op.problem for op in ops if isinstance(op, MatmulOp)], sum(isinstance(op, GpuLaunchFuncOp) for op in ops)
 
@@ -41,7 +41,7 @@ def calls(text: str, libraries: str = "always", chip: str = "sm_90") -> tuple[li
 def check(
     text: str, *inputs: np.ndarray, products: int = 1, launches: int = 0, rtol: float | None = None
 ) -> list[Matmul]:
-    """The program has so many calls and launches, and computes on the interpreter what the reference does."""
+    """Assert the numbers of calls and launches, and that the interpreter computes the same as the reference."""
     assert calls(text)[1] == launches
     found = calls(text)[0]
     assert len(found) == products

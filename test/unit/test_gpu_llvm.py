@@ -1,4 +1,4 @@
-"""Device functions as LLVM IR compute what the reference does: run on the CPU, each GPU thread as a thread of it."""
+"""Device functions as LLVM IR, run on the CPU with a thread for each GPU thread, against the reference."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_functions_of_f32_and_f64() -> None:
 
 
 def test_approximations() -> None:
-    """What `math=fast` makes of each function, with exact instructions in the place of the chip's approximate ones."""
+    """The expansions of `math=fast`, with exact instructions in place of the chip's approximate ones."""
     array = "tensor<65xf32>"
     ops = ("exponential", "log", "sine", "cosine", "tan", "tanh", "rsqrt", "sqrt", "cbrt", "logistic")
     lines = "\n".join(f"%{i} = hlo.{op} %x : {array}" for i, op in enumerate(ops))
@@ -154,7 +154,7 @@ def test_approximations() -> None:
 def test_modes_of_math_have_names() -> None:
     with pytest.raises(ValueError, match="no mode of math is named 'quick'; there are strict, default, fast"):
         xhlo.compile("func.func @main() { func.return }", math="quick")
-    # A CPU approximates nothing.
+    # A CPU has no approximate instructions.
     text = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { %0 = hlo.exponential %x : tensor<3xf32> return %0 : tensor<3xf32> }"
     x = np.array([0.1, 1.0, 10.0], np.float32)
     np.testing.assert_array_equal(xhlo.compile(text, math="fast")(x), xhlo.compile(text)(x))
@@ -205,7 +205,7 @@ PROGRAMS: dict[str, tuple[str, Sequence[np.ndarray]]] = {
         "  %1 = hlo.dynamic_slice %x, %i, %0, sizes = [7, 9]"
         " : (tensor<40x9xf32>, tensor<i64>, tensor<i64>) -> tensor<7x9xf32>\n"
         "  func.return %1 : tensor<7x9xf32>\n}",
-        # Beyond 32 bits: clamped, not cut.
+        # Beyond 32 bits: clamped, not truncated.
         [numbers("f32", 40, 9), np.asarray(2**32 + 1), np.asarray(-5, np.int32)],
     ),
     "pad": (
@@ -300,7 +300,7 @@ def test_shuffles(type_: str) -> None:
 
 @pytest.mark.parametrize("size", [64, 13000])
 def test_shared_memory(size: int) -> None:
-    """A reversal through a buffer of the block: static, and one of more than 48 KB, beside another."""
+    """A reversal through shared memory: a static buffer, and one of more than 48 KB beside another."""
     shared = "memref<{}, #gpu.address_space<workgroup>>"
     first, second = shared.format("3xf64"), shared.format(f"{size}xf32")
     text = f"""

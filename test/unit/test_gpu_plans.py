@@ -1,4 +1,4 @@
-"""Plans written by hand: whatever launches they ask for, the results are the reference's."""
+"""Plans written by hand: whatever launches they request, the results equal the reference's."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ OVERRIDES = [
     (SORT, "#gpu.sort<tile = 32>", 7),
     (SCATTER, "#gpu.sorted_scatter<sort = #gpu.sort<tile = 8>>", None),
 ]
-"""Programs, a plan for what they compute, and how many functions of the device it takes."""
+"""Programs, a plan for their computation, and the number of device functions that it takes."""
 
 
 @pytest.mark.parametrize(("text", "plan", "functions"), OVERRIDES, ids=[plan for _, plan, _ in OVERRIDES])
@@ -150,7 +150,7 @@ def test_results_do_not_depend_on_the_plan(text: str, plan: str, functions: int 
     (leader,) = [op for op in module.walk() if PLAN in op.attributes and JOINED not in op.attributes]
     assert str(leader.attributes[PLAN]) != plan, "the plan is another than the automatic one"
     leader.attributes[PLAN] = Parser(ctx, plan).parse_attribute()
-    # Planning once more changes nothing.
+    # Planning again changes nothing.
     run_passes(ctx, module, passes[planned - 1 :], verify=True)
     if functions is not None:
         assert sum(isinstance(op, GpuFuncOp) for op in module.walk()) == functions

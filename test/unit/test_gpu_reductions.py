@@ -133,7 +133,7 @@ def test_nan_and_infinities(op: str) -> None:
 
 
 def test_the_initial_value_is_taken_in_once() -> None:
-    """Also where the whole is reduced in parts, and where threads have no element."""
+    """Also if the reduction is split into parts, and if some threads have no element."""
     for shape, dims in (((3,), (0,)), ((300_007,), (0,)), ((5, 33), (1,)), ((33, 5), (0,)), ((70_001, 3), (0,))):
         (got,) = run_on_simt(reduction(shape, dims, init="1000.0"), [np.zeros(shape, np.float32)])
         np.testing.assert_array_equal(got, np.full_like(got, 1000.0))
@@ -173,7 +173,7 @@ def test_a_reduction_goes_on_from_what_a_buffer_holds(axis: int) -> None:
 
 
 def test_long_sums_are_accurate() -> None:
-    """0.1 has no exact form: one sum after the other would be off by a percent."""
+    """0.1 is not exact in binary: adding the elements one by one would be off by a percent."""
     n = 1 << 21
     x = np.full(n, 0.1, np.float32)
     want = float(np.float64(np.float32(0.1)) * n)
@@ -241,7 +241,7 @@ def test_several_reductions_together(rows: int, columns: int, axis: int) -> None
 
 
 def argmax(shape: tuple[int, ...], axis: int, type_: str = "f32", order: str = "GT") -> str:
-    """As JAX writes it: of two NaN the first wins, of equal values the one with the lower index."""
+    """argmax as JAX writes it: the first of two NaNs wins, and the lower index of equal values."""
     kept = [n for d, n in enumerate(shape) if d != axis]
     lowest = LOWEST[type_] if order == "GT" else {"f32": "0x7F800000"}[type_]
     x, i, v, w = tensor(shape, type_), tensor(shape, "i32"), tensor(kept, type_), tensor(kept, "i32")
@@ -283,7 +283,7 @@ def test_argmax(shape: tuple[int, ...], axis: int, type_: str, order: str) -> No
 
 
 def test_a_maximum_and_where_it_is_together() -> None:
-    """As siblings they share one launch, and what is read; each is combined in its own way."""
+    """As siblings they share one launch and its reads; each is combined in its own way."""
     text = (
         argmax((70, 300), 1)
         .replace(
@@ -336,9 +336,9 @@ BOTH = "%v = arith.select %c, %acc, %e : f32 \n %w = arith.select %c, %m, %n : i
         (f"%c = arith.cmpf uge, %acc, %e : f32 \n {BOTH}", None),
         (f"%g = arith.cmpf oge, %acc, %e : f32 \n %u = arith.cmpf uno, %acc, %acc : f32 \n"
          f"%c = arith.ori %g, %u : i1 \n {BOTH}", True),
-        # By the integers: where these are equal, the first.
+        # By the integers: the first of equal ones.
         (f"%c = arith.cmpi sle, %m, %n : i32 \n {BOTH}", True),
-        # Each by itself: nothing depends on the order.
+        # Each by itself: the order does not matter.
         ("%v = arith.maximumf %acc, %e : f32 \n %c = arith.cmpi sle, %m, %n : i32 \n"
          "%w = arith.select %c, %m, %n : i32", False),
         # The last one, whatever it is.
@@ -356,7 +356,7 @@ def test_bodies_that_choose_are_checked(body: str, positioned: bool | None) -> N
 
 
 def test_an_unknown_operation_has_a_thread_for_each_result() -> None:
-    """x - y is not associative: one after the other, as it is written."""
+    """x - y is not associative: elements are combined one after the other, as written."""
     text = reduction((70, 33), (1,), "subtract")
     x = array((70, 33))
     want = np.zeros(70, np.float32)
@@ -421,7 +421,7 @@ def layernorm(rows: int, n: int, type_: str = "f32") -> str:
 
 
 def cross_entropy(rows: int, n: int) -> str:
-    """Two inputs, three reductions, an output that a later reduction reads."""
+    """Two inputs, three reductions, and an output that a later reduction reads."""
     whole, kept = tensor((rows, n)), tensor((rows,))
     reduced = f"across dimensions = [1] : ({whole}, tensor<f32>) -> {kept}"
     return f"""
@@ -464,7 +464,7 @@ def test_rows_that_are_too_long_for_registers_are_read_again() -> None:
 
 
 def test_a_few_rows_that_are_long_are_shared_by_blocks() -> None:
-    """Two rows would keep two multiprocessors busy: each reduction is done by all of them."""
+    """Two rows alone would keep only two multiprocessors busy, so each reduction is split over all of them."""
     text, x = softmax((2,), 600_000), array((2, 600_000))
     assert max(blocks(function) for function in functions(text)) > 132
     check_on_simt(text, [x])
@@ -495,7 +495,7 @@ FAST = {
     "cross_entropy": cross_entropy(32768, 4096),
     "moments_bf16": moments(65536, 1024, 0, "bf16"),
 }
-"""What is to run at the speed of memory."""
+"""Programs that are to run at the speed of memory."""
 
 
 def ptx_of(text: str, chip: str) -> str:

@@ -1,4 +1,4 @@
-"""Programs on a GPU that is simulated: host programs, graphs, the arena, streams, checks, host calls, errors, threads."""
+"""Programs on a simulated GPU: host programs, graphs, the arena, streams, checks, host calls, errors, threads."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_host_program_is_read_once_into_steps() -> None:
     launches = [step for step in steps if isinstance(step, LaunchStep)]
     assert len(launches) == len(steps) >= 3
     assert {launch.kernel for launch in launches} <= {kernel.name for kernel in executable.kernels}
-    # Arguments, results, the arena; nothing else is named.
+    # Arguments, results and the arena; nothing else is allocated by name.
     slots = {place.slot for launch in launches for place in launch.arguments}
     assert slots == set(range(executable.image.host.parameters))
     arena = executable.image.host.parameters - 1
@@ -117,7 +117,7 @@ def test_a_segment_becomes_a_graph_the_second_time() -> None:
 
 
 def test_graphs_follow_the_addresses_of_arguments_and_results() -> None:
-    """Other arrays in each call, all kept: the first few sets of addresses get graphs, later ones change the oldest."""
+    """Other arrays in each call, all kept: the first few sets of addresses get graphs, later ones update the oldest."""
     device = simulated_device()
     executable = compile_simulated(CHAIN, device, fuse=False)
     kept = []
@@ -132,7 +132,7 @@ def test_graphs_follow_the_addresses_of_arguments_and_results() -> None:
             np.testing.assert_allclose(actual.numpy(), wanted, rtol=1e-5)
         for array, wanted in zip(placed, inputs, strict=True):
             np.testing.assert_array_equal(array.numpy(), wanted)
-    # Only what names an argument or a result is told new addresses.
+    # Only commands that use an argument or a result are updated.
     steps = executable.image.host.steps
     arena = executable.image.host.parameters - 1
     users = [
@@ -293,7 +293,7 @@ def test_a_profile_times_kernels_of_several_launches_as_one() -> None:
 
 
 def test_hlo_run(run_hlo_run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Timed runs take arrays of the GPU; the table is the CPU's."""
+    """Timed runs use GPU arrays; the table has the CPU's form."""
     device = simulated_device()
 
     def build(*arguments, **options):
@@ -301,7 +301,7 @@ def test_hlo_run(run_hlo_run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     original = nvptx_build.build_image
     monkeypatch.setattr(nvptx_build, "build_image", build)
-    # What is compiled here is nothing for others.
+    # Other tests must not find what this one compiles.
     monkeypatch.setattr(compiling, "_CACHE", compiling._Cache(0))
     monkeypatch.setenv("XHLO_GPU_CHIP", "sm_90")
     use_device(device)
@@ -481,7 +481,7 @@ def test_arguments_that_do_not_fit() -> None:
 
 
 def test_code_of_another_chip() -> None:
-    """Machine code of sm_80 runs on 8.6, its PTX on all later chips; that of sm_90a on 9.0 alone."""
+    """Machine code for sm_80 runs on 8.6, its PTX on all later chips; that for sm_90a only on 9.0."""
     x, y = chain_inputs()
     later = compile_simulated(CHAIN, simulated_device(capability=(12, 0)), chip="sm_80")
     np.testing.assert_allclose(later(x, y)[0], chain(x, y)[0], rtol=1e-5)
@@ -493,7 +493,7 @@ def test_code_of_another_chip() -> None:
 def test_a_driver_that_is_older_than_the_assembler_compiles_the_ptx() -> None:
     device = simulated_device()
     executable = compile_simulated(CHAIN, device)
-    # What the simulated driver loads as "PTX" is what it can run.
+    # The simulated driver can run what it loads as "PTX".
     executable.image.cubin = b"machine code"
     device.driver.refuse["load"] = "CUDA_ERROR_INVALID_IMAGE"
     np.testing.assert_allclose(executable(*chain_inputs())[0], chain(*chain_inputs())[0], rtol=1e-5)

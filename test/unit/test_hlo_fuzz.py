@@ -44,7 +44,7 @@ FLOORS = """func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf
 def test_a_wrong_operation_is_found_and_the_program_made_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With a reference that is off by one in floor, floor and what squares it is all that is left."""
+    """With a reference that is off by one in floor, only floor and an operation that squares it are left."""
     right = FloorOp.compute
     monkeypatch.setattr(FloorOp, "compute", lambda op, x: right(op, x) + 1)
     (tmp_path / "floors.mlir").write_text(FLOORS)

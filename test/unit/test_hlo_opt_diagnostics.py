@@ -1,4 +1,4 @@
-"""`--verify-diagnostics`: which comments expect what, and where."""
+"""`--verify-diagnostics`: the comments that expect diagnostics, and where they expect them."""
 
 from __future__ import annotations
 

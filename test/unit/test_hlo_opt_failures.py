@@ -1,4 +1,4 @@
-"""Failing passes: the report, the reproducer, and repeating it."""
+"""Failing passes: the report, the reproducer, and its repetition."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GiveUpPass(ModulePass):
 
 
 class BreakPass(ModulePass):
-    """Leaves a use before its definition."""
+    """Leaves a use before the definition."""
 
     name = "test-break"
 
@@ -165,7 +165,7 @@ def test_reproducer_where_the_directory_is_read_only(run_hlo_opt, monkeypatch: p
     ],
 )
 def test_verify_roundtrip(run_hlo_opt, monkeypatch, form: dict, tampered: str, status: int, message: str) -> None:
-    """A printer that writes another operation, in one of the forms."""
+    """A printer that writes a wrong operation in one of the forms is detected."""
     honest, seen = round_trip.print_module, []
 
     def print_module(module: ModuleOp, locations: bool, **options) -> str:

@@ -1,4 +1,4 @@
-"""Which index arithmetic fits into 32 bits: exact ranges against what the arithmetic gives."""
+"""Which index arithmetic fits into 32 bits: the analysed ranges against the results of the arithmetic."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def device_function(body: str, arguments: str = "", passes: tuple[str, ...] = ("
 
 
 def width(body: str, arguments: str = "") -> int:
-    """The bits that index gets."""
+    """The width of index that the conversion chooses."""
     module = device_function(body, arguments, ("convert-loops-to-cf", "convert-gpu-to-nvvm"))
     function = next(op for op in operations_in(module) if op.name == "func.func")
     attribute = function.attributes.get("xhlo.index_bitwidth")
@@ -47,7 +47,7 @@ IDS = "%t = gpu.thread_id x\n %b = gpu.block_id x\n"
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        # 8 blocks: 7 * 2^28 fits, 7 * 2^29 does not, nor does what is computed on the way to a small number.
+        # 8 blocks: 7 * 2^28 fits; 7 * 2^29 does not, even as an intermediate result of a small number.
         ("%c = arith.constant 268435456 : index\n %x = arith.muli %b, %c : index", 32),
         ("%c = arith.constant 536870912 : index\n %x = arith.muli %b, %c : index", 64),
         (
@@ -73,7 +73,7 @@ IDS = "%t = gpu.thread_id x\n %b = gpu.block_id x\n"
             " %x = arith.addi %a, %i : index\n scf.yield %x : index }",
             64,
         ),
-        # What is read from memory is anything, until it is clamped.
+        # A value read from memory is unbounded until it is clamped.
         ("%v = memref.load %m[%t] : memref<256xi64>\n %x = arith.index_cast %v : i64 to index", 64),
         (
             "%v = memref.load %m[%t] : memref<256xi64>\n %c0 = arith.constant 0 : i64\n %c9 = arith.constant 9 : i64\n"
@@ -86,7 +86,7 @@ IDS = "%t = gpu.thread_id x\n %b = gpu.block_id x\n"
             " %q = arith.minui %v, %c9 : i64\n %x = arith.index_cast %q : i64 to index",
             32,
         ),
-        # Unsigned division of what may be negative gives a huge number.
+        # Unsigned division of a number that may be negative gives a huge one.
         (
             "%c = arith.constant 3 : index\n %x = arith.subi %t, %c : index\n %y = arith.divui %x, %c : index",
             64,
@@ -184,7 +184,7 @@ def truncating_rest(a: int, b: int) -> int:
     ],
 )
 def test_ranges_hold_all_results(op: str, function: Callable[[int, int], int], signed: bool):
-    """Over small intervals, every result lies in the range that is told."""
+    """Over small intervals, every result is in the computed range."""
     lows = (-7, -3, 0, 2, 6) if signed else (0, 2, 6)
     divides = "div" in op or "rem" in op
     for low, more in itertools.product(lows, (0, 3, 9)):
@@ -210,7 +210,7 @@ def test_ranges_hold_all_results(op: str, function: Callable[[int, int], int], s
 
 @pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 def test_what_branches_tell(predicate: str):
-    """In both branches of a comparison, every pair that gets there lies in what is told of it."""
+    """In both branches of a comparison, every pair that takes the branch is in the refined ranges."""
     compare: dict[str, Callable[[int, int], bool]] = {
         "eq": int.__eq__, "ne": int.__ne__, "lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__
     }  # fmt: skip
@@ -248,6 +248,6 @@ def test_what_branches_tell(predicate: str):
 def test_marks_only_what_fits():
     module = device_function(IDS + "%x = arith.addi %t, %b : index", passes=())
     function = next(op for op in operations_in(module) if op.name == "gpu.func")
-    # The numbers of threads are not known to the analysis before they are read from registers.
+    # The analysis does not know thread numbers before they are read from registers.
     assert not narrow_indices(function.regions[0])
     assert all("overflow" not in str(op) for op in operations_in(module))

@@ -223,7 +223,7 @@ def test_thread_count_follows_the_environment() -> None:
 
 
 def test_a_process_without_runtime_warns_and_runs() -> None:
-    """Where no library is found, the loop runs on the caller."""
+    """If no library is found, the loop runs on the calling thread."""
     code = """
 import warnings, numpy as np
 from xhlo.targets.cpu import openmp

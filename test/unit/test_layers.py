@@ -1,4 +1,4 @@
-"""The house rules that no other tool checks: what the package is made of, and what loading it costs."""
+"""Rules of the code base that no other tool checks: files and folders, imports, and the cost of loading."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools")
 SOURCES = sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 MAX_LINES = 500
-"""A file that grows past it holds two things."""
+"""The most lines of a file; a longer one contains two things."""
 MAX_FILES = 30
-"""A folder that grows past it has parts that belong together in a folder of their own."""
+"""The most files of a folder; a larger one has files that belong into a folder of their own."""
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -130,7 +130,7 @@ def test_imports_go_downwards():
 
 
 def _loaded_by(code: str, *names: str) -> list[str]:
-    """Which of the modules are loaded after running the code in a new process."""
+    """Those of the modules that are loaded after the code ran in a new process."""
     program = f"import sys\n{code}\nprint(*[name for name in {names!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1].split()

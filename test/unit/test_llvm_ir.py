@@ -83,7 +83,7 @@ def llvm_module(text: str) -> ModuleOp:
 
 
 def accepted(text: str) -> str:
-    """LLVM's own printing of a text that it takes."""
+    """The text as LLVM parses and prints it."""
     module = llvmlite.parse_assembly(text)
     module.verify()
     return str(module)
@@ -135,7 +135,7 @@ def test_llvm_unrolls_the_marked_loops_and_no_others() -> None:
 
 
 def test_the_printed_module_means_the_same() -> None:
-    """Writing the module itself, or what is read back from its text, gives the same bytes."""
+    """Writing the module, or the module read back from its text, gives the same bytes."""
     module = lowered(PROGRAM)
     stream = io.StringIO()
     Printer(stream=stream).print_op(module)
@@ -272,7 +272,7 @@ SHARING = """
 
 
 def test_shared_functions_have_texts_of_their_own() -> None:
-    """They are the same under other names and for other shapes, and others where the code differs."""
+    """Shared functions do not depend on names and shapes; different code gives different functions."""
     units: list[Mapping[str, str]] = []
     for name, size, value in (("one", 8, 1.0), ("two", 16, 1.0), ("two", 16, 2.0)):
         module = lowered(SHARING.format(name=name, size=size, value=value))

@@ -1,4 +1,4 @@
-"""The notation of indices and regions that lowerings to loops are written in."""
+"""The notation for indices and regions that lowerings to loops use."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_branches(kernel: func.FuncOp, builder: LoopBuilder) -> None:
     branch = loaded[0].owner
     assert isinstance(branch, scf.IfOp)
     assert names(branch.true_region.block) == names(branch.false_region.block) == ["memref.load", "scf.yield"]
-    # What the second branch allocates is there before both.
+    # The buffer of the second branch is allocated before both.
     assert names(kernel.body.block)[-3:] == ["memref.alloc", "scf.if", "func.return"]
     kernel.verify()
 

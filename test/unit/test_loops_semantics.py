@@ -265,7 +265,7 @@ def thresholds(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 def generic(
     maps: list[str], iterators: str, ins: list[str], outs: list[str], types: dict[str, str], body: str, attrs: str = ""
 ) -> str:
-    """A linalg.generic over block arguments %x0, %x1, .. (inputs) and %z0, .. (outputs); iterators as 'ppr'."""
+    """A linalg.generic over block arguments %x0, %x1, .. (inputs) and %z0, .. (outputs); iterators written as 'ppr'."""
     names = {"p": '"parallel"', "r": '"reduction"'}
     dims = ", ".join(f"d{i}" for i in range(len(iterators)))
     map_list = ", ".join(f"affine_map<({dims}) -> ({m})>" for m in maps)

@@ -26,7 +26,7 @@ def compiled(op: str, type_: str, count: int, arity: int = 1) -> Callable[..., n
 
 
 def ulps(actual: np.ndarray, exact: np.ndarray) -> float:
-    """The worst distance; results beyond the type's range must be infinite, NaN must be NaN."""
+    """The largest error; results beyond the type's range must be infinite, and NaN must be NaN."""
     info = np.finfo(actual.dtype)
     largest = info.max * (1 + exact.dtype.type(info.eps) / 4)
     finite = np.abs(exact) <= largest
@@ -38,7 +38,7 @@ def ulps(actual: np.ndarray, exact: np.ndarray) -> float:
 
 
 def spread(low: float, high: float, signed: bool, count: int = 20_000) -> np.ndarray:
-    """Numbers of all magnitudes between two."""
+    """Numbers of all magnitudes between two bounds."""
     rng = np.random.default_rng(0)
     values = np.exp(rng.uniform(np.log(low), np.log(high), count))
     return values * rng.choice([-1, 1], count) if signed else values
@@ -101,7 +101,7 @@ def test_power_of_all_magnitudes() -> None:
 
 
 def test_sine_next_to_multiples_of_pi() -> None:
-    """The f32 that lie nearest to a multiple of pi/2: where a reduction loses the most digits."""
+    """The f32 numbers nearest to a multiple of pi/2, where argument reduction loses the most digits."""
     x = np.array(
         [-1.1442862e29, 4.6528e17, -1.0364972e17, 5.3197825e18, 1.4013e12, 6381956970095103.0 * 2**50], np.float32
     )
@@ -154,7 +154,8 @@ def test_rounding_to_bfloat16(source: str) -> None:
     """To nearest even, denormals kept, every bit pattern of the high half and ties among them."""
     high = np.arange(1 << 16, dtype=np.uint32) << 16
     singles = np.concatenate([high | low for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF)]).view(np.float32)
-    x = singles.astype(DTYPES[source])
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        x = singles.astype(DTYPES[source])
     if source == "f64":
         with np.errstate(all="ignore"):
             x = np.concatenate([x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)])
@@ -173,6 +174,6 @@ def test_rounding_to_bfloat16(source: str) -> None:
 def _nearest_bfloat16(x: np.ndarray) -> np.ndarray:
     """By exact arithmetic in f64: scale to integers of 8 significant bits, round those to even, scale back."""
     exponent = np.maximum(np.frexp(x)[1] - 8, -133)
-    rounded = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
     with np.errstate(over="ignore"):
+        rounded = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
         return np.where(np.isinf(x), x, rounded).astype(ml_dtypes.bfloat16)

@@ -1,5 +1,5 @@
 """
-The elementary functions of f64, and remainders, where there is no C library: run on the CPU, against wider arithmetic.
+The elementary functions of f64, and remainders, without a C library: run on the CPU, against wider arithmetic.
 
 Errors are in units in the last place of the exact result.
 """
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not HAS_WIDE, reason="long double is no wider th
 
 @pytest.fixture(autouse=True)
 def complete() -> Iterator[None]:
-    """expand-math leaves nothing to the C library."""
+    """expand-math leaves no call of the C library."""
     with pytest.MonkeyPatch.context() as patch:
         lowering = {
             stage: tuple("expand-math{complete=true}" if one == "expand-math" else one for one in passes)
@@ -31,14 +31,14 @@ def complete() -> Iterator[None]:
 
 
 def run(op: str, *arguments: np.ndarray) -> np.ndarray:
-    # A count that other tests do not have: equal programs are compiled once in a process.
+    # A size that no other test uses, because equal programs are compiled once per process.
     type_ = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}[arguments[0].dtype]
     padded = [np.append(argument, argument[:1]) for argument in arguments]
     return compiled(op, type_, padded[0].size, len(padded))(*padded)[:-1]
 
 
 def near_multiples_of_half_pi() -> np.ndarray:
-    """Where a reduction loses digits, of all magnitudes; among them the worst of all f64."""
+    """Arguments of all magnitudes where argument reduction loses digits, including the worst of all f64."""
     n = np.floor(spread(1, 2.0**60, False, 5_000))
     return np.concatenate([n * (math.pi / 2), [6381956970095103.0 * 2.0**797, 5319372648326541.0 * 2.0**255]])
 

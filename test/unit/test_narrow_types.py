@@ -1,4 +1,4 @@
-"""Integers of 2 and 4 bits, floats of 8, 6 and 4 bits: every value, on both targets, against XLA where it has them."""
+"""Integers of 2 and 4 bits, floats of 8, 6 and 4 bits: every value, on both targets, against XLA if it has the type."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IN_XLA = [name for name in FLOATS if not name.startswith("f6")]
 
 
 def every(name: str) -> np.ndarray:
-    """All values of a narrow type; of a wide one those around which conversions to narrow ones change their mind."""
+    """All values of a narrow type; for a wide type, values around the rounding boundaries of narrow types."""
     dtype = ALL[name]
     if name in INTEGERS or name in FLOATS:
         bits = 2 if "2" in name[:3] and name in INTEGERS else 4 if name in INTEGERS else ml_dtypes.finfo(dtype).bits
@@ -79,7 +79,7 @@ def program(inputs: dict[str, tuple[str, np.ndarray]], ops: list[tuple[str, str]
 
 
 def both(inputs: dict[str, tuple[str, np.ndarray]], ops: list[tuple[str, str]]) -> tuple[np.ndarray, ...]:
-    """The results on the CPU, which are those of the reference."""
+    """The results on the CPU, which must equal the reference's."""
     text, arrays = program(inputs, ops), [array for _, array in inputs.values()]
     found = run(text, arrays)
     for (op, _), got, want in zip(ops, found, run(text, arrays, "reference"), strict=True):
@@ -118,7 +118,7 @@ def test_every_type_to_narrow(source: str) -> None:
 
 @pytest.mark.parametrize("target", [*INTEGERS, *IN_XLA])
 def test_conversions_are_xlas(target: str) -> None:
-    """From f32, f16 and i8; XLA flushes f32 denormals, so they are left out."""
+    """Conversions from f32, f16 and i8, without f32 denormals, which XLA flushes."""
     for source in ("f32", "f16", "i8"):
         x = every(source)
         if source != "i8":
@@ -150,7 +150,7 @@ BINARY = ("add", "subtract", "multiply", "divide", "remainder", "maximum", "mini
 
 
 def integer_meaning(op: str, x: int, y: int, low: int, high: int) -> int:
-    """One operation on Python's integers, brought into [low, high] modulo 2**width."""
+    """One operation on Python's integers, reduced to [low, high] modulo 2**width."""
     width = (high - low + 1).bit_length() - 1
     mask = (1 << width) - 1
     amount = y & mask
@@ -190,7 +190,7 @@ def test_arithmetic_of_narrow_integers(name: str) -> None:
 
 @pytest.mark.parametrize("name", IN_XLA)
 def test_arithmetic_of_narrow_floats(name: str) -> None:
-    """Every pair of numbers; XLA computes in another wider type, and rounds once like us."""
+    """Every pair of numbers. XLA computes in another wider type, and also rounds once."""
     values = every(name)
     x, y = np.repeat(values, values.size), np.tile(values, values.size)
     type_ = tensor(name, x)
@@ -269,7 +269,7 @@ WIDTHS = {**{name: 2 if "2" in name else 4 for name in INTEGERS}, "f4E2M1FN": 4,
 
 
 def test_bitcasts_between_widths() -> None:
-    """Of random bits, from every width to every other, and back."""
+    """Bitcasts of random bits, from every width to every other and back."""
     rng = np.random.default_rng(0)
     inputs: dict[str, tuple[str, np.ndarray]] = {}
     ops: list[tuple[str, str]] = []
@@ -381,7 +381,7 @@ def test_products_of_narrow_integers(name: str) -> None:
 def test_reduce_precision_is_xlas(name: str, form: tuple[int, int]) -> None:
     x = every(name)
     if name == "f8E8M0FNU":
-        return  # as every function of it in XLA: the least powers are flushed
+        return  # as in all of XLA's functions: the least powers are flushed
     with np.errstate(all="ignore"):
         x = x[(np.abs(x.astype(np.float64)) >= 2.0**-126) | (x.astype(np.float64) == 0)]
     type_ = tensor(name, x)

@@ -1,4 +1,6 @@
-"""Batch normalization: the reference against its definition in f64 and JAX's gradient, the CPU against the reference."""
+"""
+Batch normalization: the reference against its definition in f64 and JAX's gradient, the CPU against the reference.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from cpu_programs import DTYPES, FLOATS, TARGETS, run
 Array = np.ndarray[Any, Any]
 EPSILON = 0.01
 TOLERANCE = {"f64": 1e-6, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}
-"""epsilon itself is an f32, whatever the type."""
+"""The tolerance by type; epsilon itself is an f32 for every type."""
 
 
 def program(kind: str, shape: tuple[int, ...], feature: int, element: str) -> str:
@@ -60,7 +62,7 @@ SHAPES = [((2, 3, 4), 2), ((4, 3, 5), 1), ((7,), 0), ((2, 5, 5, 33), 3)]
 
 
 def normalized(x: Any, scale: Any, offset: Any, feature: int) -> Any:
-    """The definition, in JAX, to be differentiated."""
+    """The definition in JAX, for differentiation."""
     others = tuple(dim for dim in range(x.ndim) if dim != feature)
     mean = x.mean(others, keepdims=True)
     variance = ((x - mean) ** 2).mean(others, keepdims=True)

@@ -1,4 +1,4 @@
-"""The NVPTX target without a GPU: chips and PTX versions, ways to an assembler, its report, output that never changes."""
+"""The NVPTX target without a GPU: chips and PTX versions, the choice of assembler, its report, deterministic output."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ needs_ptxas = pytest.mark.skipif(shutil.which("ptxas") is None, reason="there is
 
 @pytest.fixture
 def no_assembler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without ptxas, wheels and nvJitLink; returns a folder that is on its sys.path."""
+    """A machine without ptxas, wheels and nvJitLink; the value is a folder on its sys.path."""
     monkeypatch.delenv(assembler.CHOICE, raising=False)
     monkeypatch.setenv("PATH", "/bin:/usr/bin")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
@@ -60,7 +60,7 @@ def no_assembler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def fake_ptxas(path: Path, version: str, log: str = "", status: int = 0) -> Path:
-    """A program that answers as a ptxas of that version."""
+    """A program that behaves like a ptxas of that version."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write = "printf cubin > kernels.cubin" if status == 0 else ":"
     path.write_text(
@@ -76,7 +76,7 @@ def fake_ptxas(path: Path, version: str, log: str = "", status: int = 0) -> Path
 
 @pytest.mark.parametrize("chip", CHIPS.values(), ids=lambda chip: chip.name)
 def test_llvm_and_ptxas_know_the_chip(chip: Chip) -> None:
-    """At the version that it gets, and at the oldest, which LLVM would refuse by ending the process."""
+    """With its default version, and with the oldest; with an older one LLVM aborts the process."""
     for version in {chip.ptx, chip.oldest_ptx}:
         ptx = compile_to_ptx(KERNEL, chip, version)
         assert f".version {ptx_text(version)}\n.target {chip.name}\n" in ptx
@@ -88,7 +88,7 @@ def test_llvm_and_ptxas_know_the_chip(chip: Chip) -> None:
 
 @pytest.mark.parametrize("name", ["sm_75", "sm_90a", "sm_100"])
 def test_llvm_agrees_on_the_oldest_version(name: str) -> None:
-    """The version before is one that LLVM ends the process on: the table is as strict as it must be, and no stricter."""
+    """LLVM aborts the process for the version before: the table is as strict as it must be, and no stricter."""
     chip = get_chip(name)
     older = [version for version in (60, *PTX_VERSIONS) if version < chip.oldest_ptx][-1]
     code = (
@@ -229,7 +229,7 @@ def test_output_does_not_depend_on_the_hash_seed(emit: str) -> None:
 
 
 def test_cold_compilation_of_a_softmax() -> None:
-    """Its work is counted: how long it takes is for benchmarks/compile_time.py to say."""
+    """Counts the work; benchmarks/compile_time.py measures the time."""
     words = ["--fuse", "--lower", "--target=nvptx", "--emit=ptx", f"-o{os.devnull}", str(SOFTMAX)]
     code = (
         "import sys; from counting import calls; from xhlo.tools.hlo_opt import main; "

@@ -11,7 +11,7 @@ TYPES = ["f32", "f64", "f16", "bf16", "i32", "ui8", "i8"]
 
 
 def small(shape: tuple[int, ...], element: str, seed: int = 0) -> np.ndarray:
-    """Integers whose sums are exact in every type."""
+    """Small integers, whose sums are exact in every type."""
     return np.random.default_rng(seed).integers(0, 3, shape).astype(DTYPES[element])
 
 

@@ -18,7 +18,7 @@ pytest.importorskip("jax")
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, str]:
-    """What was wrong with each program."""
+    """The failure of each program."""
     script = Path(spmd_programs.__file__)
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr

@@ -1,4 +1,4 @@
-"""The plugin without JAX: its table is called as jaxlib calls it; messages that jaxlib serialized are read."""
+"""The plugin without JAX: its table is called as jaxlib calls it, and reads messages that jaxlib serialized."""
 
 import ctypes
 
@@ -15,7 +15,7 @@ API: Api = plugin().api
 
 
 def call(name, **fields):
-    """Call a function of the table; its arguments afterwards. Raises PluginError for the error that it returns."""
+    """Call a function of the table; returns the arguments after the call. Raises PluginError if it returns an error."""
     arguments = ARGUMENTS[name](**fields)
     arguments.struct_size = ctypes.sizeof(arguments)
     error = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(getattr(API, name))(ctypes.addressof(arguments))
@@ -86,7 +86,7 @@ def test_the_event_of_a_host_array_that_is_used_where_it_lies():
     start = -raw.ctypes.data % 64
     made = to_device(raw[start : start + 20_000].view(np.float32), Semantics.ZERO_COPY)
     if call("Event_IsReady", event=made.done_with_host_buffer).is_ready:
-        # The first transfer of a shape registers it, and is done again by machine code.
+        # The first transfer of a shape registers it, and is then repeated by machine code.
         pytest.fail("the array was copied")
     told = []
     callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(

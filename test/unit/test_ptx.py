@@ -38,15 +38,15 @@ SPREAD = 12
 OTHER_CHIPS = ("sm_80", "sm_100")
 
 REFUSED: dict[str, str] = {}
-"""Programs that the CPU runs and no PTX is made of: a part of the error."""
+"""Programs that the CPU runs but that have no PTX, with a part of the error."""
 
 SPILLING: dict[str, str] = {}
-"""Kernels of which ptxas spills registers, `program/kernel`: why that is right."""
+"""Kernels whose registers ptxas spills, `program/kernel`, and why that is right."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program by the name that tests show."""
+    """A program and its name in test reports."""
 
     name: str
     path: Path
@@ -59,7 +59,7 @@ def examples() -> tuple[Program, ...]:
 
 @cache
 def programs() -> tuple[Program, ...]:
-    """The conformance programs, where they are, that the CPU target compiles."""
+    """The conformance programs that the CPU target compiles, if they are present."""
     found = [Program(name, conformance.ROOT / "jax" / f"{name}.mlir") for name in conformance.jax_programs()]
     found += [
         Program(program.name, conformance.ROOT / "stablehlo" / f"{program.name}.mlir")
@@ -97,7 +97,7 @@ _DEFINED = re.compile(
 
 
 def joined(modules: Mapping[str, str]) -> str:
-    """Modules of PTX as one: what a module defines gets its number in front, `p3_loop_fusion_0`."""
+    """Several PTX modules as one: the names that a module defines get its number as prefix, `p3_loop_fusion_0`."""
     header, bodies = "", list[str]()
     for number, text in enumerate(modules.values()):
         match = _HEADER.search(text)
@@ -111,7 +111,7 @@ def joined(modules: Mapping[str, str]) -> str:
 
 
 def assembled(modules: Mapping[str, str], chip: str) -> dict[str, KernelResources]:
-    """What each kernel uses, by `program/kernel`. Fails with the name of the program that ptxas refuses."""
+    """The resources of each kernel, by `program/kernel`. Fails with the name of the program that ptxas refuses."""
     try:
         kernels = assemble(joined(modules), get_chip(chip)).kernels
     except AssemblyError:
@@ -176,7 +176,7 @@ func.func @main(%a: tensor<512x256xbf16>, %b: tensor<256x384xbf16>) -> tensor<51
 
 @pytest.mark.parametrize("stage", nvptx().lowering)
 def test_every_level_reads_back(stage: str, tmp_path: Path) -> None:
-    """What is printed at a level and read again becomes the same PTX."""
+    """A module that is printed at a stage and read back becomes the same PTX."""
     path = tmp_path / "tensor_cores.mlir"
     path.write_text(TENSOR_CORES)
     for program in (*examples(), Program(path.stem, path)):

@@ -1,4 +1,4 @@
-"""Quantized tensors in the reference: what is stored, what it stands for, and how operations compute with it."""
+"""Quantized tensors in the reference: stored values, the values they represent, and operations on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run(text: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def quantized(type_: str, x: np.ndarray) -> np.ndarray:
-    """What stands for `x` after it was brought into a quantized type and back."""
+    """`x` after conversion to a quantized type and back."""
     shape = "x".join(map(str, x.shape))
     text = f"""
     func.func @main(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{

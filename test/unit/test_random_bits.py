@@ -1,4 +1,4 @@
-"""rng_bit_generator bit for bit as XLA on CPUs has it; rng in its bounds and moments."""
+"""rng_bit_generator equals XLA:CPU's bit for bit; rng has the right bounds and moments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS = ["i8", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bf16", "f16", "f3
 
 
 def bits_program(algorithm: str, words: int, outputs: list[str]) -> str:
-    """One generator for each output type, all of one state."""
+    """One generator for each output type, all with the same state."""
     state = f"tensor<{words}xui64>"
     ops = "\n".join(
         f"%{2 * k}, %{2 * k + 1} = stablehlo.rng_bit_generator %s, algorithm = {algorithm} : ({state}) -> ({state}, {t})"
@@ -72,7 +72,7 @@ def test_bits_are_those_of_xla(algorithm: str, words: int) -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_elements_of_every_type_are_the_bits(algorithm: str) -> None:
-    """Signed numbers and floats are the unsigned ones' bits."""
+    """Signed numbers and floats have the bits of the unsigned ones."""
     elements = ["i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]
     text = bits_program(algorithm, 2, [tensor((5, 3), element) for element in elements])
     plain = bits_program(algorithm, 2, [tensor((5, 3), f"ui{width}") for width in (8, 16, 32, 64)])
@@ -131,7 +131,7 @@ def rng_program(element: str, distribution: str) -> str:
 
 @pytest.mark.parametrize("element", [*NUMBERS, "i1"])
 def test_uniform(element: str) -> None:
-    """In [a, b), with the mean of it; each operation its own numbers, each run the same."""
+    """Numbers in [a, b) with the right mean; different for each operation, the same in each run."""
     low, high = (0, 1) if element == "i1" else (-7, 9) if element[0] != "u" else (250, 254)
     a, b = np.array(low).astype(DTYPES[element]), np.array(high).astype(DTYPES[element])
     text = rng_program(element, "UNIFORM")

@@ -1,7 +1,7 @@
 """
 Random whole programs: compiled code agrees with the reference, with fusion and without, and the reference with XLA.
 
-To look into a seed that fails: `hlo-fuzz --profile=small --seed=17 --count=1 --check=fuse --shrink`.
+To investigate a seed that fails: `hlo-fuzz --profile=small --seed=17 --count=1 --check=fuse --shrink`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xhlo.tools.fuzzing.programs import PROFILES
 
 BATCH = 20
 COUNTS = {"small": 140, "shared": 40, "large": 60, "types": 80, "dots": 40, "reductions": 40}
-"""400 programs, half with fusion: what two cores do in a minute. `hlo-fuzz` runs as many as one likes."""
+"""400 programs, half with fusion, which take two cores a minute. `hlo-fuzz` runs more."""
 
 XLA_COUNTS = {"small": 100, "shared": 40, "large": 20, "dots": 20, "reductions": 20}
 
@@ -34,7 +34,9 @@ def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize(("name", "first"), batches(COUNTS))
 def test_compiled_programs_agree_with_the_reference(name: str, first: int) -> None:
-    """Every second one with fusion, the others with a kernel for each operation; one in four valid after every pass."""
+    """
+    Every second program with fusion, the others with a kernel per operation; every fourth is verified after each pass.
+    """
     for seed in range(first, first + BATCH):
         fuse = seed % 2 == 0
         try:
@@ -66,7 +68,7 @@ def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> Non
 
 
 def test_text_and_results_depend_on_the_program_alone() -> None:
-    """Not on the seed of Python's hashes, and not on the number of threads."""
+    """They do not depend on PYTHONHASHSEED and the number of threads."""
     script = str(Path(__file__).parent / "random_digests.py")
     outputs: list[str] = []
     for hash_seed, threads in ((0, 1), (1, 2), (2, 3)):

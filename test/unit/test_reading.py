@@ -35,7 +35,7 @@ FILES = sorted(ROOT.glob("*/*.mlir"))
 
 
 def read(text: str, **options: Any) -> ModuleOp:
-    """The module, by both readers, which must agree."""
+    """The module as read by both readers, which must agree."""
     module = parse_module(text, "test.mlir", **options)
     general = parse_module(text, "test.mlir", fast=False, **options)
     assert print_module(module, generic=True, locations=True) == print_module(general, generic=True, locations=True)
@@ -141,7 +141,7 @@ def test_splats_are_never_expanded() -> None:
 
 
 def test_long_lists_are_read_as_a_whole() -> None:
-    """By functions in C: not one call of Python for each number."""
+    """Functions in C read it: there is no call in Python per number."""
     numbers = ", ".join(f"{index}.5" for index in range(100_000))
     found: list[DenseIntOrFPElementsAttr] = []
     assert calls(lambda: found.append(constant(f"dense<[{numbers}]>", "tensor<100000xf32>"))) < 50_000
@@ -278,7 +278,7 @@ def test_names_are_scoped_by_function_and_region() -> None:
 
 
 def test_a_name_means_what_it_means_at_its_place_on_every_line() -> None:
-    """Lines of one form with other operands, also the same one twice, must not be confused with each other."""
+    """Lines of the same form with different operands, or the same operand twice, must not be confused."""
     text = function(
         "  %0 = stablehlo.subtract %x, %x : tensor<4xf32>\n  %1 = stablehlo.subtract %x, %y : tensor<4xf32>\n"
         "  %2 = stablehlo.subtract %y, %x : tensor<4xf32>\n  %3 = stablehlo.subtract %2, %1 : tensor<4xf32>"

@@ -325,7 +325,7 @@ def test_integers_wrap():
 
 
 def test_one_rounding():
-    # Just above the middle of two bf16: rounding to f32 first would land on the middle, and then on the even one.
+    # Just above the midpoint of two bf16: rounding to f32 first would give the midpoint, and then the even one.
     just_above = 1 + 2.0**-8 + 2.0**-40
     same(convert(np.array([just_above, -just_above]), bf16), 1.0078125, -1.0078125)
     same(

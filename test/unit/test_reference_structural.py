@@ -542,7 +542,7 @@ def test_valid_fusions() -> None:
 
 
 def test_subtract_is_no_commutative_combiner() -> None:
-    """The short form may name commutative combiners only; the reference of others keeps the operands' order."""
+    """The short form may name only commutative combiners; for others, the reference keeps the operands' order."""
     op = reduce_op(t(2), (0,), SubtractOp)
     (got,) = op.reference_with_regions(run_lifted, np.array([5, 3], np.float32), np.asarray(np.float32(0)))
     assert got == -2

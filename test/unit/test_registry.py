@@ -1,4 +1,4 @@
-"""The pass registry finds passes by their files, imports none of them early, and lets no name be taken twice."""
+"""The pass registry finds passes by their files, imports none of them early, and refuses duplicate names."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_listing_imports_no_compiler():
 
 
 class _Plugin:
-    """An installed package's entry point."""
+    """The entry point of an installed package."""
 
     value = "package.universe:UNIVERSE"
 
@@ -107,7 +107,7 @@ class _Plugin:
 
 @pytest.fixture
 def plugin_passes(monkeypatch: pytest.MonkeyPatch):
-    """Call it with the passes that a plugin brings; the registry is as before afterwards."""
+    """A function that installs the passes of a plugin; the registry is restored after the test."""
 
     def install(**passes: object) -> None:
         point = _Plugin("package", {name.replace("_", "-"): load for name, load in passes.items()})

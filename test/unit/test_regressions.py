@@ -1,4 +1,4 @@
-"""Programs that were once compiled wrongly, each as small as it could be made."""
+"""Programs that were once compiled wrongly, each reduced as far as possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xhlo.tools.fuzzing.checks import compiled_results, reference_results
 
 
 def check(text: str, *inputs: np.ndarray) -> None:
-    """Both pipelines are valid after every pass and compute what the reference does."""
+    """Assert that both pipelines are valid after every pass and compute the same as the reference."""
     want = reference_results(text, inputs)
     for fuse in (True, False):
         for got, wanted in zip(compiled_results(text, inputs, fuse), want, strict=True):
@@ -57,7 +57,7 @@ def test_constant_without_elements() -> None:
 
 
 def test_bf16_moves_without_arithmetic() -> None:
-    """LLVM reversed vectors of bfloat by way of f32 and called the compiler's library to round them."""
+    """LLVM reversed vectors of bfloat through f32 and called the compiler's library to round them."""
     check(
         """
         func.func @main(%x: tensor<5x2x7x13xbf16>, %y: tensor<3x40xbf16>, %i: tensor<3x40xi64>)
@@ -99,7 +99,7 @@ def test_slice_of_nothing_at_the_end() -> None:
 
 
 def test_zeros_of_both_signs() -> None:
-    """Constants were cached by value, and to Python 0.0 and -0.0 are equal."""
+    """Constants were cached by value, and 0.0 == -0.0 in Python."""
     text = """
     func.func @main() -> (tensor<2x7xf32>, tensor<2x7xf32>, tensor<4x7xf32>) {
       %0 = hlo.constant dense<0.0> : tensor<2x7xf32>
@@ -114,7 +114,7 @@ def test_zeros_of_both_signs() -> None:
 
 
 def test_reshape_that_leaves_one_of_its_fusions() -> None:
-    """It was then a result of the other, which computed it at another index than its own."""
+    """The reshape was then a result of the other fusion, which computed it at a wrong index."""
     check(
         """
         func.func @main(%x: tensor<5x13x1xui64>, %y: tensor<5x7x1xui64>, %z: tensor<7xui64>, %k: tensor<ui64>)
@@ -142,7 +142,7 @@ def test_reshape_that_leaves_one_of_its_fusions() -> None:
 
 
 def test_inner_loop_starts_from_state_that_is_read_after_it() -> None:
-    """Its result was computed in the outer loop's state, which still held the value that the body reads last."""
+    """Its result was computed in the buffer of the outer loop's state, which the body still had to read."""
     check(
         """
         func.func @main(%x: tensor<3xi32>) -> (tensor<3xi32>, tensor<3xi32>) {

@@ -1,4 +1,4 @@
-"""Runs on several devices of the CPU: threads that meet in collectives, fail, or would wait for ever."""
+"""Runs on several devices of the CPU: threads that meet in collectives, fail, or would deadlock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of rules: registration, lookup, and that each belongs to one pass."""
+"""Tables of rules: registration, lookup, and separation of passes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_another_package_cannot_replace_a_rule(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_rule_of_one_pass_does_not_reach_another():
-    """simplify-hlo gets a rule for hlo.gather: split-complex of a complex gather is as before."""
+    """With a rule of simplify-hlo for hlo.gather, split-complex of a complex gather works as before."""
     script = f"""
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.ops.gather import GatherOp

@@ -1,4 +1,4 @@
-"""Executables as bytes: what is loaded does what was compiled, and nothing else is loaded."""
+"""Executables as bytes: a loaded executable computes the same, and other bytes are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""simplify-hlo keeps every bit of the results, ends, and is fast."""
+"""simplify-hlo keeps every bit of the results, terminates, and is fast."""
 
 from __future__ import annotations
 

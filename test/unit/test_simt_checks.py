@@ -1,4 +1,6 @@
-"""The SIMT interpreter reports what no GPU defines: planted races, accesses out of bounds, barriers that threads miss."""
+"""
+The SIMT interpreter reports undefined behaviour: planted races, accesses out of bounds, barriers that threads miss.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def test_barrier_in_a_loop_of_different_length_is_found():
 
 
 def test_barrier_in_a_branch_of_whole_blocks():
-    """Where all threads of a block go one way, its barriers are met, however many other blocks meet."""
+    """If all threads of a block take the same branch, its barriers are valid, whatever other blocks do."""
     body = f"""
     scf.for %i = %c0 to %block step %c1 {{
       %x = arith.index_cast %i : index to i32
@@ -120,7 +122,7 @@ def test_store_out_of_bounds_is_found():
 
 
 def test_load_out_of_bounds_of_one_dimension_is_found():
-    """Though the element is inside of the memory."""
+    """Although the element is inside the buffer."""
     body = """
     %x = memref.load %o[%c0, %t] : memref<4x31xi32>
     memref.store %x, %o[%c1, %c0] : memref<4x31xi32>
@@ -185,7 +187,7 @@ def test_write_of_different_values_is_found_and_of_equal_ones_is_none():
 
 @pytest.mark.parametrize("blocks", [2, 2000])
 def test_race_between_blocks_is_found(blocks: int):
-    """A barrier orders the threads of a block, not blocks; nor does it matter whether they run at the same time."""
+    """A barrier orders the threads of a block, not blocks, even if blocks do not run at the same time."""
     body = f"""
     %x = arith.index_cast %block : index to i32
     memref.store %x, %o[%block] : memref<{blocks}xi32>
@@ -217,7 +219,7 @@ def test_shuffle_of_half_a_warp_is_found():
     text = kernel_text(body, "%o: memref<32xi32>", threads=32)
     message = fails(text, out, match="is a shuffle that not all threads of the warp reach")
     assert "thread (16, 0, 0)" in message
-    # A warp that goes one way as a whole may shuffle alone.
+    # A warp whose threads all take the same branch may shuffle.
     run_device_function(kernel_text(body.replace("%t, %c16", "%t, %c32"), "%o: memref<32xi32>", threads=64), out)
     np.testing.assert_array_equal(out, np.arange(32) ^ 1)
 

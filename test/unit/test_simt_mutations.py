@@ -1,4 +1,4 @@
-"""Kernels that the compiler makes, spoiled one operation at a time: the SIMT interpreter notices each that matters."""
+"""Compiled kernels, mutated one operation at a time: the SIMT interpreter reports every mutation that matters."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ func.func @main(%x: tensor<1021xf32>) -> tensor<1021xf32> {
 
 
 def without(module: Any, name: str, number: int) -> Any:
-    """A copy of the module that lacks one operation of a name."""
+    """A copy of the module without one of the operations of a name."""
     copy = module.clone()
     op = [op for op in copy.walk() if op.name == name][number]
     op.detach()
@@ -84,7 +84,7 @@ def without(module: Any, name: str, number: int) -> Any:
     ],
 )
 def test_missing_barriers_and_waits(name: str, text: str):
-    """One that is missing is found, unless the results do not need it: two in a row are one too many."""
+    """Each removal is reported unless the results do not need the operation: of two in a row, one is redundant."""
     module, (arguments, results) = gpu_level(text)
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=type_.shape).astype(type_.dtype) for type_ in arguments]
@@ -109,7 +109,7 @@ def test_missing_barriers_and_waits(name: str, text: str):
 
 
 def test_missing_guards():
-    """Where the threads of the last block are too many, each `scf.if` that keeps them from memory is needed."""
+    """Each `scf.if` that keeps excess threads of the last block from memory is needed."""
     module, (arguments, results) = gpu_level(ADD)
     inputs = [np.zeros(type_.shape, type_.dtype) for type_ in arguments]
 

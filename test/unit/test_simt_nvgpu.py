@@ -1,4 +1,6 @@
-"""Tensor cores and asynchronous copies on the SIMT interpreter, against the fragment layouts that the PTX ISA states."""
+"""
+Tensor cores and asynchronous copies on the SIMT interpreter, against the fragment layouts that the PTX ISA states.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 LANES = range(32)
 
 Places = list[list[tuple[int, int]]]
-"""Of each lane, in the order of its registers' elements: row and column."""
+"""Row and column of each lane's elements, in the order of its registers."""
 
 
 def a_places(width: int, registers: int) -> Places:
@@ -98,7 +100,7 @@ def test_mma(element: str, dtype: np.dtype[Any], depth: int, total: str):
         f"%m_sum: memref<32x4x{total}>, %out: memref<32x4x{total}>"
     )
     out = np.zeros((32, 4), sums)
-    # PTX numbers the registers of A of 4-byte elements as those of narrower ones: rows first, then columns.
+    # PTX numbers the registers of A for 4-byte elements as for narrower ones: rows first, then columns.
     given = [fragments(a, a_places(width, a_rows)), fragments(b, b_places(width, b_rows)), fragments(c, C_PLACES)]
     run_device_function(kernel_text(body, parameters, threads=32), *given, out)
     wide = np.int64 if element == "i8" else np.float64
@@ -107,7 +109,7 @@ def test_mma(element: str, dtype: np.dtype[Any], depth: int, total: str):
 
 
 def test_tf32_drops_the_low_bits():
-    """1 + 2^-10 is kept, 2^-11 is not."""
+    """1 + 2^-10 is exact in tf32, 1 + 2^-11 is not."""
     x = np.zeros((16, 8), np.float32)
     x[0, 0] = 1 + 2.0**-10 + 2.0**-11
     ones = np.eye(8, dtype=np.float32)
@@ -129,7 +131,7 @@ def test_tf32_drops_the_low_bits():
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("tiles", [1, 2, 4])
 def test_ldmatrix(tiles: int, transposed: bool):
-    """Rows of 8 elements, the addresses of tile i from lanes 8i to 8i + 7, through padded shared memory."""
+    """Rows of 8 elements in padded shared memory; lanes 8i to 8i + 7 hold the addresses of tile i."""
     body = f"""
     %c8 = arith.constant 8 : index
     scf.for %i = %c0 to %c8 step %c1 {{
@@ -158,7 +160,7 @@ def test_ldmatrix(tiles: int, transposed: bool):
 
 
 def test_copies_of_several_stages():
-    """Two groups in flight: each wait leaves the newer one, whose data may not be read yet."""
+    """Two groups in flight: each wait leaves the newer one pending, whose data may not be read yet."""
     body = f"""
     %tok0 = nvgpu.device_async_copy %a[%c0, %t], %s[%c0, %t], 1 : memref<4x32xf32> to memref<2x32xf32, {SHARED}>
     %g0 = nvgpu.device_async_create_group %tok0

@@ -1,4 +1,4 @@
-"""What operations compute on the SIMT interpreter: against machine code of LLVM's, NumPy and Python's integers."""
+"""Operations on the SIMT interpreter: against LLVM's machine code, NumPy and Python's integers."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_fma_rounds_once():
 
 @pytest.mark.parametrize("width", [2, 4])
 def test_narrow_integers(width: int):
-    """In memory they have zeros above, as numbers they wrap."""
+    """In memory their upper bits are zero; arithmetic wraps."""
     type_, size, half = f"i{width}", 2**width, 2 ** (width - 1)
     pairs = [(x, y) for x in range(size) for y in range(size)]
     a, b = (np.array(values, np.int8) for values in zip(*pairs, strict=True))
@@ -384,7 +384,7 @@ def test_blocks_and_threads_of_three_dimensions():
 
 
 def test_block_sum_through_shared_memory():
-    """A tree over the threads of a block, the barriers in a loop that all of them run alike."""
+    """A tree reduction over the threads of a block, with barriers in a loop that all threads run."""
     body = f"""
     %x = memref.load %a[%block, %t] : memref<300x64xf32>
     memref.store %x, %s[%t] : memref<64xf32, {SHARED}>

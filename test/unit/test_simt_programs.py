@@ -144,7 +144,7 @@ def test_stablehlo_program(name: str):
 
 
 def test_functions_that_expand_math_makes():
-    """The arithmetic that takes the place of elementary functions, in the device's module, tables of constants too."""
+    """The arithmetic that replaces elementary functions is in the device's module, including tables of constants."""
     ops = ("exponential", "log", "log_plus_one", "exponential_minus_one", "sine", "cosine", "tanh", "cbrt", "rsqrt")
     lines = "\n".join(f"%r{i} = stablehlo.{op} %x : tensor<257xf32>" for i, op in enumerate(ops))
     results, types = ", ".join(f"%r{i}" for i in range(len(ops))), ", ".join(["tensor<257xf32>"] * len(ops))

@@ -1,4 +1,4 @@
-"""What the SIMT interpreter counts of memory accesses: sectors, bank conflicts; and that kernels move no more than needed."""
+"""The SIMT interpreter's counts of sectors and bank conflicts; kernels move no more memory than needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def counted(body: str, parameters: str, *, threads: int = 64, shared: str = "") 
 
 @pytest.mark.parametrize(("stride", "moved"), [(1, 8), (2, 16), (8, 64), (0, 2)])
 def test_sectors(stride: int, moved: int):
-    """64 threads: two warps that want 128 bytes each."""
+    """64 threads: two warps that access 128 bytes each."""
     body = f"""
     %stride = arith.constant {stride} : index
     %i = arith.muli %t, %stride : index
@@ -61,7 +61,7 @@ def test_masked_threads_move_nothing():
 
 @pytest.mark.parametrize(("row", "times"), [(32, 32), (33, 1), (34, 2), (1, 1)])
 def test_bank_conflicts(row: int, times: int):
-    """A column of shared memory with rows of so many words."""
+    """A column of shared memory whose rows have `row` words."""
     body = f"""
     %zero = arith.constant 0.0 : f32
     memref.store %zero, %s[%t, %c0] : memref<32x{row}xf32, {SHARED}>
@@ -109,7 +109,7 @@ func.func @main(%x: tensor<256x320xf32>) -> tensor<320x256xf32> {
 
 @pytest.mark.parametrize(("name", "text"), [("rows", ROWS), ("elementwise", ELEMENTWISE), ("transpose", TRANSPOSE)])
 def test_memory_is_passed_over_once(name: str, text: str):
-    """Kernels that memory bounds read each input once and write each result once, in whole sectors."""
+    """Memory-bound kernels read each input once and write each result once, in whole sectors."""
     module, (arguments, results) = gpu_level(text)
     program = HostProgram(module)
     traffic = program.count_traffic()
@@ -143,7 +143,7 @@ def reduction(shape: tuple[int, ...], dimension: int) -> str:
     ("shape", "dimension"), [((262144,), 0), ((128, 4096), 1), ((1024, 1024), 0), ((32, 64, 512), 1), ((50000, 8), 0)]
 )
 def test_reductions_read_their_input_once(shape: tuple[int, ...], dimension: int):
-    """Partial sums of blocks come on top, 5 % at most."""
+    """Partial sums of blocks add at most 5 %."""
     module, (arguments, results) = gpu_level(reduction(shape, dimension))
     program = HostProgram(module)
     traffic = program.count_traffic()

@@ -20,7 +20,7 @@ def element_of(array: Any) -> str:
 
 
 def sort_text(arrays: Sequence[Any], dim: int, body: str) -> str:
-    """`body` computes %p of %a0, %b0, %a1, .."""
+    """A sort whose `body` computes %p from %a0, %b0, %a1, .."""
     elements = [element_of(array) for array in arrays]
     arguments = ", ".join(f"%{s}{i}: tensor<{e}>" for i, e in enumerate(elements) for s in "ab")
     operands = ", ".join(f"${i}" for i in range(len(arrays)))
@@ -48,7 +48,7 @@ def check_all(cases: Sequence[tuple[Sequence[Any], int, str]]) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("length", [1, 2, 7, 8, 9, 127, 128, 300])
 def test_stable_by_key(target: str, length: int) -> None:
-    """Equal keys keep their order, in both directions and with sides changed."""
+    """Equal keys keep their order, in both directions and with exchanged operands."""
     rng = np.random.default_rng(length)
     keys, places = rng.integers(-5, 5, length).astype(np.int32), np.arange(length, dtype=np.int32)
     for direction, sides, sign in (("LT", "ab", 1), ("GT", "ab", -1), ("LT", "ba", -1), ("GT", "ba", 1)):
@@ -86,7 +86,7 @@ def test_stable_by_comparator(target: str, length: int) -> None:
 
 
 def test_every_type_and_dimension() -> None:
-    """Edges of every type, by value and by total order; rows, columns and what is between."""
+    """Edges of every type, by value and by total order; along the last, the first and a middle dimension."""
     cases: list[tuple[Sequence[Any], int, str]] = []
     for type_ in TYPES:
         values = np.concatenate([edges(type_), random_values(type_, 30)])
@@ -103,7 +103,7 @@ def test_every_type_and_dimension() -> None:
 
 @pytest.mark.parametrize("shape", [(300, 3), (2, 300, 3), (3, 300), (1, 200), (600,), (0, 5), (5, 0), (1,), (7, 1)])
 def test_shapes(shape: tuple[int, ...]) -> None:
-    """Long rows and columns, by digits of the key and by merging; nothing at all."""
+    """Long rows and columns, by radix and by merging; empty tensors."""
     x = np.random.default_rng(0).integers(-50, 50, shape).astype(np.int32)
     cases: list[tuple[Sequence[Any], int, str]] = []
     for type_ in ("i32", "i8", "i16", "i64", "f32", "f64"):
@@ -135,7 +135,7 @@ def test_a_comparator_that_is_no_order_loses_nothing(target: str, kind: str) -> 
 
 
 def test_nan_by_value_is_somewhere() -> None:
-    """LT on floats is no order with NaN; both targets put it at an end, and lose nothing."""
+    """With NaN, LT is not an order on floats; both targets put NaN at an end, and keep every element."""
     x = np.array([3, np.nan, -1, 0.0, -0.0, np.inf, -np.inf, np.nan, 2], np.float32)
     check_all([([x], 0, compare("f32")), ([x], 0, compare("f32", "GT"))])
 
@@ -152,7 +152,7 @@ KEYS: dict[str, tuple[str, bool]] = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_sort_key(name: str) -> None:
-    """A key is found where both sides are one function."""
+    """A sort key is found if both sides of the comparison are the same function."""
     body, found = KEYS[name]
     x = np.zeros(4, np.float32)
     text = sort_text([x], 0, body).replace("$0", "%x0")
@@ -184,7 +184,7 @@ def test_complex_by_real_part(target: str) -> None:
 
 
 def test_constants_of_the_program_in_a_comparator() -> None:
-    """A comparator that uses a scalar from outside, as common-subexpression elimination leaves it."""
+    """A comparator that uses a scalar of the program, as common-subexpression elimination leaves it."""
     x = np.random.default_rng(0).standard_normal(40).astype(np.float32)
     text = """func.func @main(%x: tensor<40xf32>) -> (tensor<40xf32>, tensor<f32>) {
       %c = hlo.constant dense<0.0> : tensor<f32>

@@ -1,4 +1,4 @@
-"""split-complex gives programs on real numbers with the same results."""
+"""split-complex produces programs on real numbers with the same results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ R = "tensor<6xf32>"
 
 
 def split(text: str) -> Program:
-    """After split-complex, which leaves no complex number."""
+    """The module after split-complex, which leaves no complex number."""
     program = Program(text).after("split-complex")
     for op in program.module.walk():
         for value in (*op.operands, *op.results):
@@ -141,7 +141,7 @@ func.func @main(%re: {R}, %im: {R}) -> {R} {{
 
 @pytest.mark.parametrize("name", ["sort", "scatter_add", "scatter_set", "scatter_multiply", "gather", "argsort"])
 def test_indexing_and_sorting_are_xlas(name: str) -> None:
-    """Of pairs, as the entry takes them: operations with regions carry both parts of each tensor."""
+    """Operations with regions carry both parts of each tensor."""
     functions: dict[str, Callable[..., Any]] = {
         "sort": lambda a: jnp.sort(a, axis=0),
         "scatter_add": lambda a: a.at[1].add(2j),

@@ -61,7 +61,7 @@ def server() -> Iterator[ToolServer]:
 
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """The command of a tool that does what its first word says, from a server that knows it as hlo-opt."""
+    """The command of a tool that does what its first word says; the server knows it as hlo-opt."""
     folder = tmp_path_factory.mktemp("probe")
     (folder / "modules").mkdir()
     (folder / "modules" / "probe.py").write_text(PROBE)
@@ -121,13 +121,13 @@ def test_arguments_directory_environment_and_input_are_the_caller_s(probe: list[
 
 
 def test_long_arguments(probe: list[str]) -> None:
-    """More than a socket takes at once."""
+    """Arguments longer than a socket accepts at once."""
     environment = {**_at_start_of(probe, ENVIRONMENT), **{f"LONG{i}": "x" * 100_000 for i in range(8)}}
     assert start(probe, "exit", "5", *(["y" * 100_000] * 8), env=environment).returncode == 5
 
 
 def _at_start_of(probe: list[str], environment: dict[str, str]) -> dict[str, str]:
-    """With the PYTHONPATH of the probe's server."""
+    """The environment at start, with the PYTHONPATH of the probe's server."""
     return {**environment, "PYTHONPATH": f"{Path(probe[3]).parent / 'modules'}{os.pathsep}{ROOT}"}
 
 
@@ -181,12 +181,14 @@ def test_a_killed_client_takes_its_run_along(probe: list[str]) -> None:
     os.kill(run, 0)
     client.kill()
     client.wait()
-    assert client.stdout.read() == ""  # the run held the other end of the pipe until it was gone
+    assert client.stdout.read() == ""  # the run held the other end of the pipe until it ended
     assert start(probe, "exit", "0", env=_at_start_of(probe, ENVIRONMENT)).returncode == 0
 
 
 def test_variables_that_act_when_python_starts(probe: list[str]) -> None:
-    """The client then starts the tool itself: here hlo-opt, for which the probe stands in only in the server."""
+    """
+    The client then starts the tool itself: the real hlo-opt, because only the server knows the probe by that name.
+    """
     environment = _at_start_of(probe, ENVIRONMENT)
     assert start(probe, "seed", env=environment).returncode == 0
     done = start(probe, "--version", env={**environment, "PYTHONHASHSEED": "12345"})
@@ -215,7 +217,7 @@ def test_a_server_ends_with_its_owner() -> None:
 
 
 def _is_running(pid: int) -> bool:
-    """Not for a process that has ended and that nobody has asked for its status."""
+    """Whether a process is running; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:

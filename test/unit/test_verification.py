@@ -1,4 +1,4 @@
-"""What verify_module finds beyond the operations' own constraints, and how diagnostics are shown."""
+"""The errors that verify_module finds beyond the operations' own constraints, and the rendering of diagnostics."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_pass_that_forgets_a_definition_is_found() -> None:
 
 
 def test_equal_operations_are_all_reported() -> None:
-    """What was found good once is not looked at again; what is bad is reported wherever it stands."""
+    """A valid operation is verified once for all equal ones; invalid ones are reported at every place."""
     line = "  %{} = stablehlo.transpose %x, dims = [{}] : (tensor<4xf32>) -> tensor<4xf32>\n"
     lines = "".join(line.format(f"v{index}", 0 if index % 2 else 1) for index in range(10))
     found = errors(f"func.func @main(%x: tensor<4xf32>) {{\n{lines}  return\n}}")

@@ -1,4 +1,4 @@
-"""Views of buffers: one predicate, which every analysis of what lies in the same memory asks."""
+"""Views of buffers: the one predicate that every analysis of aliasing uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUFFER = memref_type((16,), f32)
 
 @irdl_op_definition
 class ForeignView(IRDLOperation):
-    """A view that another package's dialect declares."""
+    """A view declared by the dialect of another package."""
 
     name = "foreign.view"
     source = operand_def(MemRefType)
@@ -79,7 +79,7 @@ def test_plan_buffers_knows_the_views_of_other_packages() -> None:
 
 
 def test_accesses_through_a_cast_are_accesses_of_its_source() -> None:
-    """Else two names of one buffer would be taken for two buffers."""
+    """Otherwise two names of one buffer would count as two buffers."""
     buffer = alloc(memref_type((4, 4), f32))
     view = memref.MemorySpaceCastOp(buffer.memref, buffer.memref.type)
     fill = FillOp.create(operands=[alloc(memref_type((), f32)).memref, view.dest])

@@ -30,7 +30,7 @@ def tensor(shape: Sequence[int], element: str) -> str:
 
 
 def window_program(shape: I, window: Window, element: str, body: str, init: str) -> str:
-    """@main(x) with one reduce_window; `body` computes %m of %a and %b."""
+    """@main(x) with one reduce_window; `body` computes %m from %a and %b."""
     result = tensor(window.counts(shape), element)
     source = tensor(shape, element)
     return f"""
@@ -88,7 +88,7 @@ CASES = [
 @pytest.mark.parametrize("shape, window", CASES)
 @pytest.mark.parametrize("init", [0, 3])
 def test_windows_against_loops(shape: I, window: Window, init: int) -> None:
-    """Sums of integers: in the padding there are initial values, neutral or not."""
+    """Sums of integers: the padding consists of initial values, neutral or not."""
     x = np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape) - 7
     text = window_program(shape, window, "i32", "%m = hlo.add %a, %b : tensor<i32>", str(init))
     want = plain(x, window, lambda a, b: a + b, np.int32(init))
@@ -109,7 +109,7 @@ def test_every_type(element: str) -> None:
 
 
 def test_any_function() -> None:
-    """A body of several operations, whose order of arguments matters: the last one that is larger than 2."""
+    """A body of several operations in which the order of arguments matters: the last element larger than 2."""
     body = """%two = hlo.constant dense<2.0> : tensor<f32>
         %p = hlo.compare GT, %b, %two : (tensor<f32>, tensor<f32>) -> tensor<i1>
         %m = hlo.select %p, %b, %a : tensor<i1>, tensor<f32>"""
@@ -174,7 +174,7 @@ SCANS = [
 @pytest.mark.parametrize("shape, dim", SCANS)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scans(shape: I, dim: int, reverse: bool) -> None:
-    """Cumulative sums, exact in integers."""
+    """Cumulative sums of integers, which are exact."""
     x = np.random.default_rng(1).integers(-1000, 1000, shape).astype(np.int32)
     window = scan_window(shape, dim, reverse)
     text = window_program(shape, window, "i32", "%m = hlo.add %a, %b : tensor<i32>", "0")
@@ -186,7 +186,7 @@ def test_scans(shape: I, dim: int, reverse: bool) -> None:
 
 
 def test_scan_is_linear() -> None:
-    """A cumulative sum is linalg_ext.scan; one that begins from another value is not, for its padding counts."""
+    """A cumulative sum becomes linalg_ext.scan; one with another initial value does not, because its padding counts."""
     window = scan_window((64,), 0, False)
     body = "%m = hlo.add %a, %b : tensor<f32>"
     assert "linalg_ext.scan" in xhlo.compile(window_program((64,), window, "f32", body, "0.0")).as_text("linalg")

@@ -1,4 +1,4 @@
-"""What the operation becomes: arithmetic on one element, from which xhlo makes loops and vectors."""
+"""The lowering of the operation: arithmetic on one element, which xhlo puts into loops and vectorizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operation is: its operands and attributes, its verifier, and its meaning in NumPy."""
+"""The definition of the operation: its operands and attributes, its verifier, and its semantics in NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xhlo.hlo_dialect.op import reject
 from xhlo.hlo_dialect.ops.elementwise import ElementwiseUnaryOp, Kind
 
 FORMS = ("none", "tanh")
-"""What `approximate` may say, in the words of PyTorch."""
+"""The values of `approximate`, as in PyTorch."""
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@
 // CHECK-NEXT:    %[[GELU:.*]] = myops.gelu %[[SUM]] {approximate = "tanh"} : tensor<64x32xf32>
 // CHECK-NEXT:    hlo.multiply %[[GELU]],
 
-// Fusion was told nothing of it, and fuses it with both of its neighbours: one kernel is left.
+// Fusion has no special knowledge of it, and fuses it with both neighbours into one kernel.
 // FUSED:       remark: fused hlo.add into the loop fusion of myops.gelu
 // FUSED-NEXT:  remark: fused myops.gelu into the loop fusion of hlo.multiply
 // FUSED:       hlo.fusion loop
@@ -18,7 +18,7 @@
 // FUSED-NEXT:    hlo.multiply
 // FUSED-NEXT:    hlo.return
 
-// One generic, in whose body its arithmetic stands between theirs.
+// One generic, in whose body its arithmetic is between theirs.
 // LINALG-LABEL: func.func private @loop_fusion_0
 // LINALG:         linalg.generic
 // LINALG:           arith.addf

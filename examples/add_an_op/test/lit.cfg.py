@@ -1,4 +1,4 @@
-"""The tests of myops: `lit examples/add_an_op/test`, where xhlo and myops are installed."""
+"""The tests of myops: run `lit examples/add_an_op/test` with xhlo and myops installed."""
 
 # lit reads this file with `config` defined.
 # pyright: reportUndefinedVariable=false

@@ -1,5 +1,5 @@
-// One step of training: two matrix products forward, three backward, and at most thirteen other kernels. What a kernel
-// leaves in memory has a reason.
+// One step of training: two matrix products forward, three backward, and at most thirteen other kernels. Every buffer
+// between kernels has a reason.
 // RUN: hlo-opt --fuse --outline-kernels %S/../../../examples/mlp_training_step.mlir | filecheck %s
 // RUN: hlo-opt --fuse --outline-kernels %S/../../../examples/mlp_training_step.mlir | filecheck %s --check-prefix=DOTS
 // RUN: hlo-opt --fuse --outline-kernels %S/../../../examples/mlp_training_step.mlir | grep -c hlo.kernel | filecheck %s --check-prefix=COUNT

@@ -23,7 +23,7 @@ func.func @integers(%a: tensor<3xi2>, %b: tensor<3xui2>, %c: tensor<3xi4>, %d: t
   return %7 : tensor<3xui4>
 }
 
-// Narrow floats: what is not finite is written by its bits.
+// Narrow floats: infinities and NaN are written by their bits.
 
 // CHECK-LABEL: func.func @floats
 func.func @floats(%a: tensor<2xf8E4M3FN>) -> tensor<2xf8E5M2> {

@@ -7,7 +7,7 @@ func.func @gathers(%x: tensor<3x4x5xf32>, %i: tensor<3x2x2xi32>, %s: tensor<3xi6
   // CHECK: "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [2], collapsed_slice_dims = [2], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [2, 1], index_vector_dim = 2>, indices_are_sorted = true, slice_sizes = array<i64: 1, 4, 1>}> : (tensor<3x4x5xf32>, tensor<3x2x2xi32>) -> tensor<3x2x4xf32>
   // STABLE: "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2],
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [2], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [2, 1], index_vector_dim = 2>, indices_are_sorted = true, slice_sizes = array<i64: 1, 4, 1>}> : (tensor<3x4x5xf32>, tensor<3x2x2xi32>) -> tensor<3x2x4xf32>
-  // A single index without a dimension of vectors; what is 0 or empty is not printed.
+  // A single index without a dimension of vectors; zero and empty attributes are not printed.
   // CHECK: "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [3, 4, 5], start_index_map = [0], index_vector_dim = 3>, slice_sizes = array<i64: 1, 4, 5>}>
   %1 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<index_vector_dim = 3, offset_dims = [3, 4, 5], start_index_map = [0], collapsed_slice_dims = []>, slice_sizes = array<i64: 1, 4, 5>}> : (tensor<3x4x5xf32>, tensor<3x2x2xi32>) -> tensor<3x2x2x1x4x5xf32>
   // CHECK: "hlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #hlo.gather<offset_dims = [2, 3, 4], start_index_map = [2, 0], index_vector_dim = 2>}> : (tensor<3x4x5xf32>, tensor<3x2x2xi32>, tensor<3xi64>) -> tensor<3x2x?x4x?xf32>

@@ -21,7 +21,7 @@ func.func @movement(%x: tensor<4x6xf32>, %c: tensor<f32>, %d: tensor<?x6xf32>) {
   return
 }
 
-// The generic form with dense constants, as older programs have it.
+// The generic form with dense constants, as in older programs.
 // CHECK-LABEL: func.func @older
 func.func @older(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   // CHECK: hlo.transpose %{{.*}}, dims = [1, 0] :

@@ -13,7 +13,7 @@ func.func @one_combiner(%x: tensor<4x6xf32>, %c: tensor<f32>) {
   return
 }
 
-// What does not fit the short form keeps its body: other operations, an order that matters.
+// Regions that do not fit the short form keep their bodies: other operations, an order that matters.
 // CHECK-LABEL: func.func @bodies
 func.func @bodies(%x: tensor<4x6xf32>, %k: tensor<4x6xi32>, %c: tensor<f32>, %d: tensor<i32>) {
   // CHECK:      hlo.reduce(%{{.*}} init: %{{.*}}) across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>

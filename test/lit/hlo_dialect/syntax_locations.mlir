@@ -1,4 +1,4 @@
-// Locations in all forms, with aliases behind their uses.
+// Locations in all forms, with aliases after their uses.
 // RUN: hlo-opt %s --print-locations | filecheck %s
 // RUN: hlo-opt %s --print-locations | hlo-opt --print-locations | filecheck %s
 

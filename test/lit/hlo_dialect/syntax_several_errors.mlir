@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --verify-diagnostics
 
-// All errors of a file come in one go; the values of a statement that cannot be read give no more of them.
+// All errors of a file are reported at once; uses of values from an unreadable statement cause no further errors.
 func.func @statements(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{expected ','}}
   %0 = stablehlo.add %x %y : tensor<4xf32>
@@ -20,7 +20,7 @@ func.func @statements(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   return %6 : tensor<4xf32>
 }
 
-// Errors inside regions; one in the head of an operation takes its regions with it.
+// Errors inside regions; an error in the head of an operation skips its regions.
 func.func @regions(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
   // expected-error@+1 {{expected shape type}}
   %0:2 = stablehlo.while(%i = %x, %k = %x) : tensor<4xf32>, tensor<4xff32>

@@ -6,7 +6,7 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 
 // Both factors are packed into panels; a task multiplies the panels of one tile of the output, with a function for two
-// panels that gets sizes passed.
+// panels that takes the sizes as arguments.
 // CHECK-LABEL: func.func private @product
 // CHECK-NOT:     linalg
 // CHECK:         %[[PA:.*]] = memref.alloc() : memref<265216xf32>
@@ -59,7 +59,7 @@ func.func private @small(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %o: memref<8x
   func.return
 }
 
-// Small factors are read where they lie: the function gets the steps between their rows.
+// Small factors are read in place: the function takes the strides between their rows.
 // CHECK-LABEL: func.func private @in_place(
 // CHECK-NOT:     memref.alloc
 // CHECK:         func.call @in_place_block(%x, %{{.*}}, %y,

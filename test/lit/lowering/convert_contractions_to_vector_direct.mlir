@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --convert-contractions-to-vector | filecheck %s
 
-// Windows that overlap are read where they lie: only the kernel is packed, 192 rows of 96.
+// Overlapping windows are read in place: only the kernel is packed, 192 rows of 96.
 // CHECK-LABEL: @kernel
 // CHECK:         memref.alloc() : memref<18432xf32>
 // CHECK-NOT:     memref.alloc

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --convert-gpu-to-nvvm | filecheck %s
 
-// The host's part stays.
+// The host program is not converted.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         scf.for
@@ -18,7 +18,7 @@ func.func @main(%x: memref<1000xf32>) {
 
 "memref.global"() <{sym_name = "table", sym_visibility = "private", type = memref<2xf32>, initial_value = dense<[1.0, 2.0]> : tensor<2xf32>, constant}> : () -> ()
 
-// A constant of the module around goes with the functions that use it.
+// A constant of the enclosing module moves along with the functions that use it.
 // CHECK-LABEL: gpu.module @kernels {
 // CHECK-NEXT:    "memref.global"() <{{.*}}sym_name = "table"
 gpu.module @kernels {
@@ -47,7 +47,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Without sizes nothing is known of the numbers.
+  // Without sizes, the ranges of the numbers are unknown.
   // CHECK: func.func @free() attributes {nvvm.kernel, xhlo.index_bitwidth = 32 : i64} {
   gpu.func @free() kernel {
     // CHECK: nvvm.read.ptx.sreg.tid.z : i32

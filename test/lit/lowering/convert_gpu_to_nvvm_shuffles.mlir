@@ -13,7 +13,7 @@ gpu.module @kernels {
     gpu.return %y : f32
   }
 
-  // Of up the first lane of a group is the limit: nothing in the lower bits.
+  // For up the limit is the first lane of a group: the lower bits are zero.
   // CHECK-LABEL: func.func @with_validity
   // CHECK:         %[[SPLIT:.*]] = arith.subi
   // CHECK:         %[[CLAMP:.*]] = arith.shli %[[SPLIT]]

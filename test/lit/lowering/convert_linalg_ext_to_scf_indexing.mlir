@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --convert-linalg-ext-to-scf | filecheck %s
 
-// Rows whose index lies outside are left out; the elements of a row are independent.
+// Rows whose index is out of bounds are skipped; the elements of a row are independent.
 // CHECK-LABEL: @scatter
 // CHECK:         scf.for %[[B:.*]] =
 // CHECK:           %[[I:.*]] = memref.load %i[%[[B]], %{{.*}}]

@@ -21,7 +21,7 @@ func.func private @columns(%x: memref<8x9xf32>, %c: f32, %y: memref<8x9xf32>) at
   return
 }
 
-// A line carries the fold; from the end with reverse, where the element stands on the left.
+// A loop along the line carries the accumulator; with reverse it starts from the end, and the element is on the left.
 // CHECK-LABEL: @line
 // CHECK:         scf.for %[[S:.*]] = {{.*}} iter_args(%[[ACC:.*]] = %c) -> (i32) {
 // CHECK:           %[[P:.*]] = arith.subi %{{.*}}, %[[S]] : index

@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
-// Shapes decide between a serial loop and tasks; dimensions that all operands walk through evenly become one loop.
+// The shape decides between a serial loop and tasks; dimensions that are contiguous in all operands become one loop.
 
 #ij = affine_map<(i, j) -> (i, j)>
 #ji = affine_map<(i, j) -> (j, i)>
@@ -21,7 +21,7 @@ func.func private @small(%a: memref<10x100xf32>, %o: memref<10x100xf32>) attribu
   func.return
 }
 
-// A row operand stands still along one dimension: two loops stay, the outer one cut into tasks.
+// A row operand is constant along one dimension: there are two loops, of which the outer one is cut into tasks.
 // CHECK-LABEL: func.func private @large_with_row
 // CHECK:         "scf.parallel"
 // CHECK-NEXT:    ^{{.*}}(%[[TASK:.*]]: index):
@@ -56,7 +56,7 @@ func.func private @transpose(%a: memref<72x96xf32>, %o: memref<96x72xf32>) attri
   func.return
 }
 
-// A reversed slice is a view that is walked through from its end.
+// A reversed slice is a view with a negative stride.
 // CHECK-LABEL: func.func private @reversed
 // CHECK:         %[[VIEW:.*]] = memref.reinterpret_cast %a to offset: [2], sizes: [8], strides: [1]
 // CHECK:         scf.for %[[I:.*]] =
@@ -81,7 +81,7 @@ func.func private @nothing(%a: memref<0x8xf32>, %o: memref<0x8xf32>) attributes 
   func.return
 }
 
-// The loop's index stands for linalg.index; a unit dimension's is 0.
+// The loop's index replaces linalg.index; that of a unit dimension is 0.
 // CHECK-LABEL: func.func private @iota
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to
 // CHECK-NEXT:      %[[V:.*]] = arith.index_cast %[[I]] : index to i32

@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --convert-linalg-to-scf | filecheck %s
-// The operations of a row kernel share one loop over the rows; what passes between them is one row on the stack.
+// The operations of a row kernel share one loop over the rows; their temporaries are one row on the stack.
 
 #wide = affine_map<(i, j) -> (i, j)>
 #thin = affine_map<(i, j) -> (i)>

@@ -126,7 +126,7 @@ func.func @long(%m: memref<40xf32>, %n: index) {
   func.return
 }
 
-// A loop around a call of a kernel's shared part stays one; the small loop behind it does not.
+// A loop around a call of a kernel's shared part stays a loop; the small loop after it does not.
 // CHECK-LABEL: func.func @around_a_call
 // CHECK:         func.call @part
 // CHECK-NOT:     xhlo.unroll

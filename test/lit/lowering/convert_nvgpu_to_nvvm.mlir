@@ -3,7 +3,7 @@
 // RUN: hlo-opt %s --convert-nvgpu-to-nvvm --convert-gpu-to-nvvm --convert-nvvm-to-llvm --convert-to-llvm --target=nvptx --emit=ptx | filecheck %s --check-prefix=PTX
 
 gpu.module @kernels {
-  // A fragment is one value for each of its registers, in arguments of blocks too; tokens vanish.
+  // A fragment becomes one value per register, also in block arguments; tokens vanish.
 
   // CHECK-LABEL: gpu.func @product
   // PTX-LABEL: .visible .entry product(

@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --map-kernels-to-gpu | filecheck %s
-// Plans written by hand: launches are what they say, not what would be chosen.
+// Plans written by hand decide the launches, in place of those that would be chosen.
 
 #i = affine_map<(i) -> (i)>
 #ij = affine_map<(i, j) -> (i, j)>
@@ -44,7 +44,7 @@ func.func private @tiled_transpose(%a: memref<128x256xf32>, %o: memref<256x128xf
   func.return
 }
 
-// What follows a reduction has a launch of its own unless it joins; the sums are then in memory between the two.
+// Without `gpu.joined`, the operation after a reduction has its own launch, and the sums go through memory.
 // CHECK-LABEL: gpu.func @apart(
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 32, 1, 1>
 // CHECK-LABEL: gpu.func @apart_1(

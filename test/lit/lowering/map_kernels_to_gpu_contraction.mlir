@@ -77,7 +77,7 @@ func.func private @dot_2(%a: memref<32x8192xf32>, %c: memref<32x32xf32>) attribu
 // CHECK:           memref.store {{.*}} : memref<2x8x132xf32, #gpu.address_space<workgroup>>
 // CHECK:           gpu.barrier
 
-// f16: fragments and tensor cores; the sums leave by way of shared memory, bias and tanh applied.
+// f16: fragments and tensor cores; the sums are stored through shared memory, with bias and tanh applied.
 
 // CHECK-LABEL: gpu.func @dot_1(
 // CHECK:          nvgpu.device_async_copy {{.*}}, 8 {bypassL1} : memref<131072xf16> to

@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --map-kernels-to-gpu | filecheck %s
-// Vectors of 16 bytes, several in a thread; what is left over is a thread for each element.
+// Vectors of 16 bytes, several per thread; the remaining elements have one thread each.
 
 #i = affine_map<(i) -> (i)>
 #ij = affine_map<(i, j) -> (i, j)>
@@ -51,7 +51,7 @@ func.func private @rest(%a: memref<1000003xbf16>, %o: memref<1000003xbf16>) attr
   func.return
 }
 
-// Few elements: no vectors, so that all of the chip takes part.
+// Few elements: no vectors, so that the whole chip is used.
 // CHECK-LABEL: gpu.func @small
 // CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
 // CHECK-NOT:     vector.
@@ -65,7 +65,7 @@ func.func private @small(%a: memref<1000xf32>, %o: memref<1000xf32>) attributes 
   func.return
 }
 
-// What a row's vectors share is loaded once for all of them; the widest type decides how many elements they have.
+// A value that the vectors of a row share is loaded once; the widest type determines the length of vectors.
 // CHECK-LABEL: gpu.func @broadcasts
 // CHECK:         vector.load %a[%[[I:.*]], %[[J:.*]]] {alignment = 8 : i64} : memref<1024x16384xf16>, vector<4xf16>
 // CHECK-NEXT:    vector.load %r[%[[J]]] {alignment = 16 : i64} : memref<16384xf32>, vector<4xf32>
@@ -85,7 +85,7 @@ func.func private @broadcasts(%a: memref<1024x16384xf16>, %r: memref<16384xf32>,
   func.return
 }
 
-// A row stays in registers: the vectors of a thread lie in neighbouring rows, below each other.
+// A row operand stays in registers: the vectors of a thread are at the same columns of neighbouring rows.
 // CHECK-LABEL: gpu.func @row
 // CHECK:         vector.load %a[%[[I:.*]], %[[J:.*]]] {alignment = 16 : i64} : memref<1024x16384xf32>, vector<4xf32>
 // CHECK-NEXT:    vector.load %r[%[[J]]] {alignment = 16 : i64} : memref<16384xf32>, vector<4xf32>
@@ -103,7 +103,7 @@ func.func private @row(%a: memref<1024x16384xf32>, %r: memref<16384xf32>, %o: me
   func.return
 }
 
-// Rows of 777 elements: vectors go on in the next one, where the whole is one range in memory.
+// Rows of 777 elements: vectors continue into the next row if all rows are contiguous in memory.
 // CHECK-LABEL: gpu.func @crossing
 // CHECK:         vector.load %{{.*}}[%[[AT:.*]]] {alignment = 16 : i64} : memref<15913737xf32>, vector<4xf32>
 // CHECK:         scf.for %[[K:[0-9]+]] = %{{.*}} to
@@ -209,7 +209,7 @@ func.func private @dependent(%a: memref<32x64xf32>, %o: memref<64x64xf32>) attri
   func.return
 }
 
-// A slice as long as the rows begins at 0 in them, whatever is asked for.
+// A slice as long as the rows begins at 0, whatever start the program gives.
 // CHECK-LABEL: gpu.func @dynamic_slice
 // CHECK:         vector.load %a[%{{.*}}, %{{.*}}] {alignment = 16 : i64} : memref<5000x4096xf32>, vector<4xf32>
 func.func private @dynamic_slice(%a: memref<5000x4096xf32>, %i: memref<i64>, %o: memref<4000x4096xf32>) attributes {hlo.kernel = "loop"} {

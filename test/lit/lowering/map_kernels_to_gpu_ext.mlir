@@ -1,7 +1,7 @@
 // RUN: hlo-opt %s --map-kernels-to-gpu | filecheck %s
 // Operations of linalg_ext as launches of their own.
 
-// A row that one block sorts: launch of 1024 threads for 2048 places, with the elements' numbers beside them.
+// A row that one block sorts: a launch of 1024 threads for 2048 elements, sorted together with their indices.
 // CHECK-LABEL: func.func private @sort_row
 // CHECK-NOT:     memref.alloc
 // CHECK:         gpu.launch_func @kernels::@sort_row
@@ -89,7 +89,7 @@ func.func private @unique(%x: memref<50x33xf32>, %i: memref<20x1xi32>, %u: memre
   func.return
 }
 
-// Windows apart: one launch. Overlapping ones: what each selects, then each place.
+// Disjoint windows: one launch. Overlapping ones: first the selection of each window, then each element.
 // CHECK-LABEL: func.func private @apart
 // CHECK:         gpu.launch_func
 // CHECK-NOT:     gpu.launch_func

@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s "--pass-pipeline=map-kernels-to-gpu{chip=sm_75}" --split-input-file --verify-diagnostics
-// What a plan may not ask of an older chip.
+// Plans that an older chip cannot run.
 
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --split-input-file --map-kernels-to-gpu | filecheck %s
 
-// Contractions that a BLAS can express become calls, where the plan says so; a gpu.module says whose the rest is.
+// Contractions that a BLAS can express become calls if the plan says so; the gpu.module names the chip for the rest.
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (n, k)>

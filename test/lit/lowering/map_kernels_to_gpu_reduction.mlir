@@ -8,7 +8,7 @@
 #column = affine_map<(i, j) -> (j)>
 #scalar = affine_map<() -> ()>
 
-// A warp for a row, eight rows in a block; what follows the reduction is in the same launch, and one lane stores.
+// A warp per row, eight rows per block; the operations after the reduction are in the same launch, and one lane stores.
 // CHECK-LABEL: func.func private @rows
 // CHECK:         gpu.launch_func @kernels::@rows
 // CHECK-NEXT:    func.return

@@ -55,7 +55,7 @@ func.func private @normalized(%a: memref<32768x4096xf32>, %o: memref<32768x4096x
 // CHECK:         vector.insert %[[Q]]
 // CHECK:         vector.store %{{.*}}, %o
 
-// A row of 65536 elements: each pass reads it again, and computes what it needs of it again.
+// A row of 65536 elements: each pass reads it again and recomputes the values it needs.
 func.func private @long(%a: memref<4096x65536xf32>, %o: memref<4096x65536xf32>) attributes {hlo.kernel = "row", hlo.row_dims = 1 : i64} {
   %lowest = arith.constant 0xFF800000 : f32
   %max = memref.alloc() : memref<4096xf32>

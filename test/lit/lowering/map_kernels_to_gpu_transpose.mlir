@@ -64,7 +64,7 @@ func.func private @narrow(%a: memref<8x1024x2048xbf16>, %o: memref<8x2048x1024xb
   func.return
 }
 
-// Lines of three elements are no tile's.
+// Lines of three elements do not make a tile.
 // CHECK-LABEL: gpu.func @thin
 // CHECK-NOT:     gpu.barrier
 // CHECK:         gpu.return

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --plan-gpu-kernels | filecheck %s
 // RUN: hlo-opt %s --plan-gpu-kernels | hlo-opt --plan-gpu-kernels | filecheck %s
-// Each kind of plan, as it is chosen for a kernel.
+// Each kind of plan, as chosen for a kernel.
 
 #i = affine_map<(i) -> (i)>
 #none = affine_map<(i) -> ()>
@@ -61,7 +61,7 @@ func.func private @concatenate(%a: memref<32x64xf32>, %b: memref<32x64xf32>, %o:
   func.return
 }
 
-// An input that lies across goes through tiles in shared memory.
+// An input that is contiguous along another loop goes through tiles in shared memory.
 // CHECK-LABEL: @whole_tiles(
 // CHECK:       linalg.generic{{.*}}gpu.plan = #gpu.transpose<64x64, loop = 0, inputs = [0]>
 func.func private @whole_tiles(%a: memref<4096x2048xf32>, %c: memref<2048x4096xf32>, %o: memref<2048x4096xf32>) attributes {hlo.kernel = "loop"} {

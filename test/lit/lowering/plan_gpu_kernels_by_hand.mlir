@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --plan-gpu-kernels | filecheck %s
-// Plans that are there stay; the operations between them are planned as if they were alone.
+// Existing plans stay; the operations between them are planned as if they were alone.
 
 #i = affine_map<(i) -> (i)>
 #ij = affine_map<(i, j) -> (i, j)>

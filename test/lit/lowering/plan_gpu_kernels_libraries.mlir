@@ -2,7 +2,7 @@
 // RUN: hlo-opt %s --split-input-file "--pass-pipeline=plan-gpu-kernels{libraries=auto}" | filecheck %s --check-prefix=AUTO
 // RUN: hlo-opt %s --split-input-file --plan-gpu-kernels | filecheck %s --check-prefix=NEVER
 
-// Contractions that a BLAS can express are planned as calls, where libraries are asked for.
+// Contractions that a BLAS can express are planned as calls if libraries are enabled.
 
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (n, k)>

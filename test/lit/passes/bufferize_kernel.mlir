@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --bufferize | filecheck %s
-// Results become parameters that are written; nothing is copied.
+// Results become parameters that the function writes; nothing is copied.
 
 #id = affine_map<(d0) -> (d0)>
 

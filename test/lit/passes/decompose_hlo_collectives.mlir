@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --decompose-hlo --split-input-file --verify-diagnostics | filecheck %s
 
-// On one process each gets what it has.
+// With one process, each collective returns its operand.
 // CHECK-NOT: sdy.mesh
 sdy.mesh @mesh = <["x"=1]>
 // CHECK-LABEL: func.func @alone

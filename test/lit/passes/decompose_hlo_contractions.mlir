@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --decompose-hlo | filecheck %s
 
-// What only one operand has is summed before the product.
+// Dimensions that only one operand has are summed before the product.
 // CHECK-LABEL: func.func @dots
 // CHECK:         %[[SUM:.*]] = hlo.reduce(%a init: %{{.*}}) applies hlo.add across dimensions = [2]
 // CHECK:         %[[DOT:.*]] = hlo.dot_general %[[SUM]], %b, contracting_dims = [1] x [0]

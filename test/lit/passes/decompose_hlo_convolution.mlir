@@ -10,7 +10,7 @@ func.func @padded(%x: tensor<1x8x4xf32>, %w: tensor<3x4x6xf32>) -> tensor<1x5x6x
   return %0 : tensor<1x5x6xf32>
 }
 
-// Of an input dilated by 2 the even results read one element of the kernel, the odd ones the other two.
+// If the input is dilated by 2, even results read one element of the kernel, odd ones the other two.
 // CHECK-LABEL: func.func @dilated
 // CHECK:         %[[ONE:.*]] = hlo.slice %w [1:2:2, 0:64, 0:64]
 // CHECK:         %[[EVEN:.*]] = hlo.convolution(%x, %[[ONE]]) {{.*}} -> tensor<8x64x64xf32>
@@ -24,7 +24,7 @@ func.func @dilated(%x: tensor<8x64x64xf32>, %w: tensor<3x64x64xf32>) -> tensor<8
   return %0 : tensor<8x127x64xf32>
 }
 
-// Short floats are converted once, features come to lie side by side.
+// Short floats are converted once, and features become the contiguous dimension.
 // CHECK-LABEL: func.func @channels_first
 // CHECK:         %[[X:.*]] = hlo.convert %x
 // CHECK:         %[[W:.*]] = hlo.convert %w

@@ -22,7 +22,7 @@ func.func @left(%a: f32, %d: f64) -> (f32, f64) {
   func.return %0, %1 : f32, f64
 }
 
-// Rounding to bfloat16 is integer arithmetic, from f64 by way of f32 rounded to odd; f16 has an instruction.
+// Rounding to bfloat16 is integer arithmetic, from f64 through f32 rounded to odd; f16 has an instruction.
 // CHECK-LABEL: @narrow
 // CHECK-NEXT:    func.call @xhlo_math_truncf_f32_bf16(%a)
 // CHECK-NEXT:    func.call @xhlo_math_truncf_f64_bf16(%d)

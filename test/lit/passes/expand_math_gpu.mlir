@@ -3,7 +3,7 @@
 // RUN: hlo-opt %s --expand-math=mode=fast | filecheck %s --check-prefixes=CHECK,FAST
 // RUN: hlo-opt %s --expand-math=mode=fast --convert-gpu-to-nvvm | filecheck %s --check-prefix=NVVM
 
-// The host's part is left alone.
+// The host program is not changed.
 // CHECK-LABEL: func.func @host
 // CHECK:         math.exp %{{.*}} : f32
 func.func @host(%x: f32) -> f32 {
@@ -37,7 +37,7 @@ gpu.module @kernels {
     %7 = arith.addf %6, %x fastmath<reassoc> : f32
     gpu.return %7, %2, %4, %5 : f32, f64, f16, bf16
   }
-  // What sin of large numbers reads goes with it.
+  // The table that sin reads for large numbers moves along with it.
   // CHECK: "memref.global"() <{{.*}}xhlo_two_over_pi
   // CHECK: func.func private @xhlo_math_exp_f32
   // FAST:    %[[Y:.*]] = arith.mulf

@@ -12,7 +12,7 @@ func.func @nested(%x: tensor<f32>, %y: tensor<i32>) -> (tensor<i32>, tensor<f32>
   return %4, %3 : tensor<i32>, tensor<f32>
 }
 
-// Signatures and control flow hand the elements on.
+// Signatures and control flow carry the elements.
 
 // CHECK-LABEL: func.func @through_a_loop
 // CHECK-SAME: (%[[P:.*]]: tensor<i1>, %[[A:.*]]: tensor<f32>, %[[B:.*]]: tensor<i32>) -> (tensor<f32>, tensor<i32>)

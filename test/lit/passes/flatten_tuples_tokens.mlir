@@ -26,7 +26,7 @@ func.func @main(%t: !stablehlo.token {jax.token = true}, %a: tensor<4xf32>, %n: 
 
 // -----
 
-// A future is what it holds; the operation stands where it begins.
+// A future becomes its values; the operation is executed where it starts.
 // CHECK-LABEL: func.func @future
 // CHECK-NEXT:    %[[S:.*]] = hlo.slice %a [0:2] : (tensor<4xf32>) -> tensor<2xf32>
 // CHECK-NEXT:    hlo.negate

@@ -1,4 +1,4 @@
-// Elementwise work on a product is part of the dot's fusion where the target says so.
+// Elementwise operations on a product are part of the dot's fusion if the target enables it.
 // RUN: hlo-opt %s --fuse-hlo=epilogues=true --fuse-remarks -o %t.mlir 2> %t.remarks
 // RUN: filecheck %s < %t.mlir
 // RUN: filecheck %s --check-prefix=REMARK < %t.remarks
@@ -27,7 +27,7 @@ func.func @bias(%x: tensor<64x96xf32>, %w: tensor<96x80xf32>, %b: tensor<80xf32>
   func.return %3 : tensor<64x80xf32>
 }
 
-// An element that is read at another index is not at hand when it is written.
+// An element that is read at another index is not available when the product is stored.
 
 // CHECK-LABEL: func.func @transposed
 // CHECK:         hlo.fusion dot
@@ -41,7 +41,7 @@ func.func @transposed(%x: tensor<64x96xf32>, %w: tensor<96x64xf32>) -> tensor<64
   func.return %3 : tensor<64x64xf32>
 }
 
-// A product that is needed elsewhere too goes to memory.
+// A product with another user goes to memory.
 
 // CHECK-LABEL: func.func @twice
 // CHECK:         %[[D:.*]] = hlo.fusion dot

@@ -1,7 +1,7 @@
 // RUN: hlo-opt %s --fuse-hlo | filecheck %s
 
-// What computes the indices and what uses the elements are one kernel with the gather; what computes the table is not,
-// since its elements are read at places known only at run time.
+// Producers of the indices and users of the elements are one kernel with the gather; the producer of the table is not,
+// because its elements are read at indices known only at run time.
 // CHECK-LABEL: @lookup
 // CHECK:         %[[TABLE:.*]] = hlo.fusion loop
 // CHECK-NEXT:      hlo.exponential

@@ -38,7 +38,7 @@ func.func @several_results(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32
 
 // -----
 
-// A reshape at the border of a kernel stays outside, where it costs nothing; a barrier keeps kernels apart and goes.
+// A reshape at the border of a kernel stays outside, where it is free; a barrier separates kernels and is removed.
 
 // CHECK-LABEL: func.func @borders
 // CHECK-NEXT: %[[S:.*]] = hlo.reshape %{{.*}}
@@ -55,7 +55,7 @@ func.func @borders(%x: tensor<16xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// What a contraction and an in-place update read is in memory: a splat is filled by a kernel of its own.
+// Operands of contractions and in-place updates are in memory: a splat is filled by a kernel of its own.
 
 // CHECK-LABEL: func.func @from_memory
 // CHECK: %[[Z:.*]] = hlo.fusion loop () -> tensor<8xf32>

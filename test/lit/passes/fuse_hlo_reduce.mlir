@@ -22,7 +22,7 @@ func.func @mean_of_squares(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Reductions of one shape that share what they reduce are one kernel with several results.
+// Reductions of one shape that share their operand are one kernel with several results.
 
 // CHECK-LABEL: func.func @two_moments
 // CHECK: %[[R:.*]]:2 = hlo.fusion reduce

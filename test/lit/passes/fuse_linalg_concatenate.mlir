@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --fuse-linalg | filecheck %s
 
-// Each part is one loop, whose result goes into its slice; an operand that is nothing to compute is copied there.
+// Each part is one loop that writes into its slice; an operand that needs no computation is copied there.
 // CHECK-LABEL: @joined
 // CHECK:         %[[P:[a-z0-9_]+]] = linalg.generic {{.*}} ins(%x : tensor<2xf32>)
 // CHECK:           %[[E:[0-9]+]] = math.exp

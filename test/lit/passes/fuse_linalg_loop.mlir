@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --fuse-linalg | filecheck %s
 
-// One generic with two results; what both need is computed once, and is no result.
+// One generic with two results; a value that both need is computed once and is not a result.
 // CHECK-LABEL: @shared
 // CHECK:         linalg.generic {{.*}} ins(%x : tensor<4xf32>) outs(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>)
 // CHECK:           %[[E:.*]] = math.exp
@@ -30,7 +30,7 @@ func.func private @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) a
   func.return %6, %11 : tensor<4xf32>, tensor<4xf32>
 }
 
-// Index maps compose; an operand read twice at one place is one operand.
+// Index maps compose; an operand that is read twice at the same index is one operand.
 // CHECK-LABEL: @composed
 // CHECK:         affine_map<(d0, d1) -> (((d1 * 2) + (d1 * -1)), ((d0 * 3) + 1))>
 // CHECK-SAME:    ins(%x : tensor<5x7xf32>)
@@ -56,7 +56,7 @@ func.func private @composed(%x: tensor<5x7xf32>) -> tensor<2x4xf32> attributes {
   func.return %9 : tensor<2x4xf32>
 }
 
-// Producers are computed at computed places too, and starts as scalars.
+// Producers are also computed at computed indices, and starts become scalars.
 // CHECK-LABEL: @computed_place
 // CHECK:         %[[I:.*]] = tensor.extract %i[] : tensor<i32>
 // CHECK-NEXT:    arith.addi %[[I]], %[[I]] : i32

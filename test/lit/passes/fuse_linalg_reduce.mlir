@@ -41,7 +41,7 @@ func.func private @siblings(%x: tensor<3x4xf32>, %i: tensor<f32>) -> tensor<3xf3
   func.return %r : tensor<3xf32>
 }
 
-// The iota stays: fused, no operand would give the loop's size.
+// The iota stays: if it were fused, no operand would give the loop's size.
 // CHECK-LABEL: @nothing_to_count
 // CHECK:         %[[N:.*]] = linalg.generic {{.*}}["parallel"]}
 // CHECK:           linalg.index 0

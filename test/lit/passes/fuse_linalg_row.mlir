@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --fuse-linalg | filecheck %s
 
-// What is expensive and needed by two loops is computed once and kept for the row.
+// An expensive value that two loops need is computed once and kept for the row.
 // CHECK-LABEL: @expensive
 // CHECK:         %[[E:[a-z0-9_]+]] = linalg.generic {{.*}} ins(%x : tensor<3x4xf32>)
 // CHECK:           math.exp
@@ -38,7 +38,7 @@ func.func private @expensive(%x: tensor<3x4xf32>, %z: tensor<f32>) -> tensor<3x4
   func.return %r : tensor<3x4xf32>
 }
 
-// What is cheap is computed in both: no third loop, no memory.
+// A cheap value is computed in both: no third loop, no memory.
 // CHECK-LABEL: @cheap
 // CHECK:         %[[S:[a-z0-9_]+]] = linalg.generic {{.*}}["parallel", "reduction"]} ins(%x :
 // CHECK:           %[[D:[0-9]+]] = arith.addf %[[X:[0-9]+]], %[[X]] : f32

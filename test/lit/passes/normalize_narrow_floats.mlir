@@ -50,7 +50,7 @@ func.func @region(%x: tensor<4xf8E5M2>, %i: tensor<f8E5M2>) -> tensor<f8E5M2> {
   return %0 : tensor<f8E5M2>
 }
 
-// What only moves keeps its type.
+// Operations that only move elements keep their type.
 
 // CHECK-LABEL: func.func @moved
 // CHECK-NEXT: hlo.transpose %{{.*}} : (tensor<2x3xf6E2M3FN>) -> tensor<3x2xf6E2M3FN>

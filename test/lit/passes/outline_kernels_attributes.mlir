@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --outline-kernels | filecheck %s
 
-// What a kernel's kind means to the lowering is on its function.
+// The kernel's kind, and attributes that the lowering needs, are on its function.
 
 // CHECK: func.func private @update_0
 // CHECK-SAME: attributes {hlo.kernel = "update", hlo.tied = array<i64: 0>}

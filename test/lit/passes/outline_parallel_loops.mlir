@@ -1,7 +1,7 @@
 // RUN: hlo-opt %s --outline-parallel-loops | filecheck %s
-// The body becomes a function of what it captures and the bounds of a share of the iterations.
+// The body becomes a function of its captured values and the bounds of a share of the iterations.
 
-// Constants and views are repeated inside, stack buffers stand outside the loop.
+// Constants and views are repeated inside; stack buffers are outside the loop.
 // CHECK-LABEL: func.func private @kernel
 // CHECK-NEXT:    cpu.parallel_for @kernel_body_0(%a, %o : memref<4x8xf32>, memref<32xf32>) {count = 4 : i64}
 // CHECK-NEXT:    func.return
@@ -32,7 +32,7 @@ func.func private @kernel(%a: memref<4x8xf32>, %o: memref<32xf32>) attributes {h
   func.return
 }
 
-// A parallel loop inside another one runs on the thread that it is on.
+// A parallel loop inside another one runs on the thread of its iteration.
 // CHECK-LABEL: func.func private @nested
 // CHECK-NEXT:    cpu.parallel_for @nested_body_0
 // CHECK:       func.func private @nested_body_0

@@ -6,7 +6,7 @@ module @whole attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   // CHECK: func.func @main(%a: tensor<4x3xf32>, %b: tensor<6xf32>) -> (tensor<2x6xf32>)
   func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %b: tensor<6xf32>) -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}, {}]>}) {
-    // Whatever depends on the partition's number alone comes first, once.
+    // Values that depend only on the partition's number are computed first, once.
     // CHECK:      %[[ID:.*]] = hlo.partition_id : tensor<ui32>
     // CHECK:      hlo.constant dense<[0, 0, 4, 4]> : tensor<4xi32>
     // CHECK:      hlo.constant dense<[0, 4, 2, 6]> : tensor<4xi32>
@@ -50,7 +50,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
-// The older spelling: shardings as text, custom calls for the ways between wholes and parts.
+// The older spelling: shardings as text, custom calls for the conversions between whole arrays and parts.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   // CHECK-LABEL: func.func @main(%a: tensor<4x4xf32>) -> (tensor<4x8xf32>)
   // CHECK-NEXT: %[[ALL:.*]] = "hlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]>

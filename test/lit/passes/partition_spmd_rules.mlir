@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --split-input-file --partition-spmd | filecheck %s
 
-// A step of training with the batch split: each device has its own rows; the sums over them are of all devices.
+// A training step with a split batch: each device has its own rows; sums over them are taken over all devices.
 module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["batch"=2]>
   // CHECK-LABEL: func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<f32>)
@@ -24,7 +24,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
-// A call that has effects happens once; the others are told its results.
+// A call that has effects happens once; its results are sent to the other devices.
 module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
@@ -97,7 +97,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
-// What the devices have summed up is whole on each, and may be split again.
+// The result of a sum over devices is whole on each, and may be split again.
 module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   // CHECK-LABEL: func.func @main(%a: tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)

@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --plan-buffers | filecheck %s
-// A buffer is live while any value that may name its memory is used, whatever handed it on.
+// A buffer is live while any value that may alias it is used, whichever operation carried it there.
 
 // Either of %a and %b is read after %c is written: three buffers of 64 bytes.
 // CHECK-LABEL: func.func @select
@@ -56,7 +56,7 @@ func.func @while(%x: memref<16xf32>, %out: memref<16xf32>) {
   func.return
 }
 
-// What a function returns may be what it was given.
+// A function may return one of its arguments.
 // CHECK-LABEL: func.func @call
 // CHECK-SAME:    memref<128xi8>
 func.func @call(%x: memref<16xf32>, %out: memref<16xf32>) {

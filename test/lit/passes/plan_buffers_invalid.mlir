@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --plan-buffers --verify-diagnostics --split-input-file
 
-// One place would hold both what the last iteration computed and what this one does.
+// One buffer would hold both the result of the last iteration and that of this one.
 func.func @carried(%x: memref<16xf32>, %out: memref<16xf32>) {
   %r = scf.while (%u = %x) : (memref<16xf32>) -> memref<16xf32> {
     %more = func.call @more(%u) : (memref<16xf32>) -> i1

@@ -1,7 +1,7 @@
 // RUN: hlo-opt %s --split-input-file --resolve-custom-calls --verify-diagnostics
 // RUN: not hlo-opt %s --resolve-custom-calls --split-input-file | filecheck %s
 
-// Marks vanish.
+// Markers vanish.
 
 // CHECK-LABEL: func.func @main(%x: tensor<4xf32>)
 // CHECK-NEXT: func.return %x

@@ -41,7 +41,7 @@ func.func @pads_and_slices(%x: tensor<2x3xf32>, %z: tensor<f32>) -> (tensor<?x?x
   return %0, %1, %2 : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x3xf32>
 }
 
-// A loop whose state keeps its shape has it; one whose body would change it has not.
+// A loop whose state keeps its shape becomes static; one whose body would change the shape does not.
 // CHECK-LABEL: func.func @loop(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32>
 // CHECK:         hlo.while(%{{.*}} = %{{.*}}) : tensor<4xf32>
 func.func @loop(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<?xf32> {
@@ -57,7 +57,7 @@ func.func @loop(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<?xf32> {
   return %1 : tensor<?xf32>
 }
 
-// What depends on a value stays.
+// Shapes that depend on a value stay dynamic.
 // CHECK-LABEL: func.func @unknown
 // CHECK:         hlo.dynamic_iota %s, dim = 0 : (tensor<1xi64>) -> tensor<?xi32>
 func.func @unknown(%s: tensor<1xi64>) -> tensor<?xi32> {

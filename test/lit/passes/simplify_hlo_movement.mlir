@@ -52,7 +52,7 @@ func.func @slices(%x: tensor<10xf32>) -> (tensor<2xf32>, tensor<2x5xf32>) {
 
 // -----
 
-// What follows a reduction that kept its dimensions comes before the reshape.
+// Operations after a reduction that kept its dimensions move before the reshape.
 
 // CHECK-LABEL: func.func @keepdims
 // CHECK: %[[S:.*]] = hlo.reduce

@@ -44,7 +44,7 @@ func.func @carried(%p: tensor<i1>) -> tensor<f32> {
 
 // -----
 
-// Arguments and results are pairs, as complex numbers lie in memory.
+// Arguments and results are pairs, the layout of complex numbers in memory.
 
 // CHECK-LABEL: func.func @entry
 // CHECK-SAME: (%[[Z:.*]]: tensor<3x2xf32> {xhlo.complex}) -> (tensor<3x2xf32> {xhlo.complex}, tensor<3xf32>)
@@ -69,7 +69,7 @@ func.func @entry(%z: tensor<3xcomplex<f32>>) -> (tensor<3xcomplex<f32>>, tensor<
 
 // -----
 
-// A custom call takes and gives pairs; its layouts have them as the most minor dimension.
+// A custom call takes and returns pairs; they are the most minor dimension in its layouts.
 
 // CHECK-LABEL: func.func @call
 // CHECK: %[[PAIRS:.*]] = hlo.select

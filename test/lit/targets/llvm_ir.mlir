@@ -23,7 +23,7 @@ llvm.func internal @loop(%p: !llvm.ptr {llvm.noalias}, %n: i64) attributes {pass
   llvm.return
 }
 
-// An edge of its own for the second way from one block into another with arguments.
+// A separate edge for the second branch from one block to another with arguments.
 // CHECK-LABEL: define internal i32 @twice(i1 %v0, i32 %v1, i32 %v2)
 // CHECK:         br i1 %v0, label %bb1, label %bb0.edge1
 // CHECK:       bb0.edge1:

@@ -1,4 +1,4 @@
-// Kernels for GPUs run without one; results are compared with the CPU's, and races would be errors.
+// Kernels for GPUs run without a GPU; results equal the CPU's, and races would be errors.
 // RUN: hlo-run --target=simt --compare=cpu %s | filecheck %s
 // RUN: hlo-run --target=simt --compare --profile %s | filecheck %s --check-prefix=PROFILE
 // RUN: hlo-opt --target=simt --fuse --lower %s | filecheck %s --check-prefix=IR

@@ -1,4 +1,4 @@
-// A check of the program that does not hold: its place, what differs, exit status 1.
+// A failing check of the program: its location, the difference, exit status 1.
 // RUN: not hlo-run %s --target=reference 2>&1 | filecheck %s
 
 // CHECK: hlo_run_checks.mlir:8:{{[0-9]+}}: error:

@@ -2,7 +2,7 @@
 // RUN: hlo-run %s --target=reference --num-partitions=2 | filecheck %s
 // RUN: hlo-opt %s --partition-spmd | not hlo-run --num-partitions=4 2>&1 | filecheck %s --check-prefix=GRID
 
-// Whole arrays come out of a program that says how they are split, computed by two devices.
+// A program whose arrays are sharded returns whole arrays, computed by two devices.
 // CHECK:      result 0: float32[4]
 // CHECK-NEXT: [3., 3., 5., 5.]
 // CHECK-NEXT: result 1: float32[]

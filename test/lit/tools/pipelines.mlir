@@ -1,4 +1,4 @@
-// --fuse groups, --lower goes on from there to the stage asked for; without --fuse each operation is a kernel.
+// --fuse groups operations, and --lower continues to the given stage; without --fuse each operation is a kernel.
 // RUN: hlo-opt %s --fuse | filecheck %s --check-prefix=FUSE
 // RUN: hlo-opt %s --fuse --lower=linalg | filecheck %s --check-prefix=LINALG
 // RUN: hlo-opt %s --fuse --lower=loops --target=cpu | filecheck %s --check-prefix=LOOPS

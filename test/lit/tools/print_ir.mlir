@@ -1,4 +1,4 @@
-// The IR around passes goes to standard error, so that standard output stays the result.
+// The IR around passes goes to standard error, so that standard output contains only the result.
 // RUN: hlo-opt %s --cse --dce --print-ir-before=cse -o /dev/null 2>&1 | filecheck %s --check-prefix=BEFORE
 // RUN: hlo-opt %s --cse --dce --print-ir-after=dce -o /dev/null 2>&1 | filecheck %s --check-prefix=AFTER
 // RUN: hlo-opt %s --cse --dce --print-ir-before-all -o /dev/null 2>&1 | filecheck %s --check-prefix=ALL

@@ -2,7 +2,7 @@
 // RUN: hlo-opt %s --verify-roundtrip --cse --print-locations --timing 2>&1 | filecheck %s --check-prefix=TIMING
 // RUN: hlo-opt %s --verify-roundtrip --no-fast-reader --print-generic | filecheck %s --check-prefix=GENERIC
 
-// What is printed is the module that was read, in the form that was asked for.
+// The output is the module that was read, in the requested form.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:    %[[S:.*]] = hlo.add %x, %x : tensor<4xf32>
 // CHECK-NEXT:    func.return %[[S]]

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --convert-hlo-to-linalg | filecheck %s
 
-// A splat is its element in a body: no memory is read.
+// In a body, a splat is its element: no memory is read.
 // CHECK-LABEL: @splat
 // CHECK:         linalg.generic {{.*}} outs(%{{.*}} : tensor<4xi8>)
 // CHECK:           %[[C:[0-9]+]] = arith.constant -56 : i8

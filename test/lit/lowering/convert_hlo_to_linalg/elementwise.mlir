@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --convert-hlo-to-linalg | filecheck %s
-// Each elementwise operation is a generic; types lose their signedness, what it decides is in the body.
+// Each elementwise operation is a generic; types lose their signedness, and the body's operations express it.
 
 // A zero divisor never reaches the division; x / 0 has all bits set.
 // CHECK-LABEL: @unsigned_division(%{{.*}}: tensor<4xi8>, %{{.*}}: tensor<4xi8>) -> tensor<4xi8>
@@ -24,7 +24,7 @@ func.func private @bf16(%x: tensor<4xbf16>) -> tensor<4xbf16> attributes {hlo.ke
   return %0 : tensor<4xbf16>
 }
 
-// Nothing out of range reaches the conversion: NaN becomes 0, the rest the nearest end.
+// Nothing out of range reaches the conversion: NaN becomes 0, other values the nearest bound.
 // CHECK-LABEL: @saturating
 // CHECK:         %[[HIGH:.*]] = arith.cmpf oge
 // CHECK:         %[[LOW:.*]] = arith.cmpf olt

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --convert-hlo-to-linalg | filecheck %s
 
-// Rows at clamped places: the index is an operand, so that what computes it fuses.
+// Rows at clamped indices: the index is an operand, so that its producer can be fused.
 // CHECK-LABEL: @gather
 // CHECK:         linalg.generic {{.*}} ins(%i : tensor<7x1xi32>)
 // CHECK:           %[[WIDE:.*]] = arith.extsi
@@ -25,7 +25,7 @@ func.func private @scatter(%x: tensor<5x3xf32>, %i: tensor<7x1xui8>, %u: tensor<
   return %0 : tensor<5x3xf32>
 }
 
-// One key: an integer of its order. A signed one has its sign turned, for GT all bits.
+// One key: an integer with the key's order. A signed key has its sign bit inverted; GT inverts all bits.
 // CHECK-LABEL: @by_key
 // CHECK:         linalg_ext.sort_by_key {dimension = 0 : i64} outs(%x, %y : tensor<9xi32>, tensor<9xf32>) ({
 // CHECK:           %[[SIGN:.*]] = arith.constant -2147483648 : i32

@@ -8,7 +8,7 @@ func.func private @stretched(%x: tensor<1x3xf32>) -> tensor<2x5x3xf32> attribute
   return %0 : tensor<2x5x3xf32>
 }
 
-// A dimension that stops before the operand's end is no plain one: that would give the loop's size.
+// A dimension that stops before the operand's end is not a plain index, which would set the loop's size.
 // CHECK-LABEL: @slices
 // CHECK:         affine_map<(d0, d1) -> (((d0 * 2) + (d0 * -1)), ((d1 * 2) + 1))>
 func.func private @slices(%x: tensor<5x7xf32>) -> tensor<4x3xf32> attributes {hlo.kernel = "loop"} {
@@ -16,7 +16,7 @@ func.func private @slices(%x: tensor<5x7xf32>) -> tensor<4x3xf32> attributes {hl
   return %0 : tensor<4x3xf32>
 }
 
-// The start is clamped, as the unsigned number that it is.
+// The start is clamped as an unsigned number.
 // CHECK-LABEL: @start
 // CHECK:         %[[S:.*]] = tensor.extract %i[] : tensor<i64>
 // CHECK:         %[[IN:.*]] = arith.minui %[[S]],

@@ -7,7 +7,7 @@ func.func private @strided(%x: tensor<7xf32>) -> tensor<2xf32> attributes {hlo.k
   return %0 : tensor<2xf32>
 }
 
-// A plain dimension would stand for all of the operand, and make a loop of 7.
+// A plain index would cover the whole operand, and give a loop of 7.
 // CHECK-LABEL: @first
 // CHECK:         affine_map<(d0) -> (((d0 * 2) + (d0 * -1)))>
 func.func private @first(%x: tensor<7xf32>) -> tensor<2xf32> attributes {hlo.kernel = "loop"} {
@@ -15,7 +15,7 @@ func.func private @first(%x: tensor<7xf32>) -> tensor<2xf32> attributes {hlo.ker
   return %0 : tensor<2xf32>
 }
 
-// Nothing is read, least of all behind the end.
+// Nothing is read, in particular nothing after the end.
 // CHECK-LABEL: @nothing
 // CHECK:         affine_map<(d0) -> (0)>
 func.func private @nothing(%x: tensor<7xf32>) -> tensor<0xf32> attributes {hlo.kernel = "loop"} {
@@ -32,7 +32,7 @@ func.func private @joined(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
 
-// Every element reads a place inside the operand, and takes it where it was the right one.
+// Every element reads an index inside the operand, and selects the value if the index was right.
 // CHECK-LABEL: @padded
 // CHECK:         ^bb0(%[[PAD:[0-9]+]]: f32,
 // CHECK:           arith.remsi

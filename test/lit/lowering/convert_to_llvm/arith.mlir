@@ -37,7 +37,7 @@ func.func @narrow(%x: bf16, %y: bf16) -> bf16 {
   func.return %r : bf16
 }
 
-// What expand-math leaves is the C library's.
+// Functions that expand-math leaves become calls of the C library.
 // CHECK-LABEL: llvm.func @library
 // CHECK-SAME:    (%[[X:.*]]: f64, %[[Y:.*]]: f32)
 // CHECK:         llvm.call @cbrt(%[[X]]) : (f64) -> f64

@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --convert-to-llvm | filecheck %s
 
-// Beside a gpu.module the functions at the top are the host's program: they stay.
+// Beside a gpu.module, the functions at the top are the host program, which is not converted.
 // CHECK-LABEL: func.func @main
 // CHECK:         "memref.copy"
 func.func @main(%x: memref<8xf32>, %y: memref<8xf32>) {

@@ -1,8 +1,8 @@
 // RUN: hlo-opt %s --lower --target=nvptx --emit=llvm | filecheck %s
 // RUN: hlo-opt %s --lower --target=nvptx --emit=ptx | filecheck %s --check-prefix=PTX
 
-// A buffer by which the threads of a block talk to each other is not noalias: LLVM would take the neighbour's elements
-// for what this thread saw before, and its own stores for dead. One that is only written, or only read, is.
+// A buffer through which threads of a block communicate is not noalias: LLVM would assume that elements keep the values
+// that this thread read, and remove its stores as dead. A buffer that is only written, or only read, is noalias.
 
 // CHECK: define ptx_kernel void @global(ptr addrspace(1) align 16 %{{.*}}, ptr addrspace(1) noalias align 16 %{{.*}})
 // CHECK: define ptx_kernel void @no_barrier(ptr addrspace(1) noalias align 16 %{{.*}}, ptr addrspace(1) noalias align 16 %{{.*}})

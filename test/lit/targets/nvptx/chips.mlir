@@ -1,4 +1,4 @@
-// The PTX version that each chip gets, and others where they are asked for.
+// The default PTX version of each chip, and other versions on request.
 // RUN: hlo-opt %s --target=nvptx --emit=ptx | filecheck %s --check-prefixes=CHECK,SM90
 // RUN: hlo-opt %s --target=nvptx --emit=ptx --chip=sm_75 | filecheck %s --check-prefixes=CHECK,SM75
 // RUN: hlo-opt %s --target=nvptx --emit=ptx --chip=sm_90a | filecheck %s --check-prefixes=CHECK,SM90A
@@ -21,7 +21,7 @@
 // NEWER:  .version 8.3
 // OLDER:  .version 6.3
 
-// A module of llvm functions alone is taken as functions of the device.
+// A module that has only llvm functions consists of device functions.
 // TEXT:   target triple = "nvptx64-nvidia-cuda"
 // TEXT:   define ptx_kernel void @first(
 

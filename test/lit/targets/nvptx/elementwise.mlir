@@ -1,4 +1,4 @@
-// Loads and stores of 16 bytes, all loads before the first use, no memory of the thread's own.
+// Loads and stores of 16 bytes, all loads before the first use, no local memory.
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --emit=ptx | filecheck %s
 
 // CHECK-LABEL: .entry loop_fusion_0(
@@ -12,7 +12,7 @@
 // CHECK:         st.global.v4.b32 {{.*}}+4096]
 // CHECK:         ret;
 
-// Places are numbers of 32 bits, and a division by a constant is a product.
+// Indices have 32 bits, and a division by a constant is a multiplication.
 // CHECK-LABEL: .entry loop_fusion_1(
 // CHECK-NOT:     div.
 // CHECK:         ld.global.nc.v4.b32

@@ -2,8 +2,8 @@
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --chip=sm_80 --emit=ptx | filecheck %s --check-prefixes=CHECK,SM90
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --chip=sm_75 --emit=ptx | filecheck %s --check-prefixes=CHECK,SM75
 
-// Sums are rounded after each operation, to bf16 by the chip where it can; maxima hand NaN on; nothing flushes
-// denormals.
+// Sums are rounded after each operation, to bf16 by an instruction if the chip has one; maxima propagate NaN; nothing
+// flushes denormals.
 
 // CHECK-NOT:  .ftz
 // SM90:       add.rn.f32

@@ -1,5 +1,5 @@
 // One program at every level between hlo and PTX, for a chip other than the default one; "gpu" is the same target, and
-// what is emitted is lowered on from where it was left.
+// emission continues the lowering from that level.
 // RUN: hlo-opt %s --fuse --lower=loops --target=nvptx --chip=sm_80 | filecheck %s --check-prefix=GPU
 // RUN: hlo-opt %s --fuse --lower=nvvm --target=nvptx --chip=sm_80 -o %t.nvvm.mlir
 // RUN: filecheck %s --check-prefix=NVVM < %t.nvvm.mlir
@@ -9,7 +9,7 @@
 // RUN: hlo-opt %s --fuse --lower=linalg --target=gpu --chip=sm_80 --emit=ptx -o %t.ptx
 // RUN: filecheck %s --check-prefix=PTX < %t.ptx
 
-// Each level's text is read again where it was left.
+// The text of each level is read back and lowered further.
 // RUN: hlo-opt %t.nvvm.mlir --convert-nvvm-to-llvm --convert-to-llvm --target=nvptx --chip=sm_80 --emit=ptx -o %t.nvvm.ptx
 // RUN: cmp %t.ptx %t.nvvm.ptx
 // RUN: hlo-opt %t.llvm.mlir --target=nvptx --chip=sm_80 --emit=ptx -o %t.llvm.ptx

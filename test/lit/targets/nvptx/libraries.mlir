@@ -6,7 +6,7 @@
 // RUN: not hlo-opt %s --fuse --target=nvptx --libraries=some 2>&1 | filecheck %s --check-prefix=CHOICE
 // RUN: not hlo-opt %s "--pass-pipeline=plan-gpu-kernels{libraries=some}" 2>&1 | filecheck %s --check-prefix=OPTION
 
-// Matrix products as calls of a library, where the command line asks for them: small ones are not worth one.
+// Matrix products become calls of a library if the command line enables it, except small ones.
 
 // CHECK: gpu_library.matmul ins(%a, %b : memref<8x16xf32>, memref<16x4xf32>) outs(%0 : memref<8x4xf32>)
 // CHECK: gpu.launch_func @kernels::@loop_fusion_0

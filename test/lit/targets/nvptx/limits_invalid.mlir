@@ -10,7 +10,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_86">] {
 
 // -----
 
-// More than 48 KB are asked for at the launch: this is no error.
+// More than 48 KB are requested at the launch: this is no error.
 gpu.module @kernels [#nvvm.target<chip = "sm_90">] {
   gpu.func @dynamic(%x: memref<8xf32>) workgroup(%s: memref<32768xf32, #gpu.address_space<workgroup>>) kernel {
     gpu.return

@@ -9,7 +9,7 @@
 // CHECK:         call float @llvm.nvvm.shfl.sync.bfly.f32(i32 -1,
 // CHECK:         ret void
 
-// What no thread of the kernel writes is read through the cache that need not be coherent.
+// Memory that no thread of the kernel writes is read through the non-coherent cache.
 // PTX:         .extern .shared .align 16 .b8 large_shared[];
 // PTX:         .visible .entry k(
 // PTX:         .reqntid 64, 1, 1

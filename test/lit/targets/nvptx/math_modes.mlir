@@ -2,7 +2,7 @@
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --math=strict --emit=ptx | filecheck %s --check-prefix=EXACT
 // RUN: hlo-opt %s --fuse --lower --target=nvptx --math=fast --emit=ptx | filecheck %s --check-prefix=FAST
 
-// Only in mode fast the chip approximates, and products are fused with sums.
+// Only mode fast uses approximate instructions and contracts products and sums.
 
 // EXACT-NOT:   approx
 // EXACT:       mul.rn.f32

@@ -1,4 +1,4 @@
-// What ptxas says of kernels, on standard error; with or without other output.
+// The report of ptxas about kernels, on standard error, with or without other output.
 // REQUIRES: ptxas
 // RUN: hlo-opt %s --target=nvptx --emit=cubin --ptxas-info -o %t.cubin 2>&1 | filecheck %s
 // RUN: test -s %t.cubin
