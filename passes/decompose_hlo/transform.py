@@ -1,4 +1,4 @@
-"""hlo operations that are defined by others become those."""
+"""Decompose hlo operations that are defined in terms of others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...lowering.tables import tables
 
 @lru_cache(maxsize=1)
 def decompositions() -> dict[type[Operation], Decomposition]:
-    """By operation class: the `DECOMPOSITIONS` of the files of this folder."""
+    """The `DECOMPOSITIONS` of this folder's files, by operation class."""
     return {cls: rule for table in tables(__package__ or "", "DECOMPOSITIONS") for cls, rule in table}
 
 
@@ -28,10 +28,10 @@ class DecomposeHloPass(HloPass):
     Replace composed operations (batch_norm, fft, rng_bit_generator, ..) by simpler hlo.
 
     Before: `%0 = hlo.dot %a, %b : ..`     After: `%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ..`
-    Assumes: no chlo. The new operations are decomposed in their turn.
-    Leaves: no operation that has a decomposition, unless that leaves it as it is.
+    Assumes: no chlo. The new operations are decomposed as well.
+    Leaves: no operation that has a decomposition, unless the decomposition keeps it unchanged.
 
-    With short-floats=true, for targets that multiply f16 and bf16 as they are, convolutions of these stay so.
+    short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
     """
 
     name = "decompose-hlo"
@@ -45,7 +45,7 @@ class DecomposeHloPass(HloPass):
 
             table = {**table, ConvolutionOp: decompose_short_convolution}
         waiting = [op for op in operations_in(module) if type(op) in table]
-        waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
+        waiting.reverse()  # in program order, so that the error names the first unsupported operation
         while waiting:
             op = waiting.pop()
             new_ops = table[type(op)](op)

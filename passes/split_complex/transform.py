@@ -31,12 +31,12 @@ from .layout import as_pairs, deinterleave, is_complex_type, pairs_type, part_ty
 
 _CARRIERS = (WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp)
 _VARIADIC = frozenset(("hlo.all_gather", "hlo.all_to_all", "hlo.map", "hlo.scatter", "hlo.sort"))
-"""Operations that take any number of tensors, and so both parts of one."""
+"""Variadic operations, which can take both parts of a value."""
 
 
 @lru_cache(maxsize=1)
 def rules() -> dict[type[Operation], Rule]:
-    """The rule of each operation class: the `RULES` of the files split_complex_*.py."""
+    """The rule of each operation class: the `RULES` of this folder's files."""
     return {cls: rule for table in tables(__package__ or "", "RULES") for cls, rule in table.items()}
 
 
@@ -47,12 +47,11 @@ def _part_types(type_: Attribute) -> Sequence[Attribute] | None:
 @dataclass(frozen=True)
 class SplitComplexPass(HloPass):
     """
-    Each tensor of complex numbers becomes two of real ones; control flow carries both.
+    Split each complex tensor into two real ones; control flow carries both.
 
     Before: `%1 = hlo.multiply %z, %z : tensor<4xcomplex<f32>>`
     After:  two subtractions and additions of products of %z's parts
-    A complex argument or result of a function becomes a tensor of pairs, marked `xhlo.complex` (see
-    split_complex_layout.py).
+    A complex argument or result of a function becomes a tensor of pairs, marked `xhlo.complex` (see layout.py).
     Assumes: the level after inline. Operations without a rule are refused.
     Leaves: no complex types.
     """
@@ -72,7 +71,7 @@ class SplitComplexPass(HloPass):
 
 
 class Splitter:
-    """Splits the operations of a function in program order; `parts` says what stands for each complex value."""
+    """Splits the operations of a function in program order; `parts` maps each complex value to its two parts."""
 
     def __init__(self, owner: HloPass):
         self.owner = owner
@@ -80,7 +79,7 @@ class Splitter:
         self.parts = cast("dict[SSAValue, Parts]", self.spread.parts)
 
     def arguments(self, function: func.FuncOp) -> None:
-        """Complex arguments of a function become pairs, which the first operations take apart."""
+        """Complex arguments of a function become pairs, which are deinterleaved at the start."""
         block = function.body.block
         first = block.first_op
         assert first is not None, "a function ends with a terminator"
@@ -144,7 +143,7 @@ class Splitter:
         self.spread.carry(op)
 
     def _sums(self, op: ReduceOp | ReduceWindowOp) -> None:
-        """A sum is two sums."""
+        """A complex sum becomes two real ones."""
         sums: list[SSAValue] = []
         for value, init in zip(self.parts[op.operands[0]], self.parts[op.operands[1]], strict=True):
             body = Block(arg_types=[init.type, init.type])
