@@ -15,7 +15,7 @@ from .emission import Emitter, signless
 
 
 def _region(source: Region, emitter: Emitter, convert_block: Any) -> tuple[Region, Emitter, Sequence[SSAValue]]:
-    """A region's converted block, what emits into it, and the converted operands of its terminator."""
+    """A region's converted block, its emitter, and the converted operands of its terminator."""
     old = source.block
     block = Block(arg_types=[signless(argument.type) for argument in old.args])
     inner = emitter.nested(block)
@@ -26,7 +26,7 @@ def _region(source: Region, emitter: Emitter, convert_block: Any) -> tuple[Regio
 
 
 def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
-    """The condition's region reads its i1 and passes the state on; the body yields the next state."""
+    """The condition region's i1 and the state go to scf.condition; the body yields the next state."""
     condition, inner, (predicate,) = _region(op.cond, emitter, convert_block)
     inner.add(scf.ConditionOp(inner.extract(predicate), *condition.block.args))
     body, inner, state = _region(op.body, emitter, convert_block)
@@ -55,7 +55,7 @@ def _if(op: hlo.IfOp, emitter: Emitter) -> None:
 
 
 def _case(op: hlo.CaseOp, emitter: Emitter) -> None:
-    """scf.index_switch; the last branch is the default, which takes every index out of range."""
+    """scf.index_switch; the last branch is the default, for every index out of range."""
     index = emitter.scalar(emitter.extract(emitter.get(op.index))).cast(arith.IndexCastOp, INDEX)
     *cases, default = _branches(list(op.branches), emitter)
     new = scf.IndexSwitchOp(
@@ -74,13 +74,13 @@ def _define(old: Sequence[SSAValue], new: Sequence[SSAValue], emitter: Emitter) 
 
 
 def _barrier(op: hlo.OptimizationBarrierOp, emitter: Emitter) -> None:
-    """Its operands: it has blocked what it had to block."""
+    """A barrier becomes its operands; fusion is over, so it has no further effect."""
     for operand, result in zip(op.operands, op.results, strict=True):
         emitter.values[result] = emitter.get(operand)
 
 
 def convert_block(block: Block, emitter: Emitter) -> list[SSAValue]:
-    """Set by the pass: converts a block's operations and returns its terminator's converted operands."""
+    """Converts a block's operations and returns its terminator's converted operands; set by the pass."""
     from .conversion import convert_operations
 
     return convert_operations(block, emitter)

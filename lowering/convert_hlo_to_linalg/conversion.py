@@ -1,4 +1,4 @@
-"""hlo to linalg on tensors, and host control flow to scf: one walk, one pattern for each operation class."""
+"""hlo to linalg on tensors, and host control flow to scf: one walk, one pattern per operation class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .emission import Emitter, Pattern, signless
 from .scalars import scalar_patterns
 
 ENTRY_POINT_GROUP = "xhlo.lowerings"
-"""Entry points of other packages; each loads as a sequence of (operation class, pattern)."""
+"""Entry points of other packages; each loads a sequence of (operation class, pattern)."""
 
 
 def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
@@ -45,7 +45,7 @@ def _call(op: func.CallOp, emitter: Emitter) -> None:
 
 @lru_cache(maxsize=1)
 def patterns() -> dict[type[Operation], Pattern]:
-    """The pattern of each operation class, those of installed packages included."""
+    """The pattern of each operation class, including those of installed packages."""
     table: dict[type[Operation], Pattern] = {func.CallOp: _call}
     for cls, scalar in scalar_patterns().items():
         table[cls] = partial(_elementwise, scalar)
@@ -55,7 +55,7 @@ def patterns() -> dict[type[Operation], Pattern]:
 
 
 def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
-    """Refuse values of types that linalg and arith have no arithmetic for. Raises DiagnosticError."""
+    """Raise DiagnosticError for values of types without arithmetic in linalg and arith."""
     for value in values:
         type_ = value.type
         if not isinstance(type_, TensorType):
@@ -70,7 +70,7 @@ def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
 
 
 def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
-    """Convert a block's operations into the emitter's block; the converted operands of its terminator."""
+    """Convert a block's operations into the emitter's block; return the converted operands of its terminator."""
     table = patterns()
     last = block.last_op
     for op in block.ops:
@@ -111,14 +111,14 @@ def convert_function(function: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class ConvertHloToLinalgPass(HloPass):
     """
-    hlo to linalg on tensors, and host control flow to scf.
+    Convert hlo to linalg on tensors, and host control flow to scf.
 
     Before: `%0 = hlo.add %x, %y : tensor<4xui8>`
     After:  `%0 = linalg.generic {..} ins(%x, %y : ..) outs(%e : tensor<4xi8>)` with arith.addi in its body
     Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes; no arithmetic
     on floats of 8 bits or less.
-    Leaves: no hlo; no signedness in types, floats of 8 bits or less as the i8 of their bits. Every operation of a
-    kernel is a generic of its own.
+    Leaves: no hlo; no signedness in types; floats of 8 bits or less as the i8 of their bits. Every operation of a
+            kernel is a separate generic.
     """
 
     name = "convert-hlo-to-linalg"

@@ -1,4 +1,4 @@
-"""The table of elementwise operations: how each computes one element. Collected from the families' `SCALARS`."""
+"""The table of elementwise operations, collected from the families' `SCALARS`: how each computes one element."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .creation import scalar_constant
 from .emission import ScalarPattern
 
 ENTRY_POINT_GROUP = "xhlo.scalar_lowerings"
-"""Entry points of other packages; each loads as a sequence of (operation class, scalar pattern)."""
+"""Entry points of other packages; each loads a sequence of (operation class, scalar pattern)."""
 
 
 @lru_cache(maxsize=1)
 def scalar_patterns() -> dict[type[Operation], ScalarPattern]:
-    """By operation class."""
+    """The scalar patterns by operation class."""
     table: dict[type[Operation], ScalarPattern] = {}
     for family in tables(__package__ or "", "SCALARS", ENTRY_POINT_GROUP):
         table.update(family)
@@ -31,9 +31,9 @@ def scalar_patterns() -> dict[type[Operation], ScalarPattern]:
 
 def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> list[Scalar]:
     """
-    The operations of a region on tensors of rank 0 as scalar operations at the end of `target`; what it returns.
+    Inline a region on tensors of rank 0 as scalar operations at the end of `target`; return its results.
 
-    `arguments` stand for the region's block arguments. Raises DiagnosticError for what has no scalar form.
+    `arguments` replace the region's block arguments. Raises DiagnosticError for operations without a scalar form.
     """
     values: dict[SSAValue, SSAValue] = dict(zip(source.args, arguments, strict=True))
     inline_operations([op for op in source.ops if op is not source.last_op], values, target)
@@ -44,9 +44,10 @@ def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> li
 
 def inline_operations(operations: Sequence[Operation], values: dict[SSAValue, SSAValue], target: Block) -> None:
     """
-    Operations on tensors of rank 0 as scalar operations at the end of `target`.
+    Emit operations on tensors of rank 0 as scalar operations at the end of `target`.
 
-    `values` maps what they read to scalars, and gets their results. Raises DiagnosticError for what has no scalar form.
+    `values` maps their operands to scalars and receives their results. Raises DiagnosticError for operations without a
+    scalar form.
     """
     table = scalar_patterns()
     for op in operations:
