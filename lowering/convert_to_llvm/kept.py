@@ -1,4 +1,4 @@
-"""What earlier passes already made for LLVM: operations of the llvm dialect, and casts to its types."""
+"""Operations of the llvm dialect that earlier passes emitted, and casts to its types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _keep(op: Operation, to: LlvmBuilder) -> None:
 
 
 def _cast(op: UnrealizedConversionCastOp, to: LlvmBuilder) -> None:
-    """`builtin.unrealized_conversion_cast %m : memref<8xf32> to !llvm.ptr` is the pointer that %m becomes."""
+    """`builtin.unrealized_conversion_cast %m : memref<8xf32> to !llvm.ptr` becomes the pointer of %m."""
     for operand, result in zip(op.operands, op.results, strict=True):
         value = to.operand(operand)
         if value.type != to.type(result.type):
