@@ -44,7 +44,7 @@ def leaf_types(type_: Attribute) -> list[Attribute] | None:
 @dataclass(frozen=True)
 class FlattenTuplesPass(HloPass):
     """
-    Replace tuples by their elements: get_tuple_element becomes the element, other operations forward all elements.
+    Replace tuples by their elements, and remove tokens and futures.
 
     Before: `%t = hlo.tuple %a, %b`, `%0 = hlo.get_tuple_element %t[1]`, `return %t`
     After:  %b for %0, and `return %a, %b` from a function of two results

@@ -53,7 +53,7 @@ def inline_call(call: Call, callee: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class InlinePass(HloPass):
     """
-    Inline calls of functions with a body, and composites; remove private functions that nothing calls.
+    Inline calls and composites; remove private functions that nothing calls.
 
     Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
     After:  the operations of @relu

@@ -27,7 +27,7 @@ def kernel_names(module: ModuleOp) -> list[str]:
 @dataclass(frozen=True)
 class InstrumentKernelsPass(HloPass):
     """
-    Time each kernel call of the entry: a profile of nanoseconds and calls per kernel.
+    Time each kernel call of the entry, as a profile per kernel.
 
     Before: `func.call @k(%a, %b)`
     After:  the call between two of @xhlo_clock; row k of the entry's new parameter `%profile: memref<Kx2xi64>` adds up

@@ -26,7 +26,7 @@ _REDUCTIONS = frozenset(("hlo.reduce", "hlo.reduce_window", "hlo.all_reduce", "h
 @dataclass(frozen=True)
 class NormalizeNarrowFloatsPass(HloPass):
     """
-    Compute operations on f8, f6 and f4 elements in f32, where double rounding of arithmetic results is innocuous.
+    Compute operations on f8, f6 and f4 elements in f32. Double rounding of arithmetic results is innocuous.
 
     Before: `%1 = hlo.add %x, %y : tensor<4xf8E4M3FN>`
     After:  the operands converted to f32, the sum, and its conversion to f8E4M3FN

@@ -52,7 +52,7 @@ def structure(region: Region) -> Hashable:
 @dataclass(frozen=True)
 class OutlineKernelsPass(HloPass):
     """
-    Turn each hlo.fusion into a call of a private function, one function per distinct body.
+    Outline each hlo.fusion into a private function, one per distinct body.
 
     Before: `%r = hlo.fusion loop (%a = %x : ..) -> .. {..}`
     After:  `%r = func.call @loop_fusion_0(%x)` and `func.func private @loop_fusion_0` with hlo.kernel = "loop"

@@ -172,7 +172,7 @@ def erase_dead_repeated(function: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class OutlineParallelLoopsPass(HloPass):
     """
-    Turn each scf.parallel into a private function and a cpu.parallel_for that runs it on the thread team.
+    Outline each scf.parallel into a function run by a cpu.parallel_for.
 
     Before: `scf.parallel (%i) = (0) to (256) step (1) {.. %a ..}` in @k
     After:  `cpu.parallel_for @k_body_0(%a : memref<..>) {count = 256 : i64}` and

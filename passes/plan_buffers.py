@@ -187,7 +187,7 @@ def use_arena(function: func.FuncOp, intervals: list[Interval], size: int) -> No
 @dataclass(frozen=True)
 class PlanBuffersPass(HloPass):
     """
-    Replace every buffer by a view of one arena, a parameter of the host function; reuse the space of dead buffers.
+    Place all buffers in one arena, reusing the space of dead ones. The arena is a parameter of the host function.
 
     Before: `%b = memref.alloc() : memref<4xf32>`
     After:  `%b = memref.view %arena[%c64][] : memref<128xi8> to memref<4xf32>`; the module attribute xhlo.arena_size

@@ -21,7 +21,7 @@ _HANDLED = (CustomCallOp, ManualComputationOp, SameValueOp, ShardingGroupOp)
 @dataclass(frozen=True)
 class ResolveCustomCallsPass(HloPass):
     """
-    Replace custom calls that are annotations or have a decomposition; refuse those with unknown targets.
+    Remove or decompose custom calls, and refuse those with unknown targets.
 
     Before: `%1 = hlo.custom_call @Sharding(%0)`, `%2 = hlo.custom_call @lapack_spotrf_ffi(%1)`
     After:  only the second call, on %0: the function registered for its target runs with the program

@@ -43,7 +43,7 @@ def _is_dynamic(type_: Attribute) -> bool:
 @dataclass(frozen=True)
 class ResolveDynamicShapesPass(HloPass):
     """
-    Replace operations with shape operands by their static forms if these operands are constants.
+    Make operations with constant shape operands static.
 
     Before: `%s = hlo.constant dense<[2, 3]> : tensor<2xi64>`
             `%1 = hlo.dynamic_reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>`

@@ -25,7 +25,7 @@ def decompositions() -> dict[type[Operation], Decomposition]:
 @dataclass(frozen=True)
 class DecomposeHloPass(HloPass):
     """
-    Replace composed operations (batch_norm, fft, rng_bit_generator, ..) by simpler hlo.
+    Replace composed operations (batch_norm, fft, rng, ..) by simpler hlo.
 
     Before: `%0 = hlo.dot %a, %b : ..`     After: `%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ..`
     Assumes: no chlo. The new operations are decomposed as well.

@@ -136,7 +136,7 @@ def _define(name: str, op: Operation, body: Body) -> func.FuncOp:
 @dataclass(frozen=True)
 class ExpandMathPass(HloPass):
     """
-    Replace elementary functions by calls to private arithmetic functions, one per function and type.
+    Replace elementary functions by calls to private arithmetic functions.
 
     Before: `%y = math.exp %x : f32`
     After:  `%y = func.call @xhlo_math_exp_f32(%x) : (f32) -> f32`, with that function's body in arith

@@ -28,7 +28,7 @@ _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(Fus
 @dataclass(frozen=True)
 class FuseHloPass(HloPass):
     """
-    Partition every block into fusions, chosen by the memory traffic that they save.
+    Partition every block into fusions that save memory traffic.
 
     Before: `%0 = hlo.multiply %x, %x`, `%1 = hlo.add %0, %y`
     After:  `%1 = hlo.fusion loop (%a = %x : .., %b = %y : ..) -> .. { multiply, add }`

@@ -156,7 +156,8 @@ def states_shardings(module: ModuleOp) -> bool:
 @dataclass(frozen=True)
 class PartitionSpmdPass(HloPass):
     """
-    Partition a program for `mhlo.num_partitions` devices: arguments and results become parts of arrays.
+    Partition a program for `mhlo.num_partitions` devices by its shardings. Arguments and results become parts of
+    arrays.
 
     Before: `@main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})`, `%0 = hlo.add %x, %x`
     After:  `@main(%x: tensor<4xf32>)`, `%0 = hlo.add %x, %x : tensor<4xf32>`

@@ -53,7 +53,7 @@ def is_pure(op: Operation) -> bool:
 @dataclass(frozen=True)
 class SimplifyHloPass(HloPass):
     """
-    Simplify operations until nothing changes; every result keeps its exact value.
+    Simplify operations until nothing changes. Every result keeps its exact value.
 
     Before: `%1 = hlo.reshape %0`, `%2 = hlo.reshape %1`, `%3 = hlo.add %2, %zero` (integers)
     After:  `%2 = hlo.reshape %0`
