@@ -24,7 +24,7 @@ def conversions() -> dict[type[Operation], Conversion]:
 @dataclass(frozen=True)
 class ConvertChloToHloPass(HloPass):
     """
-    Decompose chlo functions into hlo arithmetic; each file of decompositions states its error bounds.
+    Decompose chlo functions into hlo arithmetic. Each file of decompositions states its error bounds.
 
     Before: `%y = chlo.square %x : t -> t`     After: `%y = hlo.multiply %x, %x : t`
     Functions of f16, bf16 and narrower floats are computed in f32 and rounded once.
