@@ -31,7 +31,7 @@ def patterns() -> dict[type[DestinationOp], Pattern]:
 @dataclass(frozen=True)
 class ConvertLinalgExtToScfPass(HloPass):
     """
-    Lower linalg_ext on memrefs to scf loops of loads, scalar arithmetic and stores.
+    Lower linalg_ext on memrefs to scf loops.
 
     Before: `linalg_ext.sort {..} ins(..) outs(%b : memref<8xf32>) ({..})` in a kernel
     After:  `scf.for` and `scf.while` over memref.load and memref.store; scratch in memref.alloc at the kernel's top
