@@ -101,7 +101,7 @@ def erase_all(structured: Sequence[Structured]) -> None:
 @dataclass(frozen=True)
 class ConvertLinalgToScfPass(HloPass):
     """
-    Lower linalg on memrefs to scf loops of loads, scalar arithmetic and stores, shaped for LLVM's loop vectorizer.
+    Lower linalg on memrefs to scf loops, shaped for LLVM's loop vectorizer.
 
     Before: `linalg.generic {..} ins(%a : memref<1000x1000xf32>) outs(%b : memref<1000x1000xf32>) {..}` in a kernel
     After:  `scf.parallel` over tasks of a flat index, `scf.for` inside; the innermost has attribute xhlo.parallel
