@@ -70,7 +70,7 @@ def emitter_of(
 @dataclass(frozen=True)
 class ConvertContractionsToVectorPass(HloPass):
     """
-    Lower matrix products marked xhlo.contraction to packed, register-blocked loops of the vector dialect.
+    Lower large matrix products to packed, register-blocked vector loops.
 
     Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel
     After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around calls of a
