@@ -1,4 +1,4 @@
-"""The program's own checks become results of the entry, for the executable to test after the run."""
+"""The program's own checks become results of the entry; the executable tests them after the run."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ..hlo_dialect.walking import operations_in
 @dataclass(frozen=True)
 class ExtractChecksPass(HloPass):
     """
-    Checks of the entry become extra results of it.
+    Turn the checks of the entry into extra results.
 
     Before: `hlo.custom_call @check.expect_eq(%a, %b)`
-    After:  `return .., %a, %b`; the module's attribute xhlo.checks says which results to compare, and how;
-            xhlo.result_count how many results are the program's own. A check's own result becomes true.
+    After:  `return .., %a, %b`; the module attribute xhlo.checks lists the results to compare, and how;
+            xhlo.result_count is the number of the program's own results. The result of a check becomes true.
     Assumes: the level after inline. A check inside control flow is refused.
     """
 
@@ -90,7 +90,7 @@ class ExtractChecksPass(HloPass):
 
 
 def _compared(op: Operation, block: Block) -> list[SSAValue]:
-    """What a check compares; the attribute that a `.._const` check compares with becomes a constant."""
+    """The values that a check compares; the expected value of a `.._const` check becomes a constant."""
     values = list(op.operands)
     constant = op.properties.get("value") or op.attributes.get("value")
     if len(values) == 1 and isinstance(constant, DenseIntOrFPElementsAttr):
@@ -102,7 +102,7 @@ def _compared(op: Operation, block: Block) -> list[SSAValue]:
 
 
 def _answer(op: Operation, block: Block) -> None:
-    """The results of a check are true: where it does not hold, the run fails and nobody sees them."""
+    """Replace the results of a check by true: if the check does not hold, the run fails anyway."""
     for result in op.results:
         type_ = tensor_type(result)
         true = ConstantOp.of(np.ones((1,), dtype=np.bool_), type_)

@@ -1,4 +1,4 @@
-"""Tuples become their elements, tokens vanish, futures become what they hold; in signatures and control flow too."""
+"""Flatten tuples, remove tokens and unwrap futures, in signatures and control flow too."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from ..hlo_dialect.ops.tuples import GetTupleElementOp, TupleOp
 from ..hlo_dialect.walking import operations_in
 
 _CARRIERS = (WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, func.ReturnOp, func.CallOp)
-"""Operations that hand tuples on: each operand and result becomes as many as it has elements."""
+"""Operations that forward tuples: each operand and result is replaced by its elements."""
 
 
 def leaf_types(type_: Attribute) -> list[Attribute] | None:
-    """The types of the values that a tuple, token or future stands for, nested tuples opened; None for other types."""
+    """
+    The types of the values that replace a tuple, token or future, with nested tuples flattened; None for other types.
+    """
     match type_:
         case TupleType():
             return Spread(leaf_types).types_of(type_.types.data)
@@ -42,12 +44,12 @@ def leaf_types(type_: Attribute) -> list[Attribute] | None:
 @dataclass(frozen=True)
 class FlattenTuplesPass(HloPass):
     """
-    A tuple becomes its elements: what took one out becomes the value that was put in, what handed it on hands them on.
+    Replace tuples by their elements, and remove tokens and futures.
 
     Before: `%t = hlo.tuple %a, %b`, `%0 = hlo.get_tuple_element %t[1]`, `return %t`
     After:  %b for %0, and `return %a, %b` from a function of two results
-    Tokens vanish: operations with side effects stay in their order. async_start becomes the operation that it begins.
-    Assumes: the level after inline. An operation other than control flow and calls that takes a tuple is refused.
+    Tokens are removed: operations with side effects keep their order. async_start becomes the operation that it starts.
+    Assumes: the level after inline. Operations with tuple operands other than control flow and calls are refused.
     Leaves: no tuples, tokens and futures.
     """
 
@@ -123,7 +125,7 @@ class _Flattener:
         self._replace(op, self.spread.parts[op.operands[0]][first : first + count])
 
     def _start(self, op: AsyncStartOp, block: Block) -> None:
-        """The operations of the body take the place of what begins them."""
+        """Replace an async_start by the operations of its body."""
         body = op.regions[0].block
         last = body.last_op
         assert last is not None
@@ -136,7 +138,7 @@ class _Flattener:
         self._replace(op, list(last.operands))
 
     def _custom_call(self, op: CustomCallOp) -> None:
-        """Tokens go, and with them what the properties say of them; a tuple is for the target to understand."""
+        """Remove tokens and the properties that refer to them; the target interprets tuples."""
         if any(isinstance(value.type, (TupleType, FutureType)) for value in (*op.operands, *op.results)):
             fail(op, "takes or gives a tuple, which only control flow and calls of functions can: pass its elements")
         operands = [index for index, operand in enumerate(op.operands) if not isinstance(operand.type, TokenType)]
@@ -157,7 +159,7 @@ class _Flattener:
 def _renumbered(
     alias: OutputOperandAliasAttr, operands: list[int], results: list[int]
 ) -> OutputOperandAliasAttr | None:
-    """The alias with the operand and result at their new places, None where one is gone; [] names an only result."""
+    """The alias with the new operand and result indices, None if either was removed; [] is the only result."""
     outputs, operand = ints(alias.output_tuple_indices), alias.operand_index.value.data
     if operand not in operands or (outputs and outputs[0] not in results):
         return None

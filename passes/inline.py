@@ -1,4 +1,4 @@
-"""Every call of a function, and every composite, becomes the function's body, inside regions too."""
+"""Inline every function call and every composite, inside regions too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in
 
 Call: TypeAlias = func.CallOp | CompositeOp
-"""A call of a function; a composite is one of its decomposition."""
+"""A function call; a composite is a call of its decomposition."""
 
 
 def calls_in(op: Operation) -> list[Call]:
@@ -25,14 +25,14 @@ def calls_in(op: Operation) -> list[Call]:
 
 
 def _computations(module: ModuleOp) -> set[str]:
-    """Names of functions that custom calls name as theirs."""
+    """Names of functions that custom calls refer to."""
     stated = [op.called_computations for op in operations_in(module) if isinstance(op, CustomCallOp)]
     names = [name for one in stated if one is not None for name in cast("ArrayAttr[SymbolRefAttr]", one).data]
     return {name.root_reference.data for name in names}
 
 
 def inline_call(call: Call, callee: func.FuncOp) -> None:
-    """Replace a call by a clone of the callee's one block."""
+    """Replace a call by a clone of the callee's single block."""
     values: dict[SSAValue, SSAValue] = dict(zip(callee.body.block.args, call.arguments, strict=True))
     block = cast(Block, call.parent)
     last = callee.body.block.last_op
@@ -53,11 +53,11 @@ def inline_call(call: Call, callee: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class InlinePass(HloPass):
     """
-    Calls of functions with a body, and composites, become that body; private functions that nothing calls are removed.
+    Inline calls and composites; remove private functions that nothing calls.
 
     Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
     After:  the operations of @relu
-    Assumes: no recursion (the verifier sees to that); functions of one block. Kernels are not inlined.
+    Assumes: no recursion (the verifier checks this); functions of one block. Kernels are not inlined.
     Leaves: calls of declarations and kernels only; composites of declarations are refused.
     """
 
@@ -83,7 +83,7 @@ class InlinePass(HloPass):
                 function.erase()
 
     def _inline_into(self, root: str, functions: dict[str, func.FuncOp], done: set[str]) -> None:
-        """Callees first, so that each body is complete when it is cloned; a stack of its own, for deep chains."""
+        """Callees first, so that each body is complete when it is cloned; an explicit stack, for deep call chains."""
         stack = [(root, False)]
         open_: set[str] = set()
         while stack:

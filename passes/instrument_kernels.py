@@ -1,4 +1,4 @@
-"""Reads a clock around every kernel call of the entry and adds up nanoseconds and calls per kernel."""
+"""Read a clock around every kernel call of the entry and accumulate nanoseconds and calls per kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..dialects.build.kernel import kernels_of
 from ..hlo_dialect.hlo_pass import HloPass
 
 CLOCK = "xhlo_clock"
-"""A function of the runtime: () -> i64, nanoseconds of a monotonic clock."""
+"""A runtime function, () -> i64: nanoseconds of a monotonic clock."""
 
 
 def kernel_names(module: ModuleOp) -> list[str]:
@@ -27,11 +27,11 @@ def kernel_names(module: ModuleOp) -> list[str]:
 @dataclass(frozen=True)
 class InstrumentKernelsPass(HloPass):
     """
-    Times each kernel call of the entry: a profile of nanoseconds and calls per kernel.
+    Time each kernel call of the entry, as a profile per kernel.
 
     Before: `func.call @k(%a, %b)`
-    After:  the call between two of @xhlo_clock; the difference is added to row k of a new parameter of the entry,
-            `%profile: memref<Kx2xi64>`, with 1 beside it.
+    After:  the call between two of @xhlo_clock; row k of the entry's new parameter `%profile: memref<Kx2xi64>` adds up
+            the time and the number of calls.
     Assumes: the level after bufferize.
     """
 

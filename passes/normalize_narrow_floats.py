@@ -1,4 +1,4 @@
-"""Arithmetic on floats of 8, 6 and 4 bits becomes arithmetic on f32 between conversions."""
+"""Arithmetic on 8-, 6- and 4-bit floats becomes f32 arithmetic between conversions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _REDUCTIONS = frozenset(("hlo.reduce", "hlo.reduce_window", "hlo.all_reduce", "h
 @dataclass(frozen=True)
 class NormalizeNarrowFloatsPass(HloPass):
     """
-    Operations on f8, f6 and f4 elements compute in f32, which rounds their sums, products and quotients innocuously.
+    Compute operations on f8, f6 and f4 elements in f32. Double rounding of arithmetic results is innocuous.
 
     Before: `%1 = hlo.add %x, %y : tensor<4xf8E4M3FN>`
     After:  the operands converted to f32, the sum, and its conversion to f8E4M3FN
     Each operation rounds its result once, as the program says; a reduction or contraction accumulates in f32 and rounds
-    at the end. What only moves elements keeps their type, and so do regions that do more than accumulate: the
-    operations inside are rewritten one by one.
-    Leaves: narrow floats in conversions and movement alone.
+    at the end. Operations that only move elements keep their type, and so do regions that do more than accumulate: the
+    operations inside are rewritten individually.
+    Leaves: narrow floats only in conversions and data movement.
     """
 
     name = "normalize-narrow-floats"
@@ -41,7 +41,7 @@ class NormalizeNarrowFloatsPass(HloPass):
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for op in [op for op in operations_in(module) if touches_narrow_floats(op)]:
             if computes(op):
-                if op.parent is not None:  # not replaced with the reduction around it
+                if op.parent is not None:  # not replaced together with an enclosing reduction
                     _widen(op)
             elif op.name in _REDUCTIONS and isinstance(single_combiner(op.regions[0]), _ACCUMULATED):
                 _widen_combiner(op)
@@ -53,13 +53,13 @@ def _wide(type_: Attribute, element: Attribute = f32) -> Attribute:
 
 
 def _working_type(op: Operation) -> Attribute:
-    """f32; but reduce_precision, whose result depends on the exponents of the type, takes f16 where that holds them."""
+    """f32; but f16 for a reduce_precision, whose result depends on the type's exponents, if f16 can represent them."""
     powers = isinstance(element_of(op.operands[0]), Float8E8M0FNUType) if op.operands else False
     return f16 if isinstance(op, ReducePrecisionOp) and not powers else f32
 
 
 def _widen(op: Operation) -> None:
-    """The same operation on f32 between conversions."""
+    """Replace an operation by the same one on f32 between conversions."""
     element = _working_type(op)
     before: list[Operation] = []
     widened: dict[SSAValue, SSAValue] = {}
@@ -83,7 +83,7 @@ def _widen(op: Operation) -> None:
 
 
 def _widen_combiner(op: Operation) -> None:
-    """The one operation of a reduction's region, and the region's arguments, in f32."""
+    """Change the single operation of a reduction's region, and the region's arguments, to f32."""
     block = op.regions[0].block
     combiner = cast(Operation, block.first_op)
     old = list(block.args)

@@ -1,4 +1,4 @@
-"""Every fusion becomes a private function, one for all that are equal."""
+"""Every fusion becomes a private function; equal fusions share one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusio
 
 
 def structure(region: Region) -> Hashable:
-    """What two regions have in common when they compute the same: operations, attributes, types and data flow."""
+    """A key that is equal for regions that compute the same: operations, attributes, types and data flow."""
     numbers: dict[SSAValue, int] = {}
 
     def describe(inner: Region) -> Hashable:
@@ -52,7 +52,7 @@ def structure(region: Region) -> Hashable:
 @dataclass(frozen=True)
 class OutlineKernelsPass(HloPass):
     """
-    Each hlo.fusion becomes a call of a private function, one function per distinct body.
+    Outline each hlo.fusion into a private function, one per distinct body.
 
     Before: `%r = hlo.fusion loop (%a = %x : ..) -> .. {..}`
     After:  `%r = func.call @loop_fusion_0(%x)` and `func.func private @loop_fusion_0` with hlo.kernel = "loop"
@@ -80,7 +80,7 @@ class OutlineKernelsPass(HloPass):
 
 
 def _prefix(op: FusionOp) -> str:
-    """What a kernel is called after: its kind, or the target that it calls."""
+    """The prefix of a kernel's name: its kind, or the target that it calls."""
     for inner in op.body.block.ops:
         if isinstance(inner, CustomCallOp):
             return "call_" + re.sub(r"[^A-Za-z0-9_.]", "_", inner.target)
@@ -113,7 +113,7 @@ def _function(name: str, op: FusionOp) -> func.FuncOp:
 
 
 def _updated_arguments(block: Block, returned: func.ReturnOp) -> tuple[int, ...]:
-    """The arguments in whose buffers a scatter or sort may leave its results: those that nothing else reads."""
+    """The arguments whose buffers a scatter or sort may reuse for its results: those that nothing else reads."""
     root = block.first_op
     if not isinstance(root, (ScatterOp, SortOp)) or tuple(returned.operands) != tuple(root.results):
         return ()

@@ -1,4 +1,4 @@
-"""Parallel loops become functions that the CPU runtime calls on each thread of its team."""
+"""Parallel loops become functions that the CPU runtime calls on each thread of its thread team."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ INDEX = IndexType()
 
 def _is_repeated(op: Operation | Block) -> TypeGuard[Operation]:
     """
-    Whether the body gets an operation of its own in place of a parameter for its result.
+    Whether the operation is cloned into the body instead of passing its result as a parameter.
 
-    Constants fold there, and a view that is passed with its buffer would be a second name for memory that the body's
-    parameters claim to be theirs alone.
+    Constants fold there; a view passed together with its buffer would alias memory that the body's parameters declare
+    noalias.
     """
     return is_view(op) or isinstance(op, (arith.ConstantOp, memref.GetGlobalOp))
 
 
 @dataclass
 class Captures:
-    """What a parallel body uses from outside: parameters of the outlined function, and what is repeated in it."""
+    """The values that a parallel body captures: parameters of the outlined function, and operations cloned into it."""
 
     body: Block
-    """The outlined function's block, still without parameters of its own."""
+    """The outlined function's block, before it has parameters."""
     repeated: list[Operation] = field(default_factory=list[Operation])
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     mapping: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def inside(self, value: SSAValue) -> SSAValue:
-        """The value in the body that stands for `value` from outside."""
+        """The value in the body that replaces `value` from outside."""
         found = self.mapping.get(value)
         if found is not None:
             return found
@@ -75,7 +75,7 @@ def static_count(op: scf.ParallelOp) -> int:
 
 
 def serialize(op: scf.ParallelOp) -> None:
-    """A parallel loop becomes nested scf.for."""
+    """Turn a parallel loop into nested scf.for loops."""
     region = op.detach_region(op.body)
     block = region.block
     terminator = cast(Operation, block.last_op)
@@ -111,7 +111,7 @@ def _move_ops(source: Block, target: Block) -> None:
 
 
 def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
-    """Replace the loop by a cpu.parallel_for; return the function that runs a range of its iterations."""
+    """Replace the loop by a cpu.parallel_for; return the function that runs a range of iterations."""
     count = static_count(op)
     for inner in [x for x in op.body.walk() if isinstance(x, scf.ParallelOp)]:
         serialize(inner)
@@ -139,7 +139,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
     upper = body.insert_arg(INDEX, len(body.args))
     lower.name_hint, upper.name_hint = "lo", "hi"
     step = arith.ConstantOp.create(result_types=[INDEX], properties={"value": IntegerAttr(1, INDEX)})
-    # An alloca in a loop would take new stack in each iteration.
+    # An alloca in a loop would allocate stack space in each iteration.
     for alloca in allocas:
         alloca.detach()
     loop_block.add_op(scf.YieldOp())
@@ -162,7 +162,7 @@ def outline(op: scf.ParallelOp, name: str) -> func.FuncOp:
 
 
 def erase_dead_repeated(function: func.FuncOp) -> None:
-    """Constants and views that only the outlined loops used are dead in the function that they left."""
+    """Erase constants and views that only the outlined loops used."""
     for op in reversed(list(function.body.block.ops)):
         if _is_repeated(op) and all(result.uses.get_length() == 0 for result in op.results):
             op.detach()
@@ -172,13 +172,13 @@ def erase_dead_repeated(function: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class OutlineParallelLoopsPass(HloPass):
     """
-    Each scf.parallel becomes a private function and a cpu.parallel_for that runs it on the team.
+    Outline each scf.parallel into a function run by a cpu.parallel_for.
 
     Before: `scf.parallel (%i) = (0) to (256) step (1) {.. %a ..}` in @k
     After:  `cpu.parallel_for @k_body_0(%a : memref<..>) {count = 256 : i64}` and
             `func.func private @k_body_0(%a: memref<..>, %lo: index, %hi: index)` with a loop from %lo to %hi.
-    Assumes: 1-D loops over 0..constant without results; loops inside them are made serial.
-    Leaves: no scf.parallel. Constants and views of captured buffers are repeated in the body.
+    Assumes: 1-D loops over 0..constant without results; loops inside them are serialized.
+    Leaves: no scf.parallel. Constants and views of captured buffers are cloned into the body.
     """
 
     name = "outline-parallel-loops"

@@ -1,4 +1,4 @@
-"""One arena for all buffers of a program: liveness of each buffer, then an offset that no live neighbour has."""
+"""Place all buffers of a program in one arena: liveness intervals, then non-overlapping offsets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""
 
 MAX_ARENA = 1 << 46
-"""Bytes: more than any machine has; a program that asks for more is refused instead of overflowing offsets."""
+"""Bytes, more than any machine has; larger programs are refused instead of overflowing offsets."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Interval:
 
 
 def hoist_kernel_buffers(module: ModuleOp) -> None:
-    """The top-level memref.alloc of a kernel becomes a parameter, and an alloc before each call."""
+    """Turn each top-level memref.alloc of a kernel into a parameter and an alloc before each call."""
     extra: dict[str, list[Buffer]] = {}
     for function in kernels_of(module):
         block = function.body.block
@@ -66,7 +66,7 @@ _RUN_ONCE = (func.FuncOp, memref.AllocaScopeOp, scf.ExecuteRegionOp, scf.IfOp, s
 
 
 def _receivers(op: Operation, buffer: memref.AllocOp) -> Iterator[SSAValue]:
-    """The values that `op` may give the memory of an operand to, as a view or through control flow."""
+    """The values that may alias an operand of `op`, as views or through control flow."""
     carriers = [op]
     if op.has_trait(IsTerminator, value_if_unregistered=False):
         around = cast(Operation, op.parent_op())
@@ -83,7 +83,7 @@ def _receivers(op: Operation, buffer: memref.AllocOp) -> Iterator[SSAValue]:
 
 
 def _aliases(buffer: memref.AllocOp) -> list[SSAValue]:
-    """The buffer and every value that may lie in its memory: any memref that an operation makes of such a value."""
+    """The buffer and every value that may alias it: any memref that an operation derives from an alias."""
     found: dict[SSAValue, None] = {buffer.memref: None}
     pending: list[SSAValue] = [buffer.memref]
     while pending:
@@ -96,7 +96,9 @@ def _aliases(buffer: memref.AllocOp) -> list[SSAValue]:
 
 
 def _user_beside(op: Operation, user: Operation) -> Operation:
-    """The operation that is or holds `user`, in the block of `op` or, if `user` is outside of it, the next around."""
+    """
+    The ancestor of `user` (or `user` itself) in the block of `op`, or in the nearest enclosing block that holds both.
+    """
     block = cast(Block, op.parent)
     while (found := block.find_ancestor_op_in_block(user)) is None:
         block = cast(Block, block.parent_block())
@@ -104,7 +106,7 @@ def _user_beside(op: Operation, user: Operation) -> Operation:
 
 
 def live_intervals(function: func.FuncOp) -> list[Interval]:
-    """The intervals of all buffers of a host function, over positions of a walk of it."""
+    """The live intervals of all buffers of a host function, in positions of a walk."""
     first: dict[Operation, int] = {}
     last: dict[Operation, int] = {}
     allocs: list[memref.AllocOp] = []
@@ -185,10 +187,10 @@ def use_arena(function: func.FuncOp, intervals: list[Interval], size: int) -> No
 @dataclass(frozen=True)
 class PlanBuffersPass(HloPass):
     """
-    Every buffer becomes a view of one arena, a parameter of the host function; dead buffers' space is used again.
+    Place all buffers in one arena, reusing the space of dead ones. The arena is a parameter of the host function.
 
     Before: `%b = memref.alloc() : memref<4xf32>`
-    After:  `%b = memref.view %arena[%c64][] : memref<128xi8> to memref<4xf32>`; the module's attribute xhlo.arena_size
+    After:  `%b = memref.view %arena[%c64][] : memref<128xi8> to memref<4xf32>`; the module attribute xhlo.arena_size
             is the entry's arena in bytes.
     Assumes: the level after bufferize or convert-linalg-to-scf; host functions call kernels and declarations only, and
              allocs of kernels are at their top level.

@@ -1,4 +1,4 @@
-"""Custom calls by their targets: marks vanish, composed ones become other operations, unknown ones are refused."""
+"""Custom calls by target: remove annotations, decompose composed ones, refuse unknown ones."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _HANDLED = (CustomCallOp, ManualComputationOp, SameValueOp, ShardingGroupOp)
 @dataclass(frozen=True)
 class ResolveCustomCallsPass(HloPass):
     """
-    Replace custom calls whose targets are marks or have a decomposition; refuse those of unknown targets.
+    Remove or decompose custom calls, and refuse those with unknown targets.
 
     Before: `%1 = hlo.custom_call @Sharding(%0)`, `%2 = hlo.custom_call @lapack_spotrf_ffi(%1)`
-    After:  the second call alone, of %0: the function that is registered for its target runs when the program does
-    What says how arrays are split between devices vanishes; computations of several devices are refused.
+    After:  only the second call, on %0: the function registered for its target runs with the program
+    Sharding annotations are removed; computations over several devices are refused.
     Assumes: the level after inline and flatten-tuples: operands and results are tensors. Checks stay as they are.
     Leaves: custom calls of functions only.
     """

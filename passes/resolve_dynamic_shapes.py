@@ -1,4 +1,4 @@
-"""Unknown dimensions become known ones, as far as constants and the types of the arguments say."""
+"""Resolve dynamic dimensions that follow from constants and argument types."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _is_dynamic(type_: Attribute) -> bool:
 @dataclass(frozen=True)
 class ResolveDynamicShapesPass(HloPass):
     """
-    Operations that take shapes as operands become those that state them, where these operands are constants.
+    Make operations with constant shape operands static.
 
     Before: `%s = hlo.constant dense<[2, 3]> : tensor<2xi64>`
             `%1 = hlo.dynamic_reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>`
     After:  `%1 = hlo.reshape %x : (tensor<6xf32>) -> tensor<2x3xf32>`
-    The types of what uses them follow, through control flow, to the results of the function. Operations on constant
-    integers that shapes are computed with are evaluated on the way.
+    Static types propagate to users, through control flow, to the results of the function. Constant shape computations
+    are evaluated on the way.
     Assumes: the level after inline.
     Leaves: dynamic shapes only where they depend on values or on arguments of unknown shape.
     """
@@ -102,7 +102,7 @@ def _operation(op: HloOp) -> None:
         try:
             _take_types(op, op.infer_types())
         except (VerifyException, NotImplementedError):
-            return  # Its types are free: they stay.
+            return  # Its types are arbitrary: they are kept.
     make = STATIC_FORMS.get(type(op))
     if make is not None and (isinstance(op, SetDimensionSizeOp) or not _is_dynamic(op.result_types[0])):
         new = make(op)
@@ -116,7 +116,7 @@ def _constants(op: HloOp, values: Sequence[Attribute]) -> None:
 
 
 def _take_types(op: Operation, types: Sequence[Attribute]) -> None:
-    """Give results the types found where they say more than those they have."""
+    """Refine the results' types to the inferred ones if these are more static."""
     for result, type_ in zip(op.results, types, strict=False):
         if _is_dynamic(result.type) and result.type != type_ and types_agree(result.type, type_):
             set_type(result, type_)
@@ -128,7 +128,7 @@ def _returned(block: Block) -> list[Attribute]:
 
 
 def _while(op: WhileOp) -> None:
-    """The state has the types of what it starts from, if an iteration leaves them; else those that it had."""
+    """The state takes the types of its initial values if an iteration preserves them; else it keeps its types."""
     blocks = [region.block for region in op.regions]
     stated = [[argument.type for argument in block.args] for block in blocks]
     for block in blocks:
@@ -187,7 +187,7 @@ def _slice(op: RealDynamicSliceOp) -> Tensor | None:
 
 
 def _set_size(op: SetDimensionSizeOp) -> Tensor | None:
-    """A size that is the dimension's own changes nothing; a smaller one cuts."""
+    """A size equal to the dimension's is a no-op; a smaller one becomes a slice."""
     size = known_shape(op.size)
     shape = shape_of(op.operand)
     if size is None or not is_static(shape) or not 0 <= size[0] <= shape[op.place]:
@@ -203,4 +203,4 @@ STATIC_FORMS: dict[type[Operation], Callable[[Any], Tensor | None]] = {
     RealDynamicSliceOp: _slice,
     SetDimensionSizeOp: _set_size,
 }
-"""What an operation becomes when the operands that shape it are constants."""
+"""The static form of each operation, for constant shape operands."""

@@ -1,1 +1,1 @@
-"""The conversion `convert-chlo-to-hlo`, a file per family of chlo operations."""
+"""The conversion `convert-chlo-to-hlo`, one file per family of chlo operations."""

@@ -1,4 +1,4 @@
-"""Operations of base that bits, signs and comparisons define, as hlo: exact."""
+"""chlo operations that are defined by bits, signs and comparisons, as exact hlo."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def _is_pos_inf(x: Tensor) -> Tensor:
 @conversions.on(base.NextAfterOp)
 def _next_after(op: Operation) -> None:
     """
-    Steps of the bits as integers: away from zero where y is farther than x on x's side, else toward it.
+    Step the bits as an integer: away from zero if y is farther out than x on x's side, else toward zero.
 
-    From a zero, to the smallest number with y's sign.
+    From zero, step to the smallest number with y's sign.
     """
     require_static(op)
     element_type = element_of(op.operands[0])
@@ -63,19 +63,19 @@ def _next_after(op: Operation) -> None:
     stepped = bits + away.select(bits.like(1), bits.like(-1))
     smallest = (y.bits_as(IntegerType(width)) & sign_bit) | 1
     moved = wide_x.equals(0.0).select(smallest, stepped).bits_as(element_type)
-    # y where both are equal: it may be the other zero.
+    # y if both are equal: it may be the zero of the other sign.
     result = wide_x.equals(wide_y).select(y, moved)
     builder.replace(op, wide_x.is_nan().select(x, wide_y.is_nan().select(y, result)))
 
 
 def _compared(element_type: Attribute) -> Attribute:
-    """The type to compare narrow floats in: f32 has all their values."""
+    """The type for comparing narrow floats: f32 represents all their values."""
     return f32 if is_narrow_float(element_type) else element_type
 
 
 @conversions.on(base.MulhiOp)
 def _mulhi(op: Operation) -> None:
-    """The product in twice the width; of 64 bits from four products of halves."""
+    """The high half of the product; of 64-bit integers, from four products of halves."""
     require_static(op)
     element_type = element_of(op.operands[0])
     width, unsigned = bit_width(element_type), is_unsigned(element_type)

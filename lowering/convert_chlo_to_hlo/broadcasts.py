@@ -1,4 +1,4 @@
-"""chlo.broadcast_add and its like as hlo.broadcast_in_dim and the plain operation."""
+"""chlo.broadcast_add and similar operations as hlo.broadcast_in_dim and the plain operation."""
 
 from __future__ import annotations
 

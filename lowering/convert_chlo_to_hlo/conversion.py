@@ -1,4 +1,4 @@
-"""Functions of the chlo dialect become arithmetic of the hlo dialect."""
+"""Lower functions of the chlo dialect to hlo arithmetic."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .rules import conversions
 @dataclass(frozen=True)
 class ConvertChloToHloPass(HloPass):
     """
-    Decompose chlo functions into hlo arithmetic; each file of decompositions states their errors.
+    Decompose chlo functions into hlo arithmetic. Each file of decompositions states its error bounds.
 
     Before: `%y = chlo.square %x : t -> t`     After: `%y = hlo.multiply %x, %x : t`
-    Of f16, bf16 and narrower floats the functions are computed in f32 and rounded once.
+    Functions of f16, bf16 and narrower floats are computed in f32 and rounded once.
     Leaves: no chlo operation.
     """
 
@@ -30,5 +30,5 @@ class ConvertChloToHloPass(HloPass):
         while waiting:
             convert = conversions.get(type(op := waiting.pop()))
             if convert is not None:
-                # What is left of chlo among the new operations (broadcast_zeta's zeta) is converted in its turn.
+                # chlo operations among the new ones (broadcast_zeta's zeta) are converted in turn.
                 waiting += convert(op) or ()

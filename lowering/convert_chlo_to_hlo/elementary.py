@@ -15,9 +15,9 @@ Error bounds in ulp, measured on the CPU over all magnitudes:
 | atanh       | log1p(2 a / (1 - a)) / 2, a = |x|               | 2.5 | 1.5 | 0.6       | 3.5        |
 
 A bound of a complex function holds for each part. f16, bf16 and narrower floats are computed in f32 and rounded once,
-complex<f32> (but for tan) in f64. Complex inverse functions are Kahan's (Branch Cuts for Complex Elementary Functions,
-1987): their square roots keep the signs of zeros, so that both sides of each cut are told apart, and none of their
-sums cancels.
+complex<f32> (except for tan) in f64. Complex inverse functions are Kahan's (Branch Cuts for Complex Elementary
+Functions, 1987): their square roots keep the signs of zeros, which distinguishes both sides of each cut, and none of
+their sums cancels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ...hlo_dialect.expressions.tensor import Tensor
 from .rules import by_kind, conversions, of_complex, of_floats
 
 LARGE = 1e18
-"""From here on 1 + z z is z z in f64."""
+"""From this magnitude on, 1 + z z rounds to z z in f64."""
 
 _LOG_2 = math.log(2.0)
 
@@ -76,18 +76,18 @@ def cosh(x: Tensor) -> Tensor:
 
 
 def _exponential_end(x: Tensor) -> float:
-    """Below the point where e^x overflows, above the one from which on e^-x is nothing beside it."""
+    """A bound below which e^x does not overflow and above which e^-x is negligible beside it."""
     return 700.0 if _is_double(x) else 88.0
 
 
 def _half_exponential(size: Tensor) -> Tensor:
-    """e^x / 2 where e^x alone might overflow."""
+    """e^x / 2 for arguments where e^x might overflow."""
     root = (size * 0.5).exponential()
     return (root * 0.5) * root
 
 
 def asinh(x: Tensor) -> Tensor:
-    """a a overflows long before the result does: above LARGE it is log(2 a)."""
+    """a a overflows long before the result does: above LARGE, the result is log(2 a)."""
     size = abs(x)
     square = size * size
     near = (size + square / ((square + 1.0).sqrt() + 1.0)).log_plus_one()
@@ -116,7 +116,7 @@ def _is_large(z: Complex) -> Tensor:
 
 
 def _log_of_twice(z: Complex) -> Tensor:
-    """log(2 |z|) of large numbers; infinite where either part is."""
+    """log(2 |z|) of large numbers; infinite if either part is."""
     a, b = abs(z.re), abs(z.im)
     first = a > b
     larger, smaller = first.select(a, b), first.select(b, a)
@@ -156,7 +156,7 @@ def complex_atanh(z: Complex) -> Complex:
     """
     log1p(4 |x| / ((1 - |x|)^2 + y^2)) / 4 with the sign of x; atan2(2 y, (1 - x) (1 + x) - y^2) / 2.
 
-    Beside the poles y y may underflow; far away the real part is x / |z|^2, computed of z over its larger part.
+    Near the poles y y may underflow; far away the real part is x / |z|^2, computed from z divided by its larger part.
     """
     x, y = z
     size, height = abs(x), abs(y)
@@ -186,7 +186,7 @@ def _hyperbolic(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """
     sinh |x| cos y, sinh |x| sin y, cosh |x| cos y and cosh |x| sin y.
 
-    Where cosh |x| overflows alone, the factor of y comes between the halves of e^|x|.
+    If only cosh |x| overflows, the factor in y is multiplied between the two halves of e^|x|.
     """
     size = abs(x)
     cosine, sine = y.cosine(), y.sine()
@@ -225,7 +225,7 @@ def _not_finite(x: Tensor) -> Tensor:
 
 
 def _with_sign_of(value: Tensor, x: Tensor) -> Tensor:
-    """`value` times the sign of x, a zero's too."""
+    """`value` times the sign of x, including signed zeros."""
     return x.like(1.0).copysign(x) * value
 
 

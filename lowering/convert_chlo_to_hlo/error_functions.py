@@ -15,11 +15,12 @@ coefficients then rounded to the element type). With a = |x|:
 
 Beyond tail_end erfc is below half of the smallest denormal number, beyond erf_end erf rounds to 1.
 
-The tail's factors would add up roundings, and a a needs more digits than a product has. In f32 the exponential and the
-last steps are computed in f64. In f64 a is split in halves, and what the sum TAIL and the divisor lost is added back.
+The tail's factors would accumulate rounding errors, and a a needs more digits than a product has. In f32 the
+exponential and the last steps are computed in f64. In f64 a is split in halves, and the rounding errors of TAIL and the
+divisor are added back.
 
-Error bounds: erf 1.5 ulp in f32 and f64; erfc 1.2 ulp in f32, and in f64 3 ulp where e^x is rounded correctly, 4 ulp
-where it is exact to 1 ulp; denormal results included. f16 and bf16 are computed in f32 and rounded once.
+Error bounds: erf 1.5 ulp in f32 and f64; erfc 1.2 ulp in f32, and in f64 3 ulp if e^x is rounded correctly, 4 ulp if it
+is accurate to 1 ulp; denormal results included. f16 and bf16 are computed in f32 and rounded once.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ DOUBLE = ErrorFunctionTables(
 
 
 def erf(x: Tensor) -> Tensor:
-    """The error function of f32 or f64; NaN and -0 stay."""
+    """The error function of f32 or f64; NaN and -0 are returned unchanged."""
     tables = _tables(x)
     magnitude = abs(x)
     bounded = magnitude.minimum(tables.erf_end)
@@ -137,7 +138,7 @@ def erf(x: Tensor) -> Tensor:
 
 
 def erfc(x: Tensor) -> Tensor:
-    """1 - erf(x) of f32 or f64, relatively precise down to the smallest denormal number; NaN stays."""
+    """1 - erf(x) of f32 or f64, with small relative error down to the smallest denormal; NaN is returned unchanged."""
     tables = _tables(x)
     magnitude = abs(x)
     beyond = tail(magnitude.minimum(tables.tail_end), tables)
@@ -170,7 +171,7 @@ def _tail_in_double(a: Tensor, first: float, change: Tensor) -> Tensor:
     """
     e^(-a a) (first + change) / (a + 1/2), |change| < first, with the roundings of a a and of both sums added back.
 
-    half is a rounded to 26 digits, so that half half is exact; a a = half half - small, |small| < 1.5e-5.
+    `half` is a rounded to 26 bits, so that half half is exact; a a = half half - small, |small| < 1.5e-5.
     """
     half = ((a.bits_as(i64) + (1 << 26)) & -(1 << 27)).bits_as(f64)
     small = (half - a) * (half + a)
@@ -178,7 +179,7 @@ def _tail_in_double(a: Tensor, first: float, change: Tensor) -> Tensor:
     lost_below = 0.5 - (divisor - a)
     scaled = change + first
     lost_above = change - (scaled - first)
-    # e^small - 1 to third order, and relative to `scaled`, which is within 8 % of 0.6, what it lost.
+    # e^small - 1 to third order, plus the rounding error relative to `scaled`, which is within 8 % of 0.6.
     correction = small * small.polynomial((1.0, 1 / 2, 1 / 6)) - lost_below / divisor + lost_above * (1 / 0.6)
     return (scaled + scaled * correction) * (-(half * half)).exponential() / divisor
 

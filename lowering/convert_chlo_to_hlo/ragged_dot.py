@@ -16,11 +16,11 @@ from .rules import conversions, require_static
 
 
 def _members(sizes: Tensor, extent: int) -> Tensor:
-    """i1 (.., g, extent) of sizes (.., g): whether an index belongs to a group."""
+    """An i1 mask (.., g, extent) from group sizes (.., g): whether an index belongs to a group."""
     shape, iota = sizes.shape, sizes.builder.iota
     rank, groups = len(shape), shape[-1]
     square = sizes.broadcast((*shape, groups), (*range(rank - 1), rank))
-    # ends[.., g] is the sum of the sizes up to g's own.
+    # ends[.., g] is the sum of the sizes up to and including g's.
     ends = (iota(square.type, rank) <= iota(square.type, rank - 1)).select(square, 0).sum([rank])
     spread = (*shape, extent)
     last, first = ends.broadcast(spread, range(rank)), (ends - sizes).broadcast(spread, range(rank))
@@ -56,7 +56,7 @@ def _prefix(op: RaggedDotOp, members: Tensor) -> tuple[int, ...]:
 
 
 def _of_rows(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tensor:
-    """Every row times every group's rhs, of which each row keeps its group's."""
+    """Multiply every row by every group's rhs; each row keeps its own group's product."""
     plain = op.dot_of_operands()
     rows = (*plain.dot_dimension_numbers.lhs_batching, *plain.lhs_free)
     product = _dot(op, lhs, rhs, plain.dot_dimension_numbers)
@@ -65,7 +65,7 @@ def _of_rows(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tens
 
 
 def _of_sums(op: RaggedDotOp, lhs: Tensor, rhs: Tensor, members: Tensor) -> Tensor:
-    """A batch element for each group, of operands that are 0 outside of the group."""
+    """One batch element per group, with operands that are 0 outside the group."""
     numbers = op.ragged_dot_dimension_numbers.dot
     pairs = dict(
         zip(numbers.lhs_batching + numbers.lhs_contracting, numbers.rhs_batching + numbers.rhs_contracting, strict=True)

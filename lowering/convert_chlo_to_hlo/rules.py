@@ -1,4 +1,4 @@
-"""What the decompositions of chlo share: operands in the element type to compute in, one rounding at the end."""
+"""Shared by the chlo decompositions: convert the operands to the computation type, round once at the end."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, f32, f64, shape_of
 
 Conversion: TypeAlias = Callable[[Operation], Sequence[Operation] | None]
-"""Replaces a chlo operation where it stands; returns the chlo operations among the new ones, if there may be any."""
+"""Replaces a chlo operation in place; returns the chlo operations among the new ones, if any."""
 conversions = Rules[Conversion]("convert-chlo-to-hlo", __package__)
 
 
 def computing_type(element_type: Attribute) -> Attribute:
-    """The element type to compute in: f32 for itself and narrower floats, f64 for itself."""
+    """The computation type: f32 for f32 and narrower floats, f64 for f64."""
     return element_type if isinstance(element_type, Float64Type) else f32
 
 
 def require_static(op: Operation) -> None:
-    """Fail where a shape has an unknown dimension."""
+    """Fail if a shape has an unknown dimension."""
     for value in (*op.operands, *op.results):
         if not is_static(shape_of(value)):
             fail(op, f"cannot be decomposed: the shape of {value.type} is unknown")
@@ -34,10 +34,10 @@ def require_static(op: Operation) -> None:
 
 def of_floats(function: Callable[..., Tensor], wide: bool = False) -> Conversion:
     """
-    `chlo.f %x, ..` becomes what `function` builds of operands in f32, narrower ones too, or f64.
+    Lower `chlo.f %x, ..` by calling `function` on the operands in f32 (narrower ones too) or f64.
 
-    `wide` takes f32 to f64 as well: for functions whose steps would add up roundings. What `function` gives is
-    rounded to the result's type unless that is boolean.
+    `wide` computes f32 in f64 as well, for functions whose steps would accumulate rounding errors. The result of
+    `function` is rounded to the result type unless that is boolean.
     """
 
     def convert(op: Operation) -> None:
@@ -50,7 +50,7 @@ def of_floats(function: Callable[..., Tensor], wide: bool = False) -> Conversion
 
 
 def of_complex(function: Callable[[Complex], Complex], wide: bool = True) -> Conversion:
-    """`chlo.f %z` becomes what `function` builds of the parts, in f64 where `wide`, rounded once."""
+    """Lower `chlo.f %z` by calling `function` on the parts, in f64 if `wide`, rounding once."""
 
     def convert(op: Operation) -> None:
         require_static(op)
@@ -63,7 +63,7 @@ def of_complex(function: Callable[[Complex], Complex], wide: bool = True) -> Con
 
 
 def by_kind(real: Conversion, complex_: Conversion) -> Conversion:
-    """One conversion for floats, another one for complex numbers."""
+    """Select between a conversion for floats and one for complex numbers."""
 
     def convert(op: Operation) -> None:
         (complex_ if isinstance(element_of(op.operands[0]), ComplexType) else real)(op)

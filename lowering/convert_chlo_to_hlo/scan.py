@@ -1,4 +1,4 @@
-"""chlo.scan as hlo.while: slices of the inputs in, slices of the outputs written in their places."""
+"""chlo.scan as hlo.while: each step slices the inputs and updates a slice of the outputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _scan(op: Operation) -> Sequence[Operation]:
     require_static(op)
     scan, builder = cast(ScanOp, op), Builder()
     zero = _number(builder, 0)
-    # The initial contents do not matter: every element is written.
+    # The initial contents are irrelevant: every element is written.
     buffers = [
         builder.constant(np.zeros(1, numpy_dtype(element_of(result))), tensor_type(result)) for result in scan.outputs
     ]
@@ -51,7 +51,7 @@ def _condition(scan: ScanOp, types: Sequence[Attribute]) -> Block:
 
 
 def _body(scan: ScanOp, types: Sequence[Attribute]) -> Block:
-    """The scan's body between the slices of the inputs and the updates of the outputs; it leaves the scan."""
+    """Move the scan's body between the slices of the inputs and the updates of the outputs."""
     block = Block(arg_types=types)
     builder, carried = Builder(InsertPoint.at_end(block)), len(scan.inits)
     counter, *state = builder.tensors(block.args)
@@ -66,7 +66,7 @@ def _body(scan: ScanOp, types: Sequence[Attribute]) -> Block:
 
     def sliced(x: Tensor) -> Tensor:
         sizes = row(x.shape)
-        # The type is stated: in a scan without steps, whose body never runs, there is no such row.
+        # The type is explicit: a scan without steps, whose body never runs, has no such row.
         taken = builder.op(
             DynamicSliceOp, [x, *starts(len(sizes))], make_tensor(sizes, x.element), slice_sizes=int_array(sizes)
         )

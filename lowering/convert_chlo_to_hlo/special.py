@@ -1,8 +1,8 @@
 """
 erf_inv, lgamma, digamma and bessel_i1e as hlo arithmetic.
 
-Results in f32 and narrower are computed in f64 and rounded once. Error bounds in ulp, where hlo's own functions of f64
-are exact to 1 ulp (measured on the CPU over all magnitudes):
+Results in f32 and narrower are computed in f64 and rounded once. Error bounds in ulp, if hlo's f64 functions are
+accurate to 1 ulp (measured on the CPU over all magnitudes):
 
 | operation  | f32, f16, bf16 | f64 | where it is worse                                                         |
 | erf_inv    | 0.6            | 4   |                                                                           |
@@ -35,14 +35,14 @@ from .error_functions import DOUBLE, near_zero, tail
 from .rules import Conversion, conversions, require_static
 
 LARGE = 8.0
-"""From here on the asymptotic series of the gamma functions hold."""
+"""The argument from which the asymptotic series of the gamma functions are used."""
 
 DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)
 """The positive root of digamma, in two parts."""
 
 
 def of_doubles(function: Callable[..., Tensor]) -> Conversion:
-    """`chlo.f %x, ..` becomes `function(.., exact)` of the operands in f64; `exact` where the result is f64 itself."""
+    """Lower `chlo.f %x, ..` to `function(.., exact)` of the operands in f64; `exact` if the result itself is f64."""
 
     def convert(op: Operation) -> None:
         require_static(op)
@@ -67,7 +67,7 @@ def erf_inv(x: Tensor, exact: bool) -> Tensor:
 
 
 def _halley(size: Tensor, y: Tensor) -> Tensor:
-    """One step towards erf(y) = size, on 1 - erf where that is small."""
+    """One step towards erf(y) = size, using erfc if that is small."""
     excess = (size < 0.75).select(near_zero(y, DOUBLE) - size, (1.0 - size) - tail(y, DOUBLE))
     step = excess * (y * y).exponential() * (math.sqrt(math.pi) / 2)
     return y - step / (y * step + 1.0)
@@ -78,7 +78,7 @@ def lgamma(x: Tensor, exact: bool) -> Tensor:
     positive = x > 0.0
     right = _lgamma_of_positive(positive.select(x, size + 1.0), exact)
     rest = abs(size - size.round())
-    # pi times a denormal number would be rounded; there sin(pi x) / pi is x.
+    # pi times a denormal would be rounded; for these sin(pi x) / pi is x.
     reflected = (rest < 1e-150).select(rest, (rest * math.pi).sine() * (1 / math.pi))
     left = -reflected.log() - right
     left = x.equals(x.floor()).select(math.inf, left)
@@ -111,7 +111,7 @@ def digamma(x: Tensor, exact: bool) -> Tensor:
 
 
 def cotangent_pi(x: Tensor) -> Tensor:
-    """1 / tan(pi x), exact in the reduction: of the distance to the nearest pole or to the nearest zero."""
+    """1 / tan(pi x) with exact range reduction, from the distance to the nearest pole or zero."""
     rest = x - x.round()
     size = abs(rest)
     near = size < 0.25

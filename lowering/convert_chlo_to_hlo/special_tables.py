@@ -1,8 +1,7 @@
 """
 Polynomials of the special functions' decompositions, for results in f32 (evaluated in f64, too) and in f64.
 
-Chebyshev interpolation in 50 digits, coefficients of rising powers rounded to f64. The relative error of each stands
-beside it.
+Chebyshev interpolation in 50 digits, coefficients in ascending order, rounded to f64. Each states its relative error.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ LOG_GAMMA_DOUBLE = (
     -1.3412819758517287e-07,
     6.379047507619774e-08,
 )
-"""The same; 2.99e-19."""
+"""log Gamma(2 + t) / t for |t| <= 1/2; 2.99e-19."""
 
 DIGAMMA_SINGLE = (
     0.9510558754378758,
@@ -87,7 +86,7 @@ DIGAMMA_DOUBLE = (
     -0.0001782188548855923,
     0.00011881232908510335,
 )
-"""The same; 2.68e-18."""
+"""digamma(x) / (x - root) of t = x - 3/2 for |t| <= 1/2; 2.68e-18."""
 
 BESSEL_NEAR_SINGLE = (
     0.044687709875608835,
@@ -146,7 +145,7 @@ BESSEL_NEAR_DOUBLE = (
     3.727630409237771e-10,
     -9.365751909742237e-11,
 )
-"""The same; 2.03e-18."""
+"""e^-x I1(x) / x of t = x / 4 - 1 for 0 <= x <= 8; 2.03e-18."""
 
 BESSEL_FAR_SINGLE = (
     0.38939845902587233,
@@ -188,7 +187,7 @@ BESSEL_FAR_DOUBLE = (
     1.7502497778701306e-11,
     7.347992441734663e-11,
 )
-"""The same; 7.32e-18."""
+"""sqrt(x) e^-x I1(x) of t = 16 / x - 1 for x >= 8; 7.32e-18."""
 
 ERF_INV_NEAR = (
     1.5014093511111308,
@@ -208,7 +207,7 @@ ERF_INV_NEAR = (
     1.6055020213785438e-07,
     -3.533223096331103e-08,
 )
-"""The inverse error function over x of t = w / 2.5 - 1 for w = -log(1 - x x) <= 5; 6.23e-13."""
+"""The inverse error function divided by x, of t = w / 2.5 - 1 for w = -log(1 - x x) <= 5; 6.23e-13."""
 
 ERF_INV_FAR = (
     4.0346914098243385,

@@ -34,7 +34,7 @@ def _constant_like(op: Operation) -> None:
 
 @conversions.on(TopKOp)
 def _top_k(op: Operation) -> None:
-    """A stable sort of the elements and their indices, falling, and the first k of both."""
+    """A stable descending sort of the elements and their indices; the first k of both."""
     require_static(op)
     builder, operand = Builder(), op.operands[0]
     shape = shape_of(operand)
@@ -52,7 +52,7 @@ def _top_k(op: Operation) -> None:
 
 
 def _falling(element_type: Attribute) -> Region:
-    """The comparator `a > b` of the elements, floats in total order; the indices have no say."""
+    """The comparator `a > b` of the elements, floats in total order; it ignores the indices."""
     scalar, index = make_tensor((), element_type), make_tensor((), i32)
     block = Block(arg_types=[scalar, scalar, index, index])
     a, b = Builder(InsertPoint.at_end(block)).tensors(block.args[:2])

@@ -7,9 +7,9 @@ Results in f32 and narrower are computed in f64 and rounded once. Error bounds i
 | zeta      | 0.6            | 8, and 24 of denormal results |
 | polygamma | 0.6            | 8 + 2 log(n!)                 |
 
-Euler and Maclaurin: the first terms of the sum, and a series for the rest. Negative q, for whole x, moves to positive
-ones: with f = q - floor(q), the terms at negative numbers are those of zeta(x, 1 - f) less those of zeta(x, 1 - q),
-with the sign (-1)**x. There the error is absolute, as much of the largest of these.
+Euler and Maclaurin: the first terms of the sum, and a series for the rest. Negative q, for integer x, is mapped to
+positive ones: with f = q - floor(q), the terms at negative numbers are zeta(x, 1 - f) minus zeta(x, 1 - q), with the
+sign (-1)**x. There the error bound is relative to the largest of these.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _zeta_of_positive(x: Tensor, q: Tensor, exact: bool) -> Tensor:
         rest = rest + factor * float(bernoulli(2 * k) / math.factorial(2 * k))
         if k < count:
             factor = factor * ((x + (2.0 * k - 1)) * (x + 2.0 * k) * square)
-    # Where the rest underflows, its factors may overflow; an infinite q has no terms at all.
+    # If the rest underflows, its factors may overflow; an infinite q has no terms at all.
     total = power.equals(0.0).select(total, total + rest)
     total = q.equals(math.inf).select(0.0, total)
     endless = q.equals(1.0).select(q.like(1.0), (q < 1.0).select(q.like(math.inf), 0.0))
@@ -63,7 +63,7 @@ def _zeta_of_positive(x: Tensor, q: Tensor, exact: bool) -> Tensor:
 def polygamma(n: Tensor, x: Tensor, exact: bool) -> Tensor:
     order = n + 1.0
     odd = (order % 2.0).equals(0.0)
-    # n! alone may overflow: its root is multiplied twice.
+    # n! alone may overflow: multiply twice by its root.
     root = (lgamma(order, exact) * 0.5).exponential()
     size = root * zeta(order, x, exact) * root
     result = odd.select(size, -size)

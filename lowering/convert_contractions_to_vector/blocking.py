@@ -10,28 +10,28 @@ from ..device.cpu import Machine
 from .contraction import Contraction
 
 MIN_MULTIPLICATIONS = 8192
-"""Products smaller than this are plain loops: packing would cost more than it saves."""
+"""Smaller products, in multiply-adds, are plain loops: packing would cost more than it saves."""
 
 MIN_ROWS = 4
-"""With fewer rows or columns the product reads its matrices hardly more than once; plain loops stream them."""
+"""With fewer rows or columns, the product reads its matrices hardly more than once; plain loops stream them."""
 
 TASKS = 64
-"""Output tiles to aim at, so that many cores find work."""
+"""The number of output tiles to aim for, so that many cores have work."""
 
 
 @dataclass(frozen=True)
 class Blocking:
-    """How a product is cut. A panel is `mr` rows of A or `nr` columns of B, stored contiguously by k."""
+    """The block sizes of a product. A panel is `mr` rows of A or `nr` columns of B, stored contiguously by k."""
 
     lanes: int
     mr: int
     nr: int
     kc: int
-    """Contracted elements of one pass of the micro-kernel."""
+    """Contracted elements (k) of one pass of the micro-kernel."""
     m_panels: int
     n_panels: int
     tile_m: int
-    """Panels of A of one output tile."""
+    """Panels of A per output tile."""
     tile_n: int
 
     @property
@@ -55,10 +55,10 @@ def block(product: Contraction, machine: Machine) -> Blocking:
     m, n, k = product.m.size, product.n.size, product.k.size
     vectors = 1 if n <= lanes else 2
     nr = lanes * vectors
-    # Accumulators, one register for each vector of B, one for the broadcast element of A, one to spare.
+    # Accumulators, one register per vector of B, one for the broadcast element of A, one spare.
     most = min((machine.registers - vectors - 2) // vectors, 14)
     mr = min(range(min(most, 4), most + 1), key=lambda r: -(-m // r) * (r + 0.7))
-    # Panels stream through the first-level cache well; longer passes write C less often, shorter ones round less.
+    # Panels stream well through the L1 cache; longer passes write C less often, shorter ones round less.
     passes = max(1, -(-k * nr * bytes_each // (2 * machine.l1_bytes)))
     kc = -(-k // passes)
     m_panels, n_panels = -(-m // mr), -(-n // nr)
@@ -67,7 +67,7 @@ def block(product: Contraction, machine: Machine) -> Blocking:
     around = 1
     for loop in product.outer:
         around *= loop.size
-    # Narrow tiles first: as long as one is as high as C, nothing else needs its panels of B.
+    # Narrow tiles first: while a tile is as high as C, no other tile needs its panels of B.
     while tile_m * tile_n > 4 and around * -(-m_panels // tile_m) * -(-n_panels // tile_n) < TASKS:
         if tile_n > 2:
             tile_n = -(-tile_n // 2)

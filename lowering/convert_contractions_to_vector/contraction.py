@@ -1,8 +1,8 @@
 """
-Recognizes matrix products among linalg generics and brings them to one form.
+Recognizes matrix products among linalg generics and canonicalizes them.
 
-Every contraction is `C[b, m, n] += A[b, m, k] * B[b, k, n]` with any strides. Of each kind of loop that is left
-after collapsing, one is the matrix dimension; the others are loops around the product.
+Every contraction is `C[b, m, n] += A[b, m, k] * B[b, k, n]` with any strides. After collapsing, one loop of each kind
+is the matrix dimension; the others are loops around the product.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..loop_nests.nest import Access, Nest, nest_of_generic
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of the contraction: its size and how many elements it moves each operand."""
+    """One loop of the contraction: its size and its stride, in elements, in each operand."""
 
     size: int
     a: int
@@ -40,11 +40,11 @@ class Contraction:
     n: Loop
     k: Loop
     outer: tuple[Loop, ...]
-    """Loops around the product that move the output: batches, and what of M and N does not collapse."""
+    """Loops around the product that move the output: batches, and loops of M and N that do not collapse."""
     outer_k: tuple[Loop, ...]
-    """Further contracted loops."""
+    """The remaining contracted loops."""
     element: Float32Type | Float64Type
-    """The type that products are summed in, and that of the output."""
+    """The accumulator type, which is also the output's."""
 
     def transposed(self) -> Contraction:
         """The same product as `C^T = B^T A^T`."""
@@ -59,7 +59,7 @@ class Contraction:
 
     @property
     def depth(self) -> int:
-        """Products that each element of C is the sum of."""
+        """The number of products summed into each element of C."""
         return math.prod(loop.size for loop in (self.k, *self.outer_k))
 
     @property
@@ -71,11 +71,11 @@ class Contraction:
 
 
 def contraction_of(op: GenericOp) -> Contraction | None:
-    """The contraction that a generic computes; None where it is no floating-point matrix product."""
+    """The contraction that a generic computes; None if it is not a floating-point matrix product."""
     if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
-        return None  # Others than those that give the sizes of loops.
+        return None  # Without the operands that only determine loop sizes.
     element = buffer_of(op.outputs[0]).element_type
     if not isinstance(element, (Float32Type, Float64Type)):
         return None
@@ -140,7 +140,7 @@ def _canonical(nest: Nest, element: Float32Type | Float64Type) -> Contraction | 
 
 
 def _kind(nest: Nest, loop: int) -> str:
-    """b(atch), m, n or k, by the operands that a loop moves; ? for anything else."""
+    """b(atch), m, n or k, by the operands that a loop moves; ? otherwise."""
     lhs, rhs, out = (x.strides[loop] != 0 for x in nest.accesses)
     if nest.reduction[loop]:
         return "k" if lhs and rhs and not out else "?"

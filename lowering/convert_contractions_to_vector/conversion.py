@@ -1,4 +1,4 @@
-"""Large matrix products become packed, register-blocked loops of vector multiply-adds."""
+"""Lower large matrix products to packed, register-blocked loops of vector multiply-adds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _is_zero(fill: FillOp | None) -> bool:
 
 
 def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
-    """Lower the marked products of one kernel that are large enough."""
+    """Lower the marked products of one kernel if they are large enough."""
     structured = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
     marked = [op for op in structured if isinstance(op, GenericOp) and CONTRACTION in op.attributes]
     if not marked:
@@ -60,7 +60,7 @@ def emitter_of(
     machine: Machine,
     overwrite: bool,
 ) -> ProductEmitter:
-    """What of the factors is packed."""
+    """The emitter for a contraction, depending on which factors are packed."""
     b_packed = not reads_both_in_place(product, blocking)
     if b_packed and not reads_in_place(product):
         return ProductEmitter(builder, kernel, product, blocking, overwrite)
@@ -70,14 +70,14 @@ def emitter_of(
 @dataclass(frozen=True)
 class ConvertContractionsToVectorPass(HloPass):
     """
-    Matrix products marked xhlo.contraction become packed and register-blocked loops of the vector dialect.
+    Lower large matrix products to packed, register-blocked vector loops.
 
     Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel
     After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around calls of a
             micro-kernel, a function of vector.fma
-    Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor of
-    overlapping windows (a convolution's input), or of a product of few columns, is read where it lies.
-    Leaves: small products, integer products and products of few rows or columns to convert-linalg-to-scf.
+    Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor with
+             overlapping windows (a convolution's input), or in a product with few columns, is read in place.
+    Leaves: small products, integer products and products with few rows or columns to convert-linalg-to-scf.
     """
 
     name = "convert-contractions-to-vector"

@@ -1,9 +1,10 @@
 """
-Products whose factor A lies in memory several times over: windows that overlap, as convolutions have them.
+Products whose factor A has overlapping windows, as in convolutions.
 
-Packed, A would be as large as all its windows. So it is read where it lies: row i of a panel at `i * stride`, which the
-addressing of loads takes in. Panels do not reach beyond the edge of A: the last one of uneven rows begins earlier, and
-the rows that it has in common with the one before are not written. B is packed beforehand, unless it is small.
+Packed, A would be as large as all its windows together, so it is read in place: row i of a panel is at `i * stride`,
+which folds into the addressing of loads. Panels do not extend beyond the edge of A: if rows do not divide evenly, the
+last panel begins earlier, and the rows that it shares with the previous one are not written. B is packed beforehand,
+unless it is small.
 """
 
 from __future__ import annotations
@@ -26,33 +27,33 @@ from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
 
 INFLATION = 2
-"""How many times as large as A its panels must be for A to be read in place."""
+"""Least ratio of the size of A's panels to A for which A is read in place."""
 
 FEW_COLUMNS = 512
-"""Columns of B up to which packing A would take a good part of the time that it saves."""
+"""Columns of B up to which packing A would cost much of the time that it saves."""
 
 ALIASING = 2048
-"""Bytes between rows of which the lines of a panel would fall upon few sets of the first-level cache."""
+"""A row stride in bytes whose multiples map the lines of a panel to few sets of the L1 cache."""
 
 SMALL = 1 << 16
-"""Elements of all panels of A below which they are packed."""
+"""Elements of all panels of A below which A is packed."""
 
 SMALL_B = 1 << 14
 """Elements of B up to which it is not packed."""
 
 MOST_ROWS = 14
 LEAST_ROWS = 6
-"""Rows of a panel that, where it can be, divides the rows of A; fewer would not hide the latency of the additions."""
+"""Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
 
 SHALLOW = 1 << 13
-"""Elements of a panel of B, over all contracted loops, that the first-level cache takes in beside A."""
+"""Elements of a panel of B, over all contracted loops, that fit into the L1 cache together with A."""
 
 FEW_TASKS = 8
-"""Tasks of a product that is summed over outer loops: each of them reads all of A and B."""
+"""Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
 
 def reads_in_place(product: Contraction) -> bool:
-    """Whether A is better read where it lies."""
+    """Whether A is better read in place."""
     stored = buffer_of(product.a.root)
     panels = product.m.size * product.k.size
     for loop in (*product.outer, *product.outer_k):
@@ -64,7 +65,7 @@ def reads_in_place(product: Contraction) -> bool:
 
 
 def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
-    """Whether B too is better read where it lies: it fits into the caches, and nothing reaches over its edge."""
+    """Whether B too is better read in place: it fits into the caches, and no block extends beyond its edge."""
     a, b = buffer_of(product.a.root), buffer_of(product.b.root)
     bytes_each = 8 if isinstance(product.element, Float64Type) else 4
     aliases = any(stride * bytes_each % ALIASING == 0 for stride in (product.m.a, product.k.a, product.k.b))
@@ -81,7 +82,7 @@ def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
 
 
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
-    """The blocking with panels and tiles of rows over all loops that move A and C alone."""
+    """The blocking with panels and tiles of rows over all loops that move only A and C."""
     even = [rows for rows in range(LEAST_ROWS, MOST_ROWS + 1) if product.m.size % rows == 0]
     mr = max(even, default=min(blocking.mr, product.m.size))
     bytes_each = machine.vector_bits // 8 // blocking.lanes
@@ -98,15 +99,15 @@ def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Bl
 
 
 def _is_shallow(product: Contraction, blocking: Blocking) -> bool:
-    """Whether all contracted elements of a panel of B stay close while the micro-kernel runs through them."""
+    """Whether all contracted elements of a panel of B stay in cache while the micro-kernel runs through them."""
     return product.k.size <= blocking.kc and product.depth * blocking.nr <= SHALLOW
 
 
 class DirectProductEmitter(ProductEmitter):
     """
-    Emits one contraction that reads A in place, and B where it is not `b_packed`.
+    Emits one contraction that reads A in place, and B too unless `b_packed`.
 
-    `blocking.m_panels` counts the panels of all rows: `block_rows`.
+    `blocking.m_panels` counts the panels of all rows, see `block_rows`.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class DirectProductEmitter(ProductEmitter):
         self.inner_k: tuple[Loop, ...] = product.outer_k if _is_shallow(product, blocking) else ()
         """Contracted loops that the micro-kernel runs through, so that C is written once."""
         outer_k = () if self.inner_k else product.outer_k
-        # The loops around B's matrices come first, and those of the rows are counted with the panels.
+        # The loops around B's matrices come first; those over rows are counted with the panels.
         super().__init__(
             builder, kernel, replace(product, outer=tuple(self.batches), outer_k=outer_k), blocking, overwrite
         )
@@ -149,7 +150,7 @@ class DirectProductEmitter(ProductEmitter):
         return found + lower * product.k.b
 
     def _lies(self) -> PanelOfA:
-        """Where the rows and steps of a panel are: the loops that the micro-kernel runs through move both factors."""
+        """The strides of a panel's rows and steps; the loops that the micro-kernel runs through move both factors."""
         loops: tuple[tuple[int, int, int], ...] = ()
         if self.inner_k:
             operand = self.packers[0].operand
@@ -199,7 +200,7 @@ class DirectProductEmitter(ProductEmitter):
             row = i * blocking.mr
             at += row * product.m.c
             view = builder.strided_view(product.c.root, at, (blocking.mr, product.n.size), (product.m.c, product.n.c))
-            # Rows that it has in common with the panel before may be another task's.
+            # The rows shared with the previous panel may belong to another task.
             count = builder.min(product.m.size - row, blocking.mr) if uneven else blocking.mr
             with builder.loop(0, count) as i, builder.loop(left, right, attributes=PARALLEL) as j:
                 builder.store(zero, view, [i, j])

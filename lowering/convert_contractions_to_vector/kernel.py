@@ -1,10 +1,10 @@
 """
 The loops of a blocked matrix product.
 
-A and B are packed into panels first: `mr` rows of A (`nr` columns of B) interleaved along k, zeros beyond the edge.
-A factor whose panels are needed once each is packed where it is needed, a pass at a time, into a buffer of the task.
-Then each tile of C is a task: for each pass over k, for each panel of B, for each panel of A, the micro-kernel adds
-the product of two panels, held in registers, to a block of C.
+A and B are packed into panels first: `mr` rows of A (`nr` columns of B) interleaved along k, zeros beyond the edge. A
+factor whose panels are needed only once is packed when needed, one pass at a time, into a buffer of the task. Then each
+tile of C is a task: for each pass over k, for each panel of B, for each panel of A, the micro-kernel adds the product
+of two panels, held in registers, to a block of C.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 
 WORK_OF_PACKING = 3
-"""Operations that packing one element takes."""
+"""The cost of packing one element, in operations of dialects/cost.py."""
 
 MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 """Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
@@ -40,20 +40,20 @@ class Step:
     """One pass over k for one tile and one panel of B."""
 
     output: Index
-    """Where C begins."""
+    """The offset of C."""
     at: Sequence[Index]
     """The indices of the loops around the product."""
     lower: Index
     upper: Index
     b_at: Index
-    """Where the packed panel of B begins."""
+    """The offset of the packed panel of B."""
 
 
 class ProductEmitter:
     """Emits one contraction at the builder's insertion point."""
 
     b_packed = True
-    """Else B is read where it lies."""
+    """Whether B is packed, rather than read in place."""
 
     def __init__(
         self, builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, blocking: Blocking, overwrite: bool
@@ -63,16 +63,16 @@ class ProductEmitter:
         self.product = product
         self.blocking = blocking
         self.overwrite = overwrite
-        """Whether C starts from zero; else from what its buffer holds."""
+        """Whether C starts from zero, rather than from the contents of its buffer."""
         self.packers = self.pack()
-        """Those of B and A; A may be read without one."""
+        """The packers of B and A; A may be read without one."""
 
     def pack(self) -> tuple[Packer, ...]:
         product, blocking = self.product, self.blocking
         around = (*product.outer, *product.outer_k)
         sizes = [loop.size for loop in around]
         m, n, k = product.m, product.n, product.k
-        # Each panel of A serves all panels of B in its tile's rows; each panel of B all tiles above each other.
+        # Each panel of A is used by all panels of B in its tile's rows; each panel of B by all tiles in its columns.
         a_once = blocking.n_panels == 1 and all(loop.a for loop in around)
         b_once = blocking.tile_m >= blocking.m_panels and all(loop.b for loop in around)
         a_around = number_matrices(sizes, [loop.a for loop in around])
@@ -93,7 +93,7 @@ class ProductEmitter:
 
     @contextmanager
     def _tasks(self, count: int, work: int) -> Generator[IndexValue]:
-        """A loop from 0 to count-1, in parallel where the work is worth it."""
+        """A loop from 0 to count-1, parallel if there is enough work."""
         builder = self.builder
         tasks = task_count(count, work, count)
         size = task_size(count, tasks)
@@ -110,7 +110,7 @@ class ProductEmitter:
     # Tiles of C.
 
     def _multiply(self) -> None:
-        """One iteration for each tile of each C."""
+        """Emit the product, one iteration per tile of each C."""
         builder, product, blocking = self.builder, self.product, self.blocking
         across = -(-blocking.n_panels // blocking.tile_n)
         down = -(-blocking.m_panels // blocking.tile_m)
@@ -149,7 +149,7 @@ class ProductEmitter:
                     self.emit_block(step, i, j, self.overwrite and once)
 
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
-        """Add the product of panel i of A and panel j of B to their block of C; `first`: it is stored instead."""
+        """Add the product of panel i of A and panel j of B to their block of C; if `first`, store it instead."""
         a_at = self.packers[1].panel(step.at, i, step.lower, step.upper)
         lies = PanelOfA(row=1, step=self.blocking.mr)
         self.multiply_block((self.packers[1].buffer, a_at), lies, step, step.output, i, j, first)
@@ -170,13 +170,15 @@ class ProductEmitter:
     # Blocks of C.
 
     def panel_of_b(self, at: Sequence[Index], j: IndexValue, lower: Index, upper: Index) -> Index:
-        """Where the packed panel j of B begins."""
+        """The offset of the packed panel j of B."""
         return self.packers[0].panel(at, j, lower, upper)
 
     def multiply_block(
         self, a: tuple[SSAValue, Index], lies: PanelOfA, step: Step, output: Index, i: Index, j: Index, first: bool
     ) -> None:
-        """Block (i, j) of what begins at `output` gets the product of the panel of A at `a` and the step's of B."""
+        """
+        Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`.
+        """
         builder, product, blocking = self.builder, self.product, self.blocking
         row, column = i * blocking.mr, j * blocking.nr
         c_at = output + row * product.m.c

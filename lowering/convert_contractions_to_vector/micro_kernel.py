@@ -1,9 +1,9 @@
 """
 The micro-kernel: a function that adds the product of a panel of A and a panel of B to a block of C.
 
-Its sums are held in registers, those of a row in one vector, which takes one register or two. It knows no sizes of the
-matrices but gets them passed, so that products of many shapes have the same micro-kernel: it is most of the code of a
-product, and is compiled once in a process (see `targets/llvm_text/module.py`).
+Its accumulators are in registers, one vector per row, which takes one or two registers. Matrix sizes are parameters, so
+that products of many shapes share a micro-kernel: it is most of the code of a product, and is compiled once per process
+(see `targets/llvm_text/module.py`).
 """
 
 from __future__ import annotations
@@ -26,53 +26,55 @@ from .shared_function import call_shared
 
 @dataclass(frozen=True)
 class PanelOfA:
-    """How the rows of a panel of A lie in memory."""
+    """The memory layout of a panel of A."""
 
     row: int
-    """Elements from one row to the next."""
+    """Stride, in elements, from one row to the next."""
     step: int
-    """Elements from one step along k to the next."""
+    """Stride, in elements, from one step along k to the next."""
     loops: tuple[tuple[int, int, int], ...] = ()
-    """Contracted loops around the one along k: iterations, and elements that each moves A and the panel of B."""
+    """Contracted loops around the one along k: trip counts, and strides, in elements, in A and in the panel of B."""
     overlaps: bool = False
     """Whether the last panel ends with the last row of A, rather than with zeros."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What of the blocks of C the code depends on."""
+    """The properties of the blocks of C on which the code depends."""
 
     column: int
-    """Elements from one column to the next."""
+    """Stride, in elements, from one column to the next."""
     rows_vary: bool
-    """Whether C has fewer than `mr` rows of some block."""
+    """Whether some block has fewer than `mr` rows in C."""
     columns_vary: bool
     never_whole: bool
-    """Whether it has of none all rows and columns."""
+    """Whether no block has all its rows and columns in C."""
     overwrite: bool
-    """The sums are stored, rather than added."""
+    """Whether the sums are stored, rather than added."""
     b_packed: bool
-    """Whether B is in panels, of which the step along k is known."""
+    """Whether B is packed into panels, whose stride along k is known."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a call of the micro-kernel gets: buffers, and where in them, in elements, the panels and the block begin."""
+    """
+    The arguments of a call of the micro-kernel: buffers, and the element offsets of the panels and the block in them.
+    """
 
     a: SSAValue
     a_at: Index
     b: SSAValue
     b_at: Index
     b_step: Index
-    """Elements from one step along k to the next; what is not known now is passed."""
+    """Stride, in elements, from one step along k to the next; passed if not static."""
     c: SSAValue
     c_at: Index
     c_row: Index
-    """Elements of C from one row to the next."""
+    """Row stride of C, in elements."""
     count: Index
     """Steps along k."""
     rows: Index
-    """Rows of the block that C has."""
+    """Rows of the block that are in C."""
     columns: Index
 
     def values(self) -> tuple[Index | SSAValue, ...]:
@@ -80,7 +82,7 @@ class Arguments:
 
 
 class MicroKernel:
-    """The body of one micro-kernel, as the parameters of its function see A, B and C."""
+    """The body of one micro-kernel, in terms of its function's parameters."""
 
     def __init__(self, builder: LoopBuilder, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments):
         self.builder = builder
@@ -97,7 +99,7 @@ class MicroKernel:
     # Multiplying.
 
     def zeros(self) -> list[SSAValue]:
-        """The sums of a block before anything is added."""
+        """The zero accumulators of a block."""
         zero = self._splat(self.builder.scalar(FloatAttr(0.0, self.element)))  # pyright: ignore
         return [zero] * self.blocking.mr
 
@@ -144,7 +146,7 @@ class MicroKernel:
     # Writing back.
 
     def write(self, sums: list[SSAValue]) -> None:
-        """Store the sums, or add them to what is there; blocks over the edge go through a buffer."""
+        """Store the sums, or add them to C; blocks that extend beyond the edge go through a buffer."""
         target, blocking, builder = self.target, self.blocking, self.builder
         if target.column != 1 or target.never_whole:
             self._write_part(sums)
@@ -163,7 +165,7 @@ class MicroKernel:
             self._write_part(sums)
 
     def _row(self, at: Index) -> SSAValue:
-        """The row of the block of C that begins there."""
+        """The row of the block of C at that offset."""
         return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
 
     def _add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -198,7 +200,7 @@ class MicroKernel:
 def call_micro_kernel(
     builder: LoopBuilder, kernel: func.FuncOp, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments
 ) -> None:
-    """Define a micro-kernel beside `kernel` and call it where `builder` stands."""
+    """Define a micro-kernel next to `kernel` and call it at the builder's insertion point."""
 
     def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
         a_value, a_at, b_value, b_at, b_step, c_value, *numbers = parameters

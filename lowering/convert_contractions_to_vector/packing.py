@@ -2,8 +2,8 @@
 Packing the factors of a matrix product into panels.
 
 A panel holds `width` neighbouring rows of A (columns of B), interleaved along k: `panel[k * width + i]`, with zeros
-beyond the matrix's edge, so that the micro-kernel reads memory forwards and never asks where the edge is. A function
-copies one panel; like the micro-kernel it gets sizes passed.
+beyond the matrix's edge, so that the micro-kernel reads memory sequentially and needs no edge checks. A function copies
+one panel; like the micro-kernel it takes sizes as parameters.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Around:
 
     size: int
     stride: int
-    """Elements that the loop moves the operand; 0: the loop does not move it."""
+    """The loop's stride in the operand, in elements; 0 if the loop does not move it."""
     matrices: int
-    """How many packed matrices further one step is."""
+    """The number of packed matrices that one step advances."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Operand:
     width: int
     """Rows, or columns, of a panel."""
     local: bool
-    """Every panel is needed once: it is packed there, one pass at a time, instead of all panels beforehand."""
+    """Whether each panel is needed only once and so packed when needed, one pass at a time, instead of beforehand."""
 
     @property
     def panels(self) -> int:
@@ -74,7 +74,7 @@ def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Aroun
 
 
 class Packer:
-    """Packs one operand; `buffer` holds all its panels, or one panel of one pass where they are packed in place."""
+    """Packs one operand; `buffer` holds all its panels, or one panel of one pass if packed when needed."""
 
     def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, operand: Operand, element: AnyFloat, kc: int):
         self.builder = builder
@@ -99,7 +99,7 @@ class Packer:
 
     @property
     def count(self) -> int:
-        """Panels to be packed beforehand."""
+        """The number of panels to pack beforehand."""
         return 0 if self.operand.local else self.operand.matrices * self.operand.panels
 
     def pack_panel(self, number: IndexValue) -> None:
@@ -115,7 +115,7 @@ class Packer:
 
     def panel(self, position: Sequence[Index], which: Index, lower: Index, upper: Index) -> Index:
         """
-        Where the packed panel `which` begins in `buffer` for k in [lower, upper), packing it now if it is not yet.
+        The offset in `buffer` of the packed panel `which` for k in [lower, upper); packs it now if not packed yet.
 
         `position`: the indices of the loops around the product.
         """
@@ -169,14 +169,14 @@ class _Panel:
     target: SSAValue
     target_at: Index
     moving: Index
-    """Elements between rows of the source along which the copy does not run."""
+    """The source stride, in elements, along which the copy is not contiguous."""
     count: Index
     """Steps along k."""
     filled: Index
-    """Rows, or columns, that are not zero."""
+    """The number of rows, or columns, inside the matrix; the rest are zero."""
 
     def copy_across(self, width: int) -> None:
-        """The source is contiguous across the panel."""
+        """Copy a source that is contiguous across the panel."""
         builder = self.builder
         with builder.loop(0, self.count) as k:
             source = builder.strided_view(self.source, self.source_at + k * self.moving, (width,), (1,))
@@ -185,7 +185,7 @@ class _Panel:
             self._fill_row(target, self.filled, width)
 
     def copy_along_k(self, rows: int, k_stride: int, width: int) -> None:
-        """Each row of the panel is read on its own."""
+        """Copy each row of the panel separately."""
         builder = self.builder
         with builder.loop(0, self.filled) as i:
             source_at = self.source_at + i * self.moving
@@ -198,7 +198,7 @@ class _Panel:
                 self._fill_row(row, 0, self.count)
 
     def _fill_row(self, target: SSAValue, lower: Index, upper: Index, source: SSAValue | None = None) -> None:
-        """The elements of a range come from the same places of `source`, or become zero."""
+        """Copy the elements of a range from the same indices of `source`, or set them to zero."""
         if lower == upper:
             return
         with self.builder.loop(lower, upper, attributes=PARALLEL) as at:

@@ -1,4 +1,4 @@
-"""Functions beside a kernel that other programs are likely to have too."""
+"""Functions next to a kernel that other programs are likely to contain too."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def call_shared(
     emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
 ) -> None:
     """
-    Define a function beside `kernel`, of the kernel's name and the suffix, and call it where `builder` stands.
+    Define a function next to `kernel`, named by the kernel and the suffix, and call it at the builder's insertion
+    point.
 
-    `emit` writes its body from its parameters. What it writes decides whether other programs have it too: it should
-    depend on few numbers that are no parameters.
+    `emit` writes its body from its parameters. For programs to share it, the body should depend on few numbers that are
+    not parameters.
     """
     operands = [value if isinstance(value, SSAValue) else builder.index(value).value for value in arguments]
     block = Block(arg_types=[value.type for value in operands])
@@ -42,7 +43,7 @@ def call_shared(
 
 
 def _free_name(kernel: func.FuncOp, suffix: str) -> str:
-    """`dot_0_block`, numbered where the kernel has several."""
+    """A name such as `dot_0_block`, numbered if the kernel has several."""
     module = cast(Block, kernel.parent)
     base = f"{kernel.sym_name.data}_{suffix}"
     taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}

@@ -1,1 +1,1 @@
-"""Conversion of the operations of a kernel from hlo to linalg on tensors, a file per family."""
+"""Conversion of a kernel's operations from hlo to linalg on tensors, one file per family."""

@@ -1,5 +1,4 @@
-"""hlo.bitcast_convert: of equal widths one element at a time; of others a generic that takes elements apart or joins
-them."""
+"""hlo.bitcast_convert: elementwise for equal widths; otherwise a generic that splits or joins elements."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from .emission import Emitter, affine_map, dims_map, identity_map, iterators, lo
 
 
 def _bits_of(x: Scalar, element: Attribute) -> Scalar:
-    """An element as an integer of its width."""
+    """An element's bits as an integer of the same width."""
     bits = x.bits() if x.is_float else x
     width = bit_width(element)
     return bits.truncate(IntegerType(width)) if width < width_of(bits.type) else bits
 
 
 def _from_bits(bits: Scalar, element: Attribute) -> Scalar:
-    """The element of an integer of its width."""
+    """The element with the bits of an integer of the same width."""
     type_ = signless(element)
     if width_of(bits.type) < width_of(type_):
         return bits.cast(arith.ExtUIOp, type_)
@@ -33,7 +32,7 @@ def _from_bits(bits: Scalar, element: Attribute) -> Scalar:
 
 
 def bitcast(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
-    """`x`, of hlo's element type `source`, as `target` of the same width."""
+    """Bitcast `x`, of hlo's element type `source`, to `target` of the same width."""
     return _from_bits(_bits_of(x, source), target)
 
 

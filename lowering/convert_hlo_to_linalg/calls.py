@@ -1,4 +1,4 @@
-"""Custom calls of targets without a decomposition: linalg_ext.host_call."""
+"""Custom calls without a decomposition become linalg_ext.host_call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _ABOUT_MEMORY = frozenset(
         COMPLEX_RESULTS,
     )
 )
-"""What a custom call states that its target's function is not told: arrays come as the program has them."""
+"""
+Properties of a custom call that are not passed to its target's function: arrays are passed as the program has them.
+"""
 
 
 @patterns.on(CustomCallOp)

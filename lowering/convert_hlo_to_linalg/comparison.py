@@ -14,7 +14,7 @@ from .narrow import widened
 
 
 def _total_order(x: Scalar) -> Scalar:
-    """An integer that orders floats totally: negative ones with all but the sign flipped."""
+    """The bits as an integer in the floats' total order: negative ones with all bits but the sign flipped."""
     bits = x.bits()
     width = width_of(bits.type)
     return bits ^ ((bits >> (width - 1)) & ((1 << (width - 1)) - 1))

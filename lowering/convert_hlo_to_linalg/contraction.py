@@ -21,7 +21,7 @@ from .narrow import NARROW
 from .reduction import narrowed
 
 FUSABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])
-"""The order of the sum is open, and a product may go into its sum unrounded."""
+"""Fast-math flags of a sum of products: reassociation, and contraction to fused multiply-add."""
 
 
 @patterns.on(hlo.DotGeneralOp)
@@ -62,7 +62,9 @@ def _dot_general(op: hlo.DotGeneralOp, emitter: Emitter) -> None:
 
 
 def _marks(op: hlo.DotGeneralOp) -> dict[str, Attribute]:
-    """`xhlo.contraction`, and `xhlo.tf32` where the program asks for products of tf32: chips that have them may."""
+    """
+    `xhlo.contraction`, and `xhlo.tf32` if the program asks for tf32 products, which GPUs that support them may use.
+    """
     marks: dict[str, Attribute] = {CONTRACTION: UnitAttr()}
     algorithm = op.algorithm
     if algorithm is not None and algorithm.num_primitive_operations.value.data == 1:
@@ -83,7 +85,7 @@ def sum_of_products(
     """
     Define the result as a generic that adds the products of lhs and rhs to a fill of zero.
 
-    `shape_only`: operands that nothing reads, which give the sizes of loops (see convolution.py).
+    `shape_only`: operands that are never read but determine loop sizes (see convolution.py).
     """
     result_type: Any = signless(op.result.type)
     element = element_of(op.result)
@@ -109,7 +111,7 @@ def sum_of_products(
 
 
 def _accumulator(operands: tuple[Attribute, Attribute], result: Attribute) -> Attribute:
-    """The type of products and sums: the result's, f32 for f16 and bf16, f64 for operands of f64."""
+    """The type of products and sums: the result's, but f32 for f16 and bf16, and f64 for f64 operands."""
     if not is_float(result):
         return result
     if f64 in operands:

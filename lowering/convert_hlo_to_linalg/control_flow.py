@@ -15,7 +15,7 @@ from .emission import Emitter, patterns, signless
 
 
 def _region(source: Region, emitter: Emitter) -> tuple[Region, Emitter, Sequence[SSAValue]]:
-    """A region's converted block, what emits into it, and the converted operands of its terminator."""
+    """A region's converted block, its emitter, and the converted operands of its terminator."""
     old = source.block
     block = Block(arg_types=[signless(argument.type) for argument in old.args])
     inner = emitter.nested(block)
@@ -27,7 +27,7 @@ def _region(source: Region, emitter: Emitter) -> tuple[Region, Emitter, Sequence
 
 @patterns.on(hlo.WhileOp)
 def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
-    """The condition's region reads its i1 and passes the state on; the body yields the next state."""
+    """The condition region's i1 and the state go to scf.condition; the body yields the next state."""
     condition, inner, (predicate,) = _region(op.cond, emitter)
     inner.add(scf.ConditionOp(inner.extract(predicate), *condition.block.args))
     body, inner, state = _region(op.body, emitter)
@@ -58,7 +58,7 @@ def _if(op: hlo.IfOp, emitter: Emitter) -> None:
 
 @patterns.on(hlo.CaseOp)
 def _case(op: hlo.CaseOp, emitter: Emitter) -> None:
-    """scf.index_switch; the last branch is the default, which takes every index out of range."""
+    """scf.index_switch; the last branch is the default, for every index out of range."""
     index = emitter.scalar(emitter.extract(emitter.get(op.index))).cast(arith.IndexCastOp, INDEX)
     *cases, default = _branches(list(op.branches), emitter)
     new = scf.IndexSwitchOp(
@@ -78,6 +78,6 @@ def _define(old: Sequence[SSAValue], new: Sequence[SSAValue], emitter: Emitter) 
 
 @patterns.on(hlo.OptimizationBarrierOp)
 def _barrier(op: hlo.OptimizationBarrierOp, emitter: Emitter) -> None:
-    """Its operands: it has blocked what it had to block."""
+    """A barrier becomes its operands; fusion is over, so it has no further effect."""
     for operand, result in zip(op.operands, op.results, strict=True):
         emitter.values[result] = emitter.get(operand)

@@ -1,4 +1,4 @@
-"""hlo to linalg on tensors, and host control flow to scf: one walk, one pattern for each operation class."""
+"""hlo to linalg on tensors, and host control flow to scf: one walk, one pattern per operation class."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _call(op: func.CallOp, emitter: Emitter) -> None:
 
 
 def _pattern_of(op_type: type[Operation]) -> Pattern | None:
-    """The pattern of a class; that of an elementwise operation follows from how it computes one element."""
+    """The pattern of a class; elementwise operations share one, built on their scalar pattern."""
     pattern, scalar = patterns.get(op_type), scalar_patterns.get(op_type)
     return partial(_elementwise, scalar) if pattern is None and scalar is not None else pattern
 
 
 def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
-    """Refuse values of types that linalg and arith have no arithmetic for. Raises DiagnosticError."""
+    """Raise DiagnosticError for values of types without arithmetic in linalg and arith."""
     for value in values:
         type_ = value.type
         if not isinstance(type_, TensorType):
@@ -61,7 +61,7 @@ def _check_types(op: Operation, values: Iterable[SSAValue]) -> None:
 
 
 def convert_operations(block: Block, emitter: Emitter) -> list[SSAValue]:
-    """Convert a block's operations into the emitter's block; the converted operands of its terminator."""
+    """Convert a block's operations into the emitter's block; return the converted operands of its terminator."""
     last = block.last_op
     for op in block.ops:
         emitter.location = op.location
@@ -101,14 +101,14 @@ def convert_function(function: func.FuncOp) -> None:
 @dataclass(frozen=True)
 class ConvertHloToLinalgPass(HloPass):
     """
-    hlo to linalg on tensors, and host control flow to scf.
+    Convert hlo to linalg on tensors, and host control flow to scf.
 
     Before: `%0 = hlo.add %x, %y : tensor<4xui8>`
     After:  `%0 = linalg.generic {..} ins(%x, %y : ..) outs(%e : tensor<4xi8>)` with arith.addi in its body
     Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes; no arithmetic
     on floats of 8 bits or less.
-    Leaves: no hlo; no signedness in types, floats of 8 bits or less as the i8 of their bits. Every operation of a
-    kernel is a generic of its own.
+    Leaves: no hlo; no signedness in types; floats of 8 bits or less as the i8 of their bits. Every operation of a
+            kernel is a separate generic.
     """
 
     name = "convert-hlo-to-linalg"

@@ -21,7 +21,7 @@ def _convolution(op: hlo.ConvolutionOp, emitter: Emitter) -> None:
     `hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]}` becomes a generic
     over (b, w, o, k, i) that reads %x at (b, w * 2 + k, i) and %w at (k, i, o), marked xhlo.contraction.
 
-    With groups there is a loop over them before o, and the index of a grouped dimension is `group * size + index`.
+    Groups add a loop before o, and the index of a grouped dimension is `group * size + index`.
     """
     window = op.window
     if window.is_padded or any(op.reversal):
@@ -66,7 +66,9 @@ def _convolution(op: hlo.ConvolutionOp, emitter: Emitter) -> None:
 def _shape_only(
     emitter: Emitter, sizes: tuple[int, ...], places: tuple[AffineExpr, ...]
 ) -> tuple[tuple[SSAValue, AffineMapAttr], ...]:
-    """An operand that nothing reads, for the loops that index no operand alone: linalg takes their sizes from it."""
+    """
+    An operand that is never read, from which linalg infers the sizes of loops that no operand dimension determines.
+    """
     plain = {place.position for place in places if isinstance(place, AffineDimExpr)}
     missing = [loop for loop in range(len(sizes)) if loop not in plain]
     if not missing:

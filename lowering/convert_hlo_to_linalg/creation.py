@@ -18,9 +18,9 @@ from .emission import Emitter, identity_map, iterators, loop_index, patterns, si
 
 
 def scalar_constant(block: Block, value: DenseIntOrFPElementsAttr[Any]) -> Scalar:
-    """The one element of a splat as an arith.constant."""
+    """A splat's element as an arith.constant."""
     element = signless(value.get_element_type())
-    # Not through constant_array: a splat without elements has a value too. A narrow float is its bits.
+    # Not through constant_array: an empty splat has a value too. A narrow float is represented by its bits.
     dtype = np.dtype(np.uint8) if is_narrow_float(value.get_element_type()) else numpy_dtype(value.get_element_type())
     number = np.frombuffer(value.data.data, dtype)[0].item()
     return constant(block, number, element)
@@ -28,9 +28,7 @@ def scalar_constant(block: Block, value: DenseIntOrFPElementsAttr[Any]) -> Scala
 
 @patterns.on(hlo.ConstantOp)
 def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
-    """
-    On the host `arith.constant`; in a kernel a generic without operands, whose body yields the one element.
-    """
+    """On the host `arith.constant`; in a kernel a generic without operands, whose body yields the element."""
     value: DenseIntOrFPElementsAttr[Any] = op.value
     type_: Any = signless(op.result.type)
     if not emitter.in_kernel:
@@ -57,12 +55,12 @@ def _constant(op: hlo.ConstantOp, emitter: Emitter) -> None:
 
 @patterns.on(hlo.IotaOp)
 def _iota(op: hlo.IotaOp, emitter: Emitter) -> None:
-    """The position along a dimension, by linalg.index."""
+    """The index along a dimension, by linalg.index."""
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
     dim = op.iota_dimension.value.data
     element: Attribute = element_of(op.result)
-    # Machines convert vectors of i32 to floats, but rarely those of i64.
+    # Hardware converts vectors of i32 to floats, but rarely those of i64.
     counter = i32 if type_.get_shape()[dim] <= 2**31 else i64
 
     def body(out: Scalar) -> Scalar:

@@ -1,4 +1,4 @@
-"""hlo.dynamic_slice and hlo.dynamic_update_slice: start indices are clamped so that the slice stays inside."""
+"""hlo.dynamic_slice and hlo.dynamic_update_slice: start indices are clamped so that the slice is in bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .slicing import insert
 def _starts(
     indices: Sequence[SSAValue], shape: Sequence[int], sizes: Sequence[int], emitter: Emitter
 ) -> list[SSAValue]:
-    """Each start index as an `index` within [0, dimension - size]. Unsigned ones never look negative."""
+    """Each start index as an `index` within [0, dimension - size]. Unsigned ones are compared as unsigned."""
     starts: list[SSAValue] = []
     for value, dim, size in zip(indices, shape, sizes, strict=True):
         element = element_of(value)
@@ -37,7 +37,7 @@ def _starts(
 
 @patterns.on(hlo.DynamicSliceOp)
 def _dynamic_slice(op: hlo.DynamicSliceOp, emitter: Emitter) -> None:
-    """Each element is read at its place after the start."""
+    """Each element is read at its index plus the start."""
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
     source = emitter.get(op.operand)

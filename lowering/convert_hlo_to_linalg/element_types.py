@@ -18,7 +18,7 @@ from .narrow_floats import decoded, encoded, round_to_odd
 
 
 def convert(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
-    """`x`, of hlo's element type `source`, as `target`, with the meaning of hlo.convert."""
+    """Convert `x`, of hlo's element type `source`, to `target`, with the semantics of hlo.convert."""
     if source == target:
         return x
     if is_narrow_float(source):
@@ -35,7 +35,7 @@ def convert(x: Scalar, source: Attribute, target: Attribute) -> Scalar:
 
 
 def _for_rounding(x: Scalar, source: Attribute) -> Scalar:
-    """A value of an element type as the f32 that rounds to a narrow float as the value itself does."""
+    """An f32 that rounds to the same narrow float as the value itself."""
     if is_float(source):
         return round_to_odd(x) if width_of(x.type) == 64 else widened(x)
     if is_boolean(source) or width_of(x.type) <= 16:
@@ -44,7 +44,7 @@ def _for_rounding(x: Scalar, source: Attribute) -> Scalar:
 
 
 def _exact_or_sticky(x: Scalar, source: Attribute) -> Scalar:
-    """An integer as f64, which holds 32 bits exactly; of longer ones the bits beyond its 53 become one sticky bit."""
+    """An integer as f64, exact up to 32 bits; for wider integers, bits beyond the 53 of f64 become one sticky bit."""
     cast = arith.UIToFPOp if is_unsigned(source) else arith.SIToFPOp
     if width_of(x.type) == 64:
         sticky = (x & 0x7FF).compare("ne", 0).select(1 << 11, x.constant(0))
@@ -63,7 +63,10 @@ def _float_to_float(x: Scalar, target: Attribute) -> Scalar:
 
 
 def _float_to_integer(x: Scalar, target: Attribute) -> Scalar:
-    """Toward zero, saturated, NaN to 0: out-of-range operands never reach the conversion, which is undefined there."""
+    """
+    Round toward zero and saturate, NaN to 0: out-of-range operands never reach the conversion, which is undefined for
+    them.
+    """
     result_type = signless(target)
     width = width_of(result_type)
     unsigned = is_unsigned(target)
@@ -101,13 +104,13 @@ def _convert(op: hlo.ConvertOp, x: Scalar) -> Scalar:
 
 @scalar_patterns.on(hlo.BitcastConvertOp)
 def _bitcast(op: hlo.BitcastConvertOp, x: Scalar) -> Scalar:
-    """Of equal widths, as in a region; bits.py has the others."""
+    """A bitcast between equal widths, as in a region; bits.py has the others."""
     return bitcast(x, element_of(op.operand), element_of(op.result))
 
 
 @scalar_patterns.on(hlo.ImagOp)
 def _imaginary(op: hlo.ImagOp, x: Scalar) -> Scalar:
-    """Of a float: complex numbers are gone since split-complex."""
+    """0: split-complex has removed complex numbers, so the operand is real."""
     return x.constant(0.0)
 
 
@@ -116,9 +119,7 @@ _FORMATS: dict[type[Any], tuple[int, int]] = {Float16Type: (5, 10), BFloat16Type
 
 @scalar_patterns.on(hlo.ReducePrecisionOp)
 def _reduce_precision(op: hlo.ReducePrecisionOp, x: Scalar) -> Scalar:
-    """
-    Rounded to nearest even in the mantissa's bits; beyond the smaller exponent range infinite, below it zero.
-    """
+    """Round the mantissa to nearest even; overflow to infinity, underflow to zero."""
     exponent_bits, mantissa_bits = op.exponent_bits.value.data, op.mantissa_bits.value.data
     have_exponent, have_mantissa = _FORMATS.get(type(x.type), (11, 52))
     bits = x.bits()

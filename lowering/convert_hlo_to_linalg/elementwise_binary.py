@@ -79,7 +79,7 @@ def _minimum(op: Any, x: Scalar, y: Scalar) -> Scalar:
 
 
 def _power(op: Any, x: Scalar, y: Scalar) -> Scalar:
-    """Integers by squaring, over every bit of the exponent; a negative one gives 1/x^n rounded toward zero."""
+    """Integer powers by squaring, over every bit of the exponent; a negative one yields 1/x^n rounded toward zero."""
     if x.is_float:
         return x.apply(math.PowFOp, y)
     result, base = x.constant(1), x

@@ -1,4 +1,4 @@
-"""hlo's unary elementwise operations on one element: a row of the table each."""
+"""hlo's unary elementwise operations on one element: one table row each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _not(op: Any, x: Scalar) -> Scalar:
 
 
 def _sign(op: Any, x: Scalar) -> Scalar:
-    """NaN, and zero with its sign, are their own sign."""
+    """The sign; NaN and signed zeros are returned unchanged."""
     if x.is_float:
         own = x.compare("eq", 0.0) | x.compare("uno", x)
         return own.select(x, x.constant(1.0).copysign(x))
@@ -41,7 +41,7 @@ def _sign(op: Any, x: Scalar) -> Scalar:
 
 
 def _logistic(op: Any, x: Scalar) -> Scalar:
-    """1 / (1 + e^-x), from e^-|x| so that nothing overflows and small results keep their digits."""
+    """1 / (1 + e^-x), computed from e^-|x| so that nothing overflows and small results stay accurate."""
     e = (-x.abs()).apply(math.ExpOp)
     return x.compare("lt", 0.0).select(e, 1.0) / (e + 1.0)
 

@@ -1,8 +1,8 @@
 """
-What every conversion pattern works with: the function under construction, its values, and builders of linalg.
+The context of conversion patterns: the function under construction, its values, and builders of linalg.
 
-Types lose their signedness on the way (ui8 becomes i8), and floats of 8, 6 and 4 bits become the i8 of their bits:
-which operation to emit is decided while the hlo operation, whose types still have it, is at hand.
+Types lose their signedness (ui8 becomes i8), and 8-, 6- and 4-bit floats become the i8 of their bits; patterns select
+operations by the types of the hlo operation, which still have it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REDUCTION = IteratorTypeAttr.reduction()
 
 @lru_cache(maxsize=1024)
 def signless(type_: Attribute) -> Attribute:
-    """The type in linalg, of elements and tensors: without signedness; i8 for floats of 8, 6 and 4 bits."""
+    """The linalg type of an element or tensor type: without signedness; i8 for 8-, 6- and 4-bit floats."""
     if isinstance(type_, TensorType):
         tensor_ = cast("TensorType[Attribute]", type_)
         return make_tensor(tensor_.get_shape(), signless(tensor_.element_type))
@@ -67,7 +67,7 @@ def rank_of(type_: Attribute) -> int:
 
 @lru_cache(maxsize=256)
 def dims_map(rank: int, dims: tuple[int, ...]) -> AffineMapAttr:
-    """The map to some of the loop's dimensions."""
+    """The map that projects to some of the loop's dimensions."""
     return affine_map(rank, *(AffineExpr.dimension(d) for d in dims))
 
 
@@ -83,9 +83,9 @@ def maps_attr(maps: tuple[AffineMapAttr, ...]) -> ArrayAttr[AffineMapAttr]:
 
 def part_of(dim: int) -> AffineExpr:
     """
-    The place `d` in an operand that goes on after the loop's end, as the first elements of a slice do.
+    Index `d` into an operand that extends beyond the loop, as for a prefix slice.
 
-    A plain dimension stands for all of the operand and so gives the loop's size: `d * 2 - d` does not.
+    A plain dimension would determine the loop's size from the operand; `d * 2 - d` does not.
     """
     place = AffineExpr.dimension(dim)
     return place * 2 + place * -1
@@ -93,7 +93,7 @@ def part_of(dim: int) -> AffineExpr:
 
 @dataclass
 class Emitter:
-    """One block under construction: new operations go to its end, hlo values are mapped to new ones."""
+    """One block under construction: new operations are appended, hlo values are mapped to new ones."""
 
     block: Block
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
@@ -134,7 +134,7 @@ class Emitter:
         return self.add(op).results[0]
 
     def fill(self, value: SSAValue, type_: Attribute) -> SSAValue:
-        """A tensor of one value."""
+        """A tensor filled with one value."""
         return self.add(FillOp([value], [self.empty(type_)], [type_])).results[0]
 
     def generic(
@@ -146,7 +146,7 @@ class Emitter:
         body: Body,
         attributes: dict[str, Attribute] | None = None,
     ) -> Sequence[SSAValue]:
-        """A linalg.generic; `body` gets a Scalar for each input and output element."""
+        """Emit a linalg.generic; `body` gets a Scalar per input and output element."""
         types = [cast("TensorType[Attribute]", value.type).element_type for value in (*inputs, *outputs)]
         block = Block(arg_types=types)
         written = body(*(Scalar(block, argument) for argument in block.args))
@@ -173,11 +173,11 @@ class Emitter:
         regions: Sequence[Region] = (),
         properties: dict[str, Attribute] | None = None,
     ) -> Sequence[SSAValue]:
-        """A linalg_ext operation on tensors; its results."""
+        """Emit a linalg_ext operation on tensors; return its results."""
         return self.add(cls.of(inputs, outputs, regions, properties)).results
 
     def elementwise(self, old_result: SSAValue, inputs: Sequence[SSAValue], body: Body) -> None:
-        """`old_result` computed element by element; inputs of rank 0 are broadcast."""
+        """Define `old_result` elementwise; inputs of rank 0 are broadcast."""
         type_ = signless(old_result.type)
         rank = rank_of(type_)
         maps = [identity_map(rank) if rank_of(value.type) == rank else affine_map(rank) for value in inputs]
@@ -187,7 +187,7 @@ class Emitter:
         self.define(old_result, results[0])
 
     def moved(self, old_result: SSAValue, source: SSAValue, source_map: AffineMapAttr) -> None:
-        """`old_result` as the elements of `source` at the places that `source_map` gives."""
+        """Define `old_result` as the elements of `source` at the indices that `source_map` gives."""
         type_ = signless(old_result.type)
         rank = rank_of(type_)
         maps = (source_map, identity_map(rank))
@@ -196,7 +196,7 @@ class Emitter:
 
 
 def first(x: Scalar, *others: Scalar) -> Scalar:
-    """The body that copies."""
+    """The copying body."""
     return x
 
 
@@ -211,5 +211,5 @@ Pattern: TypeAlias = Callable[[Any, Emitter], None]
 """Converts one operation: reads its operands' new values from the emitter, and defines its results'."""
 patterns = Rules[Pattern]("convert-hlo-to-linalg", __package__, "xhlo.lowerings")
 ScalarPattern: TypeAlias = Callable[..., Scalar]
-"""(op, operand scalars..) to the result of an elementwise operation on one element."""
+"""From (op, operand scalars..) to the result of an elementwise operation on one element."""
 scalar_patterns = Rules[ScalarPattern]("convert-hlo-to-linalg on elements", __package__, "xhlo.scalar_lowerings")

@@ -1,4 +1,4 @@
-"""hlo.gather: each element is read at a place computed from its index vector, clamped."""
+"""hlo.gather: each element is read at a clamped index computed from its index vector."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _gather(op: hlo.GatherOp, emitter: Emitter) -> None:
 
 
 def _clamped(start: Scalar, op: hlo.GatherOp, limit: int) -> Scalar:
-    """A component of an index vector as an index in [0, limit]. An unsigned one never looks negative."""
+    """A component of an index vector as an index in [0, limit]. An unsigned one is compared as unsigned."""
     element = element_of(op.start_indices)
     wide = convert(start, element, i64)
     if is_unsigned(element):

@@ -1,4 +1,4 @@
-"""The operations that move elements: an index map each, where the index is affine; else a body that reads."""
+"""Operations that move elements: an index map if the index is affine, else a body that reads by computed index."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _reverse(op: hlo.ReverseOp, emitter: Emitter) -> None:
 
 
 def reshape_index(source: Shape, shape: Shape) -> list[AffineExpr] | None:
-    """The operand's index of a reshape as affine expressions of the result's; None where that takes a division."""
+    """A reshape's operand index as affine expressions in the result's; None if that takes a division."""
     parts = reshape_parts(source, shape)
     if parts is None:
         return None
@@ -68,7 +68,7 @@ def reshape_index(source: Shape, shape: Shape) -> list[AffineExpr] | None:
 
 
 def reshape_tensor(value: SSAValue, shape: Shape, emitter: Emitter) -> SSAValue:
-    """The same elements under another shape: collapsed to rank 1, or 0 where there is one, and expanded."""
+    """Reshape a tensor: collapse to rank 1, or 0 for a single element, and expand."""
     type_: Any = value.type
     have: Shape = type_.get_shape()
     if have == shape:
@@ -102,7 +102,7 @@ def _one_group(rank: int, groups: int) -> ArrayAttr[Any]:
 
 @patterns.on(hlo.ReshapeOp)
 def _reshape(op: hlo.ReshapeOp, emitter: Emitter) -> None:
-    """In a kernel an index map where it is affine; else (and on the host) the same elements under another shape."""
+    """In a kernel an index map if it is affine; else (and on the host) collapse_shape and expand_shape."""
     source, shape = shape_of(op.operand), shape_of(op.result)
     index = reshape_index(source, shape) if emitter.in_kernel else None
     if index is None:

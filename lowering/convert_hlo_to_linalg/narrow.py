@@ -1,4 +1,4 @@
-"""f16 and bf16 arithmetic: computed in f32, rounded once for each hlo operation."""
+"""f16 and bf16 arithmetic: computed in f32, rounded once per hlo operation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def is_narrow(value: Scalar) -> bool:
 
 
 def widened(value: Scalar) -> Scalar:
-    """A narrow float as f32; anything else as it is."""
+    """A narrow float as f32; other types unchanged."""
     return value.extend(f32) if is_narrow(value) else value
 
 
 def in_single(function: Callable[..., Scalar]) -> Callable[..., Scalar]:
     """
-    `function(op, *operands)` on narrow floats through f32.
+    Apply `function(op, *operands)` to narrow floats in f32.
 
-    An f32 has more than twice the digits of f16 and bf16, so that +, -, *, / and sqrt come out correctly rounded
+    An f32 has more than twice the precision of f16 and bf16, so that +, -, *, / and sqrt are correctly rounded
     (Figueroa, When is double rounding innocuous?, 1995).
     """
 

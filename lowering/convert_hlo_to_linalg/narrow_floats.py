@@ -1,7 +1,7 @@
 """
-Floats of 8, 6 and 4 bits on one element: from the bits to f32, and back with one rounding, in integer arithmetic.
+8-, 6- and 4-bit floats on one element: from the bits to f32, and back with one rounding, in integer arithmetic.
 
-Nothing computes in these types (see passes/normalize_narrow_floats.py): a value is the i8 of its bits, zeros above.
+Nothing computes in these types (see passes/normalize_narrow_floats.py): a value is the i8 of its bits, zero-extended.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ...dialects.build.scalar import Scalar
 
 
 class Special(Enum):
-    """What a format has beside finite numbers, and so what becomes of numbers beyond its largest."""
+    """A format's encoding of non-finite values, which also determines the result of overflow."""
 
     IEEE = auto()
-    """The highest exponent is of infinities and NaNs."""
+    """The highest exponent encodes infinities and NaNs."""
     NAN = auto()
     """All ones but the sign is NaN; no infinities."""
     UNSIGNED_ZERO = auto()
     """The bits of -0 are the only NaN; no infinities."""
     NONE = auto()
-    """Finite numbers alone: what lies beyond is the largest."""
+    """Finite numbers only: overflow saturates to the largest."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a float's bits are cut."""
+    """The fields of a float's bits."""
 
     exponent: int
     mantissa: int
@@ -61,7 +61,7 @@ class Format:
 
     @property
     def overflow(self) -> int:
-        """The bits, without sign, of what lies beyond the largest number."""
+        """The bits, without sign, of the result of overflow."""
         match self.special:
             case Special.IEEE:
                 return self.infinity
@@ -74,7 +74,7 @@ class Format:
 
     @property
     def nan(self) -> int:
-        """The bits of NaN; -0 where there is none."""
+        """The bits of NaN; -0 if there is none."""
         if self.special is Special.IEEE:
             return self.infinity | 1 << (self.mantissa - 1)
         return self.sign_bit if self.special is Special.NONE else self.overflow
@@ -93,7 +93,7 @@ _FORMATS = {
     "f4E2M1FN": Format(2, 1, 1, Special.NONE),
 }
 _POWERS = "f8E8M0FNU"
-"""Powers of two: an exponent with bias 127, all ones for NaN; no sign, no zero."""
+"""The format of powers of two: an exponent with bias 127, all ones for NaN; no sign, no zero."""
 
 _SIGN, _MAGNITUDE = -(1 << 31), (1 << 31) - 1
 _NAN, _INFINITY = 0x7FC00000, 0x7F800000
@@ -109,7 +109,7 @@ def decoded(x: Scalar, source: Attribute) -> Scalar:
         return bits.compare("eq", 0xFF).select(_NAN, power).bitcast(f32)
     form = _FORMATS[source.name]
     magnitude = bits & (form.sign_bit - 1)
-    # The exponent is off by the difference of the biases: a product with a power of two puts denormals right too.
+    # The exponent is off by the difference of the biases: multiplying by a power of two also corrects denormals.
     scaled = (magnitude << (23 - form.mantissa)).bitcast(f32) * 2.0 ** (127 - form.bias)
     value = scaled.bits()
     if form.special is Special.IEEE:
@@ -135,7 +135,7 @@ def encoded(x: Scalar, target: Attribute) -> Scalar:
     last = magnitude.shift_right_logical(shift) & 1
     rounded = (magnitude + last + ((1 << (shift - 1)) - 1)).shift_right_logical(shift)
     normal = rounded - ((127 - form.bias) << form.mantissa)
-    # The last place of this number is the smallest denormal: adding it rounds to multiples of that.
+    # The ulp of this number is the smallest denormal: adding it rounds to multiples of that.
     anchor = 127 + 24 - form.bias - form.mantissa << 23
     denormal = (magnitude.bitcast(f32) + x.constant(0).bits().constant(anchor).bitcast(f32)).bits() - anchor
     code = magnitude.compare("lt", (127 + 1 - form.bias) << 23).select(denormal, normal)
@@ -153,22 +153,22 @@ def encoded(x: Scalar, target: Attribute) -> Scalar:
 
 def _encoded_power(bits: Scalar) -> Scalar:
     """
-    The exponent, one more from the middle of two powers on; NaN of zero, negative numbers and what is too large.
+    The exponent, rounded up from the midpoint of two powers on; NaN for zero, negative and too large numbers.
 
-    Of denormals only those from 1.5 * 2**-127 on reach 2**-126; all below are 2**-127, the least there is.
+    Denormals from 1.5 * 2**-127 on round to 2**-126; all below become 2**-127, the smallest value.
     """
     exponent = (bits + _SMALLEST_POWER).shift_right_logical(23)
     exponent = bits.compare("lt", _SMALLEST_POWER + (_SMALLEST_POWER >> 1)).select(0, exponent)
-    # As signed integers negative numbers lie below 1, infinities and NaNs above the largest.
+    # As signed integers, negative numbers are below 1, infinities and NaNs above the largest.
     lawful = bits.compare("gt", 0) & bits.compare("lt", _INFINITY)
     return lawful.select(exponent, 0xFF)
 
 
 def round_to_odd(x: Scalar) -> Scalar:
     """
-    An f64 as the f32 whose last bit is set where it is inexact, so that rounding that again to fewer bits is right.
+    Round an f64 to odd in f32: the last bit is set if inexact, so that rounding again to fewer bits is correct.
 
-    The nearest f32 is moved toward the f64 by one place where it differs and its last bit is clear.
+    The nearest f32 is moved toward the f64 by one ulp if it differs and its last bit is clear.
     """
     nearest = x.truncate(f32)
     back = nearest.extend(f64)

@@ -25,7 +25,7 @@ from .narrow import NARROW
 from .scalars import inline_region
 
 REASSOCIABLE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
-"""HLO leaves the order of a reduction open, so its own sum or product may be reassociated: what vectorizes it."""
+"""HLO leaves the order of a reduction open, so its sum or product may be reassociated, which lets it vectorize."""
 
 _SIMPLE: dict[type[Operation], type[Operation]] = {
     binary.AddOp: arith.AddfOp,
@@ -36,7 +36,7 @@ _SIMPLE: dict[type[Operation], type[Operation]] = {
 
 
 def _single_combiner(op: hlo.ReduceOp | ReduceWindowOp) -> Operation | None:
-    """The region's one operation, when it combines the accumulator and the element and nothing else."""
+    """The region's operation, if it is a single one that combines the accumulator and the element."""
     block = op.body.block
     first = block.first_op
     if len(op.inputs) != 1 or first is None or first.next_op is not block.last_op or type(first) not in _SIMPLE:
@@ -45,7 +45,7 @@ def _single_combiner(op: hlo.ReduceOp | ReduceWindowOp) -> Operation | None:
 
 
 def initial_value(value: SSAValue, emitter: Emitter) -> Scalar:
-    """The element of a tensor of rank 0; of a constant without reading it."""
+    """The element of a tensor of rank 0; a constant's without a read."""
     if isinstance(value.owner, ConstantOp) and is_splat(value.owner.value):
         return scalar_constant(emitter.block, value.owner.value)
     return emitter.scalar(emitter.extract(emitter.get(value)))
@@ -53,13 +53,15 @@ def initial_value(value: SSAValue, emitter: Emitter) -> Scalar:
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of a fold and what they read and write, the same for each of its inputs."""
+    """The loops of a fold and their index maps, which are the same for each input."""
 
     input_map: AffineMapAttr
     output_map: AffineMapAttr
     kinds: ArrayAttr[IteratorTypeAttr]
     window: tuple[SSAValue, AffineMapAttr] | None = None
-    """An operand that nothing reads: it gives the sizes of loops that no other does, as in linalg.pooling_*."""
+    """
+    An operand that is never read: it determines the sizes of loops that no other operand does, as in linalg.pooling_*.
+    """
 
 
 @patterns.on(hlo.ReduceOp)
@@ -77,10 +79,10 @@ def _reduce(op: hlo.ReduceOp, emitter: Emitter) -> None:
 
 def emit_fold(op: hlo.ReduceOp | ReduceWindowOp, emitter: Emitter, loops: Loops) -> None:
     """
-    A fill with the initial values, and a generic that folds with the operation's body; defines its results.
+    Emit a fill with the initial values and a generic that folds with the operation's body; define the results.
 
-    Sums and the like of f16 and bf16 accumulate in f32. The accumulators may be wider than the elements (i8 into i32):
-    those are converted on the way in.
+    f16 and bf16 sums and similar reductions accumulate in f32. If accumulators are wider than the elements (i8 into
+    i32), elements are converted first.
     """
     single = _single_combiner(op)
     sources = [element_of(value) for value in op.inputs]
@@ -130,7 +132,7 @@ def _combine(
 
 
 def narrowed(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
-    """A tensor of floats rounded to a narrower type."""
+    """Round a tensor of floats to a narrower type."""
     shaped: Any = type_
     rank = len(shaped.get_shape())
 

@@ -17,9 +17,9 @@ from .emission import scalar_patterns
 
 def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> list[Scalar]:
     """
-    The operations of a region on tensors of rank 0 as scalar operations at the end of `target`; what it returns.
+    Inline a region on tensors of rank 0 as scalar operations at the end of `target`; return its results.
 
-    `arguments` stand for the region's block arguments. Raises DiagnosticError for what has no scalar form.
+    `arguments` replace the region's block arguments. Raises DiagnosticError for operations without a scalar form.
     """
     values: dict[SSAValue, SSAValue] = dict(zip(source.args, arguments, strict=True))
     inline_operations([op for op in source.ops if op is not source.last_op], values, target)
@@ -30,9 +30,10 @@ def inline_region(source: Block, target: Block, arguments: list[SSAValue]) -> li
 
 def inline_operations(operations: Sequence[Operation], values: dict[SSAValue, SSAValue], target: Block) -> None:
     """
-    Operations on tensors of rank 0 as scalar operations at the end of `target`.
+    Emit operations on tensors of rank 0 as scalar operations at the end of `target`.
 
-    `values` maps what they read to scalars, and gets their results. Raises DiagnosticError for what has no scalar form.
+    `values` maps their operands to scalars and receives their results. Raises DiagnosticError for operations without a
+    scalar form.
     """
     for op in operations:
         if isinstance(op, ConstantOp):

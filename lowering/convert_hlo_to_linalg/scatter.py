@@ -17,8 +17,8 @@ from .window import converted, scalar_region
 @patterns.on(hlo.ScatterOp)
 def _scatter(op: hlo.ScatterOp, emitter: Emitter) -> None:
     """
-    `hlo.scatter %x, %i, %u` becomes `linalg_ext.scatter ins(%i, %u) outs(%x)`; elements are converted first where the
-    update computation has wider ones.
+    `hlo.scatter %x, %i, %u` becomes `linalg_ext.scatter ins(%i, %u) outs(%x)`; elements are converted first if the
+    update computation uses wider ones.
     """
     dims = op.dims
     totals = [element_of(out) for out in op.outs]

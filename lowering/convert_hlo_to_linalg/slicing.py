@@ -1,4 +1,4 @@
-"""hlo.slice, hlo.concatenate and hlo.pad: an index map, inserts into slices, a body that reads at a clamped place."""
+"""hlo.slice, hlo.concatenate and hlo.pad: an index map, inserts into slices, a body that reads at a clamped index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _slice(op: hlo.SliceOp, emitter: Emitter) -> None:
     results = [place + start for place, start in zip(results, ints(op.start_indices), strict=True)]
     for dim, (size, kept) in enumerate(zip(shape_of(op.operand), shape_of(op.result), strict=True)):
         if kept == 0:
-            results[dim] = AffineExpr.constant(0)  # read never; the start may lie behind the operand's end
+            results[dim] = AffineExpr.constant(0)  # never read; the start may be beyond the operand's end
         elif size != kept and results[dim] == AffineExpr.dimension(dim):
             results[dim] = part_of(dim)
     emitter.moved(op.result, emitter.get(op.operand), affine_map(len(results), *results))
@@ -58,7 +58,7 @@ def _concatenate(op: hlo.ConcatenateOp, emitter: Emitter) -> None:
 def insert(
     source: SSAValue, dest: SSAValue, offsets: Shape, dynamic: tuple[SSAValue, ...], emitter: Emitter
 ) -> SSAValue:
-    """tensor.insert_slice of a whole tensor; where `offsets` has DYNAMIC_INDEX, the next of `dynamic`."""
+    """tensor.insert_slice of a whole tensor; each DYNAMIC_INDEX in `offsets` takes the next value of `dynamic`."""
     type_: Any = source.type
     shape: Shape = type_.get_shape()
     op = tensor.InsertSliceOp.create(
@@ -76,7 +76,9 @@ def insert(
 
 @patterns.on(hlo.PadOp)
 def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
-    """Each element reads its place in the operand, clamped, and keeps it where the place was inside."""
+    """
+    Each element reads the operand at its clamped index and selects the padding value if the index was out of bounds.
+    """
     type_: Any = signless(op.result.type)
     rank = len(type_.get_shape())
     source, padding = emitter.get(op.operand), emitter.get(op.padding_value)
@@ -91,7 +93,7 @@ def _pad(op: hlo.PadOp, emitter: Emitter) -> None:
             place = loop_index(block, dim)
             if low:
                 place = place + place.constant(-low, place.type)
-            # Only what may lie outside is asked: a dimension without padding runs through memory as it is.
+            # Check only dimensions that may be out of bounds: one without padding is read directly.
             before, after = low > 0, type_.get_shape()[dim] - low > (size - 1) * step + 1
             conditions = [place.compare("ge", 0)] if before else []
             if after:

@@ -1,4 +1,4 @@
-"""hlo.sort: linalg_ext.sort, or linalg_ext.sort_by_key where the comparator compares one key."""
+"""hlo.sort: linalg_ext.sort, or linalg_ext.sort_by_key if the comparator compares one key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .window import scalar_region
 def _sort(op: hlo.SortOp, emitter: Emitter) -> None:
     """
     `hlo.sort %x ({ compare LT, f(%a), f(%b) })` becomes `linalg_ext.sort_by_key outs(%x)` with a region that computes
-    f(%a) as an unsigned integer of the same order; with any other comparator, `linalg_ext.sort` with that.
+    f(%a) as an unsigned integer of the same order; with any other comparator, `linalg_ext.sort` with that comparator.
     """
     elements = [signless(element_of(value)) for value in op.inputs]
     key = hlo.sort_key(op.comparator)
@@ -56,7 +56,7 @@ def _ordered(key: hlo.SortKey, x: Scalar) -> Scalar:
         if not key.total_order:
             bits = (bits << 1).compare("eq", 0).select(0, bits)
         width = width_of(bits.type)
-        # Of negative floats all bits change, of others the sign.
+        # Flip all bits of negative floats, only the sign of others.
         x = bits ^ ((bits >> (width - 1)) | (-1 << (width - 1)))
     elif is_boolean(element):
         x = convert(x, element, IntegerType(8))

@@ -26,7 +26,7 @@ def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
     """
     `hlo.reduce_window(%x, %i) <{window_dimensions = [1, 3], window_strides = [1, 2]}>` becomes a fill with %i and a
     generic over (d0, d1, d2) that reads %x at (d0, d1 * 2 + d2) and reduces d2; a cumulative one linalg_ext.scan. A
-    tensor of the window's shape, which nothing reads, says how long d2 is.
+    tensor of the window's shape, which is never read, determines the size of d2.
     """
     along = op.scan
     if along is not None:
@@ -65,7 +65,7 @@ def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
 
 
 def scalar_region(source: Block, types: list[Any]) -> Region:
-    """A region of scalar arithmetic, ended by linalg.yield, of a block on tensors of rank 0."""
+    """Convert a block on tensors of rank 0 to a region of scalar arithmetic that ends with linalg.yield."""
     block = Block(arg_types=types)
     results = inline_region(source, block, list(block.args))
     block.add_op(YieldOp(*(scalar.value for scalar in results)))
@@ -73,7 +73,7 @@ def scalar_region(source: Block, types: list[Any]) -> Region:
 
 
 def converted(value: SSAValue, source: Any, target: Any, emitter: Emitter) -> SSAValue:
-    """The new value of an operand, its elements of another type where that differs."""
+    """The new value of an operand, converted if its element type differs."""
     new = emitter.get(value)
     if source == target:
         return new

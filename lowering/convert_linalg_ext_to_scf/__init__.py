@@ -1,1 +1,1 @@
-"""linalg_ext on memrefs to loops: a file per family of operations, each with its PATTERNS."""
+"""linalg_ext on memrefs to loops: one file per family of operations, each with its PATTERNS."""

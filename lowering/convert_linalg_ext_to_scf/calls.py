@@ -1,4 +1,4 @@
-"""host_call: the call of a function by the name of the kernel that it stands in."""
+"""host_call: the call of a function named after the enclosing kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""linalg_ext on memrefs becomes loops: one pattern for each operation class."""
+"""linalg_ext on memrefs to loops: one pattern per operation class."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ...hlo_dialect.rules import Rules
 from ..loop_nests.loop_builder import LoopBuilder
 
 Pattern: TypeAlias = Callable[[Any, LoopBuilder], None]
-"""Emits what the operation does in front of it; the pass erases it afterwards."""
+"""Emits an operation's loops before it; the pass erases the operation afterwards."""
 patterns = Rules[Pattern]("convert-linalg-ext-to-scf", __package__)
 
 
 @dataclass(frozen=True)
 class ConvertLinalgExtToScfPass(HloPass):
     """
-    linalg_ext on memrefs becomes scf loops of loads, scalar arithmetic and stores.
+    Lower linalg_ext on memrefs to scf loops.
 
     Before: `linalg_ext.sort {..} ins(..) outs(%b : memref<8xf32>) ({..})` in a kernel
     After:  `scf.for` and `scf.while` over memref.load and memref.store; scratch in memref.alloc at the kernel's top
@@ -51,7 +51,7 @@ def _convert_kernel(kernel: func.FuncOp) -> None:
 
 
 def convert_operation(op: DestinationOp, builder: LoopBuilder) -> None:
-    """Replace one operation by what its pattern emits."""
+    """Replace one operation by the code that its pattern emits."""
     pattern = patterns.get(type(op))
     if pattern is None:
         fail(op, "is not supported: convert-linalg-ext-to-scf has no pattern for it")

@@ -17,23 +17,23 @@ from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .conversion import patterns
 
 TILE = CACHED_COLUMNS
-"""Neighbouring columns that are scanned together: the last row of results stays in the first-level cache."""
+"""Neighbouring columns that are scanned together: the last row of results stays in the L1 cache."""
 
 COLUMNS = 64
-"""Columns that one task should take at least."""
+"""Least number of columns per task."""
 
 UNROLL = 8
-"""Elements of a run whose prefixes are computed before the fold so far is combined into them."""
+"""Elements of a run whose prefixes are computed before the accumulator is combined into them."""
 
 MAX_UNROLLED = 4
-"""Operations of a body that is cheap enough to be computed twice for that."""
+"""Most operations of a body that is cheap enough to be computed twice for `UNROLL`."""
 
 Values: TypeAlias = Sequence[SSAValue]
 
 
 @dataclass(frozen=True)
 class _Scan:
-    """One scan, its operands seen as (outer, length, inner)."""
+    """One scan, with its operands viewed as (outer, length, inner)."""
 
     builder: LoopBuilder
     body: Block
@@ -45,7 +45,7 @@ class _Scan:
     inner: int
 
     def place(self, outer: Index, step: Index, inner: Index) -> tuple[Index, Index, Index]:
-        """The index of a step of the scan: from the end with `reverse`."""
+        """The index of a step of the scan; counted from the end if `reverse`."""
         return outer, self.length - 1 - step if self.reverse else step, inner
 
     def read(self, place: Sequence[Index], written: bool = False) -> list[SSAValue]:
@@ -56,12 +56,12 @@ class _Scan:
             self.builder.store(value, buffer, place)
 
     def combine(self, before: Values, element: Values) -> list[SSAValue]:
-        """The fold so far and what comes next, in the order of the elements in memory."""
+        """Combine the accumulator and the next value, in the order of the elements in memory."""
         pair = (*element, *before) if self.reverse else (*before, *element)
         return self.builder.inline(self.body, pair)
 
     def run(self, outer: Index, lower: Index, upper: Index, start: Values) -> list[SSAValue]:
-        """Scan steps [lower, upper) of one line, from `start` on; the last values."""
+        """Scan steps [lower, upper) of one line, starting from `start`; return the last values."""
         if region_cost(self.body) > MAX_UNROLLED:
             return self._steps(outer, lower, upper, start)
         middle = lower + (upper - lower) // UNROLL * UNROLL
@@ -79,7 +79,7 @@ class _Scan:
         return state
 
     def _unrolled_steps(self, outer: Index, lower: Index, upper: Index, start: Values) -> list[SSAValue]:
-        """`UNROLL` steps at once: their prefixes do not wait for the fold so far."""
+        """`UNROLL` steps at once, whose prefixes do not depend on the accumulator."""
         with self.builder.loop(lower, upper, step=UNROLL, carry=start) as (first, state):
             places = [self.place(outer, first + k, 0) for k in range(UNROLL)]
             prefixes = [self.read(places[0])]
@@ -92,7 +92,7 @@ class _Scan:
         return state
 
     def columns(self, outer: Index, lower: Index, upper: Index, start: Values) -> None:
-        """Scan the lines of neighbouring columns together, row after row."""
+        """Scan the lines of neighbouring columns together, row by row."""
         with self.builder.loop(lower, upper, attributes=PARALLEL) as column:
             place = self.place(outer, 0, column)
             self.write(self.combine(start, self.read(place)), place)
@@ -106,17 +106,18 @@ class _Scan:
 
 
 def _flat(builder: LoopBuilder, buffer: SSAValue, shape: tuple[int, int, int]) -> SSAValue:
-    """The buffer, which is contiguous, under another shape."""
+    """The buffer, which is contiguous, with another shape."""
     return builder.strided_view(buffer, 0, shape, row_major(shape))
 
 
 @patterns.on(ScanOp)
 def _scan(op: ScanOp, builder: LoopBuilder) -> None:
     """
-    `linalg_ext.scan` becomes a loop that carries the fold (the last dimension) or rows that read the row before.
+    `linalg_ext.scan` becomes a loop that carries the accumulator (the last dimension) or rows that read the previous
+    row.
 
-    Independent lines are spread over tasks; a single long line is cut into chunks, whose scans are then corrected by
-    what comes before them. The cuts follow from the shape alone.
+    Independent lines are spread over tasks; a single long line is cut into chunks, whose scans are then combined with
+    the result of the preceding chunks. The cuts depend only on the shape.
     """
     count = len(op.outputs)
     dim: int = cast(Any, op.dimension).value.data
@@ -174,7 +175,7 @@ def _scan_lines(scan: _Scan, start: Values, work: int) -> None:
 
 
 def _scan_line(scan: _Scan, start: Values, work: int) -> None:
-    """One line: in three passes over chunks where it is long."""
+    """Scan one line; a long one in three passes over chunks."""
     builder = scan.builder
     tasks = task_count(work, work, scan.length)
     if tasks < 3:

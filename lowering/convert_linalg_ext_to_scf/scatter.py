@@ -22,7 +22,7 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
 from .conversion import patterns
 
 ROW = 32
-"""Elements of a window's dimension that one task takes at least: the index vectors are read again by each task."""
+"""Least number of elements of a window's dimension per task: each task reads the index vectors again."""
 
 
 def _integers(attribute: object) -> tuple[int, ...]:
@@ -31,7 +31,7 @@ def _integers(attribute: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ScatterLoops:
-    """One scatter: its geometry, and the order of its loops."""
+    """One scatter: its geometry and its loop order."""
 
     op: ScatterOp
     builder: LoopBuilder
@@ -39,7 +39,7 @@ class ScatterLoops:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Of the outputs."""
+        """The shape of the outputs."""
         return shape_of(self.op.outputs[0])
 
     @cached_property
@@ -57,7 +57,7 @@ class ScatterLoops:
 
     @cached_property
     def free(self) -> tuple[int, ...]:
-        """Window dimensions whose offsets are places in the output themselves: no index is added to them."""
+        """Window dimensions whose offsets are output indices themselves: no start index is added to them."""
         return tuple(p.offset for p in self.places if p.offset is not None and p.component is None)
 
     @cached_property
@@ -65,14 +65,14 @@ class ScatterLoops:
         """
         The loops, outermost first.
 
-        Updates of one place agree in the free dimensions, so that those may go anywhere: they go inside, where they are
-        the elements of rows. The others stay in order.
+        Updates of one output element agree in the free dimensions, so those loops may be at any depth: they are
+        innermost, where they run along rows. The others keep their order.
         """
         return [dim for dim in range(len(self.updates)) if dim not in self.free] + list(self.free)
 
     @cached_property
     def cut(self) -> int | None:
-        """The longest dimension whose iterations never update one place, so that tasks may share them."""
+        """The longest dimension whose iterations never update the same element, so that tasks can divide them."""
         batching = [place.batch for place in self.places if place.batch is not None]
         unique = self.batch if bool(cast(Any, self.op.is_unique).value.data) else ()
         found = dict.fromkeys((*batching, *unique, *self.free))
@@ -81,12 +81,12 @@ class ScatterLoops:
     # Loops.
 
     def visit(self, bounds: dict[int, tuple[Index, Index]]) -> None:
-        """All updates within `bounds`."""
+        """Emit all updates within `bounds`."""
         at: dict[int, Index] = {}
         with ExitStack() as nest:
             starts: list[IndexValue] | None = None
             for dim in (*self.order, None):
-                # The index vector is read as soon as its place is known.
+                # Read the index vector as soon as its position is known.
                 if starts is None and all(batch in at for batch in self.batch):
                     starts = self.starts(at)
                     nest.enter_context(self.when_inside(starts))
@@ -99,13 +99,13 @@ class ScatterLoops:
 
     @contextmanager
     def when_inside(self, starts: Sequence[IndexValue]) -> Generator[None]:
-        """What follows for an update whose whole window is inside of the output."""
+        """Guard the code for an update whose whole window is in bounds of the output."""
         inside = self.is_inside(starts)
         with nullcontext() if inside is None else self.builder.when(inside):
             yield
 
     def starts(self, at: Mapping[int, Index]) -> list[IndexValue]:
-        """The index vector of the update at these indices, of which those of the batch count."""
+        """The index vector of the update at these indices; only the batch indices matter."""
         builder = self.builder
         indices, unsigned = self.op.inputs[0], bool(cast(Any, self.op.is_unsigned).value.data)
         where = [at[dim] for dim in self.batch]
@@ -118,17 +118,17 @@ class ScatterLoops:
         return starts
 
     def is_inside(self, starts: Sequence[IndexValue]) -> Scalar | None:
-        """Whether the whole window that begins there is inside of the output; None: it is."""
+        """Whether the whole window that begins there is in bounds of the output; None if statically so."""
         conditions: list[Scalar] = []
         for size, place in zip(self.shape, self.places, strict=True):
             if place.component is not None:
                 window = 1 if place.offset is None else self.updates[place.offset]
-                # As an unsigned number, a negative one is beyond any size.
+                # As an unsigned number, a negative index is beyond any size.
                 conditions.append(starts[place.component].compare("ult", size - window + 1))
         return reduce(lambda first, second: first & second, conditions) if conditions else None
 
     def where(self, at: Mapping[int, Index], starts: Sequence[IndexValue]) -> list[Index]:
-        """The place in the outputs of an update."""
+        """The output index of an update."""
         found: list[Index] = []
         for place in self.places:
             index: Index = 0
@@ -141,13 +141,13 @@ class ScatterLoops:
         return found
 
     def combine(self, present: Sequence[SSAValue], at: Mapping[int, Index]) -> list[SSAValue]:
-        """What becomes of the present values with the updates at these indices."""
+        """The current values combined with the updates at these indices."""
         element = [at[dim] for dim in range(len(self.updates))]
         updates = [self.builder.load(update, element) for update in self.op.inputs[1:]]
         return self.builder.inline(self.op.regions[0].block, [*present, *updates])
 
     def update(self, at: Mapping[int, Index], starts: Sequence[IndexValue]) -> None:
-        """Combine one update into its place."""
+        """Combine one update into its output element."""
         where = self.where(at, starts)
         present = [self.builder.load(output, where) for output in self.op.outputs]
         for value, output in zip(self.combine(present, at), self.op.outputs, strict=True):
@@ -164,9 +164,9 @@ def scatter_loops(op: ScatterOp, builder: LoopBuilder) -> ScatterLoops:
 @patterns.on(ScatterOp)
 def _scatter(op: ScatterOp, builder: LoopBuilder) -> None:
     """
-    `linalg_ext.scatter` becomes loops over the updates that read an index vector for each of the batch.
+    `linalg_ext.scatter` becomes loops over the updates that read an index vector per batch index.
 
-    Tasks are cut from a dimension whose iterations update different places; without one, one thread does all.
+    Tasks divide a dimension whose iterations update different elements; if there is none, one thread does all.
     """
     scatter = scatter_loops(op, builder)
     updates = scatter.updates

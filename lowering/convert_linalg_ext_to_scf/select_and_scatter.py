@@ -20,7 +20,7 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .conversion import patterns
 
 MAX_UNROLLED = 16
-"""Elements of a window that is taken in at once for many neighbouring columns."""
+"""Most elements of a window that is processed at once for many neighbouring columns."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Selection:
 
     @property
     def takes_columns(self) -> bool:
-        """Whether windows of neighbouring columns can be taken in together, without conditions."""
+        """Whether windows of neighbouring columns can be processed together, without branches."""
         rank = len(self.sizes)
         return (
             rank > 0
@@ -58,12 +58,12 @@ class Selection:
         )
 
     def is_inside(self, dim: int) -> bool:
-        """Whether no window reaches beyond the operand in this dimension."""
+        """Whether no window extends beyond the operand in this dimension."""
         last = (self.counts[dim] - 1) * self.strides[dim] - self.low[dim] + self.sizes[dim]
         return self.low[dim] <= 0 and last <= self.shape[dim]
 
     def start(self, dim: int, window: Index) -> Index:
-        """The place of a window's first element."""
+        """The index of a window's first element."""
         return window * self.strides[dim] + -self.low[dim]
 
     def combine(self, place: Sequence[Index], update: SSAValue) -> SSAValue:
@@ -72,7 +72,7 @@ class Selection:
     # One window at a time.
 
     def scatter_window(self, window: Sequence[Index]) -> None:
-        """Select an element of the window, and combine the source's element into its place."""
+        """Select an element of the window, and combine the source's element into the output at its index."""
         builder = self.builder
         origin = [0] * len(self.sizes)
         state = [builder.scalar(IntegerAttr(0, i1)), builder.load(self.operand, origin), *map(builder.index, origin)]
@@ -83,7 +83,7 @@ class Selection:
             builder.store(self.combine(at, builder.load(self.source, window)), self.target, at)
 
     def best(self, window: Sequence[Index], place: list[Index], state: Sequence[Value]) -> list[SSAValue]:
-        """(found, value, place..) of what is selected of `state` and the window's elements at `place` and on."""
+        """(found, value, index..) of the element selected among `state` and the window's elements from `place` on."""
         builder, dim = self.builder, len(place)
         if dim == len(self.sizes):
             return self._candidate(place, list(map(value_of, state)))
@@ -114,8 +114,8 @@ class Selection:
 
     def scatter_columns(self, window: Sequence[Index]) -> None:
         """
-        The windows of all columns, the last dimension: each takes its elements in, and writes all of them again, the
-        selected one combined with the source's. Without branches, so that columns are the lanes of a vector.
+        The windows of all columns, the last dimension: each reads its elements and writes them all back, the selected
+        one combined with the source's. There are no branches, so columns vectorize as lanes.
         """
         builder = self.builder
         firsts = [self.start(dim, index) for dim, index in enumerate(window)]
@@ -164,9 +164,9 @@ def selection_of(op: SelectAndScatterOp, builder: LoopBuilder) -> Selection:
 @patterns.on(SelectAndScatterOp)
 def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
     """
-    `linalg_ext.select_and_scatter` becomes loops over the windows, in each a loop over its elements.
+    `linalg_ext.select_and_scatter` becomes loops over the windows, each with a loop over its elements.
 
-    Windows that share elements are visited in order by one task; tasks are cut from a dimension where they share none.
+    Windows that share elements are visited in order by one task; tasks divide a dimension in which windows share none.
     """
     selection = selection_of(op, builder)
     counts, shape = selection.counts, selection.shape
@@ -188,7 +188,7 @@ def _select_and_scatter(op: SelectAndScatterOp, builder: LoopBuilder) -> None:
 
 
 def _visit(selection: Selection, ranges: dict[int, tuple[Index, Index]]) -> None:
-    """All windows of the ranges, of the outermost dimensions."""
+    """Visit all windows in the ranges of the outermost dimensions."""
     with ExitStack() as nest:
         window = [nest.enter_context(selection.builder.loop(*ranges[dim])) for dim in range(len(ranges))]
         if selection.takes_columns:

@@ -1,8 +1,8 @@
 """
-Loops of sort and sort_by_key: merge sort by a comparator; by integer keys radix sort, of short rows by ranks.
+Loops of sort and sort_by_key: merge sort by a comparator; radix sort by integer keys, rank sort for short rows.
 
-A row is what is sorted together; rows are spread over tasks. Each task has rows of scratch, between which the passes
-move the elements; the last pass writes the row itself.
+A row is sorted as a unit; rows are spread over tasks. Each task has scratch rows, between which the passes move the
+elements; the last pass writes the row itself.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .conversion import patterns
 
 RUN = 8
-"""Elements that are sorted by insertion, before runs are merged."""
+"""Elements that are sorted by insertion before runs are merged."""
 
 RADIX_LENGTH = 128
-"""Rows of at least so many elements are sorted by the digits of their keys, shorter ones by ranks."""
+"""Rows with at least this many elements are radix sorted, shorter ones rank sorted."""
 
 Precedes: TypeAlias = Callable[[Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
 
 
 @dataclass(frozen=True)
 class Line:
-    """N elements side by side at each of the places 0, 1, .., in N buffers."""
+    """A row of N-tuples, whose components are in N buffers."""
 
     builder: LoopBuilder
     buffers: Sequence[SSAValue]
@@ -52,7 +52,7 @@ class Line:
             self.builder.store(value, buffer, self.place(index))
 
     def copy_to(self, target: Line, lower: int, upper: int) -> None:
-        """The elements of a range to the same places of another line."""
+        """Copy the elements of a range to the same indices of another line."""
 
         with self.builder.loop(lower, upper, attributes=PARALLEL) as index:
             target.store(self.load(index), index)
@@ -60,7 +60,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Merging:
-    """Merge sort of rows of one length, by any comparator."""
+    """Merge sort of rows of equal length, by any comparator."""
 
     builder: LoopBuilder
     length: int
@@ -71,7 +71,7 @@ class Merging:
         return max(0, math.ceil(math.log2(self.length / RUN))) if self.length > RUN else 0
 
     def sort(self, home: Line, lines: Sequence[Line]) -> None:
-        """`lines`: where the passes begin and what they go through; the last of them is `home`."""
+        """`lines`: the line where the passes begin and those that they go through; the last is `home`."""
         self.sort_runs(home, lines[0])
         width = RUN
         for source, target in pairwise(lines):
@@ -79,7 +79,7 @@ class Merging:
             width *= 2
 
     def sort_runs(self, source: Line, target: Line) -> None:
-        """Insertion sort of each run, from one line into another, or in place."""
+        """Insertion-sort each run, from one line into another, or in place."""
         builder = self.builder
         with builder.loop(0, self.length, step=RUN) as begin:
             end = begin + RUN
@@ -102,7 +102,7 @@ class Merging:
         target.store(values, builder.index(state[0]))
 
     def merge_runs(self, source: Line, target: Line, width: int) -> None:
-        """Merge the runs of `width` in pairs; the last ones may be shorter or alone."""
+        """Merge the runs of `width` in pairs; the last one may be shorter or unpaired."""
         builder = self.builder
         whole = self.length // (2 * width) * (2 * width)
         rest = self.length - whole
@@ -115,7 +115,9 @@ class Merging:
             source.copy_to(target, whole, self.length)
 
     def _merge(self, source: Line, target: Line, bounds: tuple[Index, Index, Index]) -> None:
-        """Merge [begin, middle) with [middle, end): every element goes to one place, whatever the comparator says."""
+        """
+        Merge [begin, middle) with [middle, end): every element is moved exactly once, whatever the comparator returns.
+        """
         builder = self.builder
         begin, middle, end = bounds
         last_left, last_right = middle - 1, builder.index(end - 1)
@@ -134,7 +136,7 @@ class Merging:
 
 @dataclass(frozen=True)
 class Radix:
-    """Radix sort of rows of one length: `key` makes an unsigned integer of `width` bits of each element."""
+    """Radix sort of rows of equal length: `key` computes an unsigned integer of `width` bits from each element."""
 
     builder: LoopBuilder
     length: int
@@ -143,7 +145,7 @@ class Radix:
 
     @property
     def bits(self) -> int:
-        """Of a digit: so that the number of digits is even where it is above one."""
+        """Bits per digit, chosen so that the number of digits is 1 or even."""
         return 11 if self.width > 32 else 8
 
     @property
@@ -151,7 +153,9 @@ class Radix:
         return -(-self.width // self.bits)
 
     def sort(self, lines: Sequence[Line], counts: SSAValue, task: Index) -> None:
-        """Through the lines, from the first, which holds the row, to the last; `counts`: (tasks, digits << bits)."""
+        """
+        Sort through the lines, from the first, which holds the row, to the last; `counts`: (tasks, digits << bits).
+        """
         builder, size = self.builder, 1 << self.bits
         zero, one = builder.scalar(IntegerAttr(0, i32)), builder.scalar(IntegerAttr(1, i32))
         with builder.loop(0, self.digits * size, attributes=PARALLEL) as index:
@@ -180,13 +184,13 @@ class Radix:
             target.store(values, builder.to_index(place, unsigned=True))
 
     def _next(self, counts: SSAValue, task: Index, bucket: IndexValue, one: SSAValue) -> SSAValue:
-        """A count, which is one more afterwards."""
+        """Return a count and increment it."""
         found = self.builder.load(counts, (task, bucket))
         self.builder.store(self.builder.on(found) + one, counts, (task, bucket))
         return found
 
     def _bucket(self, key: SSAValue, digit: int) -> IndexValue:
-        """The place of a digit's count."""
+        """The index of a digit's count."""
         builder, number = self.builder, self.builder.on(key)
         if digit:
             number = number.shift_right_logical(digit * self.bits)
@@ -198,7 +202,7 @@ class Radix:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Sort of short rows by the number of elements that come before each: comparisons of all pairs, in vectors."""
+    """Rank sort of short rows: vectorized comparisons of all pairs count the elements before each."""
 
     builder: LoopBuilder
     length: int
@@ -221,11 +225,11 @@ class Ranking:
     def _count(
         self, keys: SSAValue, task: Index, places: tuple[Index, Index], predicate: str, own: SSAValue, start: SSAValue
     ) -> SSAValue:
-        """`start`, and one more for each key of a range that compares so with `own`."""
+        """`start` plus the number of keys of a range that compare so with `own`."""
         builder = self.builder
         with builder.loop(*places, carry=[start]) as (other, total):
             before = builder.on(builder.load(keys, (task, other))).compare(predicate, own)
-            # As wide as the keys, so that vectors of comparisons are added as they are.
+            # As wide as the keys, so that vectors of comparison results are added without conversion.
             number = before.cast(arith.ExtUIOp, own.type)
             builder.yield_(builder.on(total[0]) + number)
         return total[0]
@@ -233,32 +237,32 @@ class Ranking:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of one sort, and the buffers that tasks sort them with."""
+    """The rows of one sort, and the buffers in which tasks sort them."""
 
     builder: LoopBuilder
     homes: Sequence[SSAValue]
     shape: tuple[int, int, int]
-    """Dimensions before the sorted one, its length, those behind."""
+    """The sizes before the sorted dimension, its length, the sizes after it."""
     tasks: int
 
     def home(self, row: Index) -> Line:
-        """The row of the outputs with this number."""
+        """The row of the outputs at this index."""
         inner = self.shape[2]
         outer, column = row // inner, row % inner
         return Line(self.builder, self.homes, lambda k: (outer, k, column))
 
     def scratch(self) -> Callable[[Index], Line]:
-        """A row of each task's own."""
+        """A scratch row per task."""
         buffers = [self.integers(self.shape[1], buffer_of(home).element_type) for home in self.homes]
         return lambda task: Line(self.builder, buffers, lambda k: (task, k))
 
     def integers(self, count: int, type_: Any) -> SSAValue:
-        """A buffer of `count` elements for each task."""
+        """A buffer of `count` elements per task."""
         return self.builder.alloc(memref_type((self.tasks, count), type_))
 
 
 Sorter: TypeAlias = Callable[[Index, Index], None]
-"""Sorts the row of the second number, in the task of the first."""
+"""Sorts a row; takes the task's number and the row's."""
 
 
 def _merge_sorter(op: SortOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
@@ -273,7 +277,7 @@ def _merge_sorter(op: SortOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
 
     def row(task: Index, index: Index) -> None:
         home = rows.home(index)
-        # Columns are visited by the first pass and the last only.
+        # Only the first and the last pass visit columns.
         turn = [line(task) for line in scratch] if len(scratch) == 2 else [scratch[0](task), home]
         lines = [turn[number % 2] for number in range(merging.passes)][::-1]
         merging.sort(home, [*lines, home])
@@ -290,7 +294,7 @@ def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
         return builder.inline(block, values)[0]
 
     scratch = rows.scratch()
-    # Ranks are numbers of the keys' type.
+    # Ranks have the keys' type.
     if length < min(RADIX_LENGTH, 1 << type_.width.data):
         ranking, keys = Ranking(builder, length, key), rows.integers(length, type_)
         return lambda task, index: ranking.sort(rows.home(index), scratch(task), keys, task)
@@ -314,8 +318,8 @@ def _key_sorter(op: SortByKeyOp, builder: LoopBuilder, rows: _Rows) -> Sorter:
 @patterns.on(SortOp, SortByKeyOp)
 def _sort(op: SortOp | SortByKeyOp, builder: LoopBuilder) -> None:
     """
-    `linalg_ext.sort` becomes a merge sort of each row, `linalg_ext.sort_by_key` a ranking of short ones and a radix
-    sort of long ones. Tasks take rows; each has scratch of its own.
+    `linalg_ext.sort` becomes a merge sort of each row, `linalg_ext.sort_by_key` a rank sort of short rows and a radix
+    sort of long ones. Tasks divide the rows; each has its own scratch.
     """
     shape = shape_of(op.outputs[0])
     dim: int = cast(Any, op.dimension).value.data

@@ -1,4 +1,4 @@
-"""linalg on memrefs becomes loops: serial ones, or an scf.parallel over tasks where the work is worth it."""
+"""linalg on memrefs to loops: serial ones, or an scf.parallel over tasks if there is enough work."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def nest_of(op: Structured) -> Nest:
 
 
 Absorbed = Mapping[GenericOp, tuple[FillOp | None, ...]]
-"""For each reduction, by output, the fill whose value it starts from."""
+"""The fill with the initial value of each reduction, by output."""
 
 
 def initial_values(op: Structured, absorbed: Absorbed) -> tuple[SSAValue | None, ...]:
-    """For each output of a reduction: the scalar that it starts from, or None for what the buffer holds."""
+    """The initial scalar of each output of a reduction; None if it starts from the buffer's contents."""
     if not isinstance(op, GenericOp):
         return ()
     fills = absorbed.get(op, (None,) * len(op.outputs))
@@ -50,7 +50,7 @@ def without_fills(ops: Sequence[Structured], absorbed: Absorbed) -> list[Structu
 
 
 def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Absorbed) -> None:
-    """Each operation becomes loops of its own, in order, where it stands."""
+    """Lower each operation to its own loops, in order and in place."""
     for op in ops:
         builder.insert_at(op)
         nest = nest_of(op)
@@ -61,7 +61,7 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
 
 
 def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbed: Absorbed, rows: int) -> bool:
-    """All operations become one loop over rows; whether they could."""
+    """Lower all operations to one loop over rows; return whether that is possible."""
     ops = without_fills(structured, absorbed)
     plan = plan_rows(structured, [nest_of(op) for op in ops], [initial_values(op, absorbed) for op in ops], rows)
     if plan is None:
@@ -85,7 +85,7 @@ def convert_kernel(kernel: func.FuncOp) -> None:
 
 
 def erase_all(structured: Sequence[Structured]) -> None:
-    """Erase the lowered operations, and the buffers and views that only they used."""
+    """Erase the lowered operations, and buffers and views that only they used."""
     operands = [x.owner for op in structured for x in op.operands]
     for op in reversed(structured):
         op.detach()
@@ -101,10 +101,10 @@ def erase_all(structured: Sequence[Structured]) -> None:
 @dataclass(frozen=True)
 class ConvertLinalgToScfPass(HloPass):
     """
-    linalg on memrefs becomes scf loops of loads, scalar arithmetic and stores, shaped for the loop vectorizer.
+    Lower linalg on memrefs to scf loops, shaped for LLVM's loop vectorizer.
 
     Before: `linalg.generic {..} ins(%a : memref<1000x1000xf32>) outs(%b : memref<1000x1000xf32>) {..}` in a kernel
-    After:  `scf.parallel` over tasks of a flat index, `scf.for` inside; the innermost has the attribute xhlo.parallel
+    After:  `scf.parallel` over tasks of a flat index, `scf.for` inside; the innermost has attribute xhlo.parallel
     Assumes: the level after bufferize; linear indexing maps.
     Leaves: no linalg. memref.copy stays in host functions, where it moves whole buffers.
     """

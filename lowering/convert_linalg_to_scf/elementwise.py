@@ -1,4 +1,4 @@
-"""Nests without reduction: every iteration writes elements of its own."""
+"""Nests without reduction: every iteration writes its own elements."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ LINE = 16
 
 
 TILE = 64
-"""Elements: side of the square tiles of a transposition, two of which fit into the first-level cache as f32."""
+"""Side, in elements, of the square tiles of a transposition, two of which fit into the L1 cache as f32."""
 
 
 COLLIDING = 2048
-"""Bytes: lines this far apart share a set of the first-level cache with every other one or more."""
+"""Bytes: of lines this far apart, every other one or more share a set of the L1 cache."""
 
 ENOUGH = 32
-"""Iterations that make a loop worth cutting; inner loops stay whole, for they are what runs through memory."""
+"""Iterations that make a loop worth cutting; inner loops stay whole because they run through memory contiguously."""
 
 
 def contiguity(nest: Nest, loop: int) -> float:
-    """How well `loop` vectorizes as the innermost one: operands that stand still or move by one element."""
+    """A score of how well `loop` vectorizes as the innermost one: operands with stride 1 or 0 count."""
     score = 0.0
     for weight, accesses in ((1, nest.inputs), (2, nest.outputs)):
         for access in accesses:
@@ -42,12 +42,14 @@ def contiguity(nest: Nest, loop: int) -> float:
 
 
 def best_innermost(nest: Nest, loops: Sequence[int]) -> int:
-    """The loop of `loops` that vectorizes best; of equals, the last."""
+    """The loop of `loops` that vectorizes best; the last if several do."""
     return max(loops, key=lambda l: (contiguity(nest, l), l))
 
 
 def canonical(nest: Nest) -> Nest:
-    """Unit loops dropped, loops in the output's order and collapsed, the one that vectorizes best innermost."""
+    """
+    The nest without unit loops, in the output's order and collapsed, with the loop that vectorizes best innermost.
+    """
     nest = nest.without_unit_loops()
     strides = nest.outputs[0].strides
     order = [*range(nest.bound), *sorted(nest.free, key=lambda l: -abs(strides[l]))]
@@ -60,7 +62,7 @@ def canonical(nest: Nest) -> Nest:
 
 
 def loop_to_cut(nest: Nest, loops: Sequence[int], wanted: int) -> int:
-    """The loop to share out between tasks: the outermost with enough iterations, else the longest."""
+    """The loop to divide into tasks: the outermost with enough iterations, else the longest."""
     return next((l for l in loops if nest.sizes[l] >= wanted), max(loops, key=lambda l: nest.sizes[l]))
 
 
@@ -68,9 +70,9 @@ def emit_elementwise(
     builder: LoopBuilder, nest: Nest, roots: Mapping[SSAValue, SSAValue] | None = None, bound: Sequence[Index] = ()
 ) -> None:
     """
-    Emit an all-parallel nest; `bound` are the indices of its bound loops.
+    Emit an all-parallel nest; `bound` holds the indices of its bound loops.
 
-    Large ones are cut along one loop into tasks of an scf.parallel, the loops of a task inside.
+    Large nests are cut along one loop into tasks of an scf.parallel, with the loops of a task inside.
     """
     if 0 in nest.sizes:
         return
@@ -92,7 +94,7 @@ def emit_elementwise(
 
 
 def _granularity(nest: Nest, free: list[int], cut: int) -> int:
-    """Of how many iterations a task's share is to be a multiple."""
+    """The number of iterations of which a task's share must be a multiple."""
     other = transposed_loop(nest, free)
     if other is not None and cut in (other, free[-1]):
         return TILE
@@ -101,7 +103,7 @@ def _granularity(nest: Nest, free: list[int], cut: int) -> int:
 
 def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
     """
-    The loop to tile together with the innermost one; None where the operands agree on the innermost loop.
+    The loop to tile together with the innermost one; None if the operands agree on the innermost loop.
 
     It is a loop along which an input is contiguous that the innermost loop strides through.
     """
@@ -130,9 +132,9 @@ def _emit_loops(emitter: NestEmitter, free: list[int], bounds: Bounds | None, bo
 
 def _lines_collide(nest: Nest, k: int, other: int, inner: int) -> bool:
     """
-    Whether the lines of a tile of input `k` fall into too few sets of the cache to stay there.
+    Whether the lines of a tile of input `k` map to too few cache sets to stay there.
 
-    They do at strides of a multiple of 2 KiB: then 64 lines share two sets.
+    They do at strides that are multiples of 2 KiB: then 64 lines share two sets.
     """
     access = nest.inputs[k]
     if not isinstance(access, Access) or abs(access.strides[other]) != 1:

@@ -1,13 +1,13 @@
 """
 Nests with reduction loops.
 
-Two forms, by the loop that vectorizes best:
+There are two forms, depending on the loop that vectorizes best:
 
 * *in registers*, a reduction loop innermost: `for row: acc = init; for r: acc = f(acc, x); out[row] = acc`;
 * *in memory*, an output loop innermost: `for tile of columns: for r: for c in tile: out[c] = f(out[c], x)`.
 
-A long reduction with few outputs is cut into chunks, each reduced from the neutral element into a scratch row, and
-the rows are combined in order. Long float sums are added up in blocks, so that rounding errors stay small.
+A long reduction with few outputs is cut into chunks, each reduced from the neutral element into a scratch row, and the
+rows are combined in order. Long float sums are accumulated in blocks, so that rounding errors stay small.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from ..loop_nests.nest import Access, Nest
 from .elementwise import loop_to_cut
 
 BLOCK = 4096
-"""Elements that a float sum adds up before it adds the block's sum to the total."""
+"""Elements that a float sum accumulates before it adds the block's sum to the total."""
 
 TILE = CACHED_COLUMNS
-"""Columns that are accumulated together: the tile of the output stays in the first-level cache."""
+"""Columns that are accumulated together: the tile of the output stays in the L1 cache."""
 
 COLUMNS = 256
-"""Neighbouring outputs that one task should take at least when it accumulates in memory."""
+"""Least number of neighbouring outputs per task that accumulates in memory."""
 
 CHUNK_ROWS = 32
-"""Reduced elements that a chunk should have at least for each of several outputs."""
+"""Least number of reduced elements per chunk and output if there are several outputs."""
 
 FEW_OUTPUTS = 32
-"""An output loop shorter than this does not occupy a machine; its reduction is worth cutting."""
+"""An output loop shorter than this does not keep all cores busy; its reduction is worth cutting."""
 
 UNROLL = 4
-"""Reduced elements that one pass over an accumulator tile takes in."""
+"""Reduced elements that one pass over an accumulator tile combines."""
 
 MAX_UNROLLED = 12
-"""Operations of a body that is small enough to be unrolled."""
+"""Most operations of a body that is small enough to unroll."""
 
 Inits = Sequence[SSAValue | None]
-"""For each output the scalar that it starts from; None: what the buffer holds."""
+"""The initial scalar of each output; None if it starts from the buffer's contents."""
 
 
 @dataclass(frozen=True)
 class ReductionPlan:
-    """A canonical reduction nest and how it is to be emitted."""
+    """A canonical reduction nest and how to emit it."""
 
     nest: Nest
     combiners: list[Combiner] | None
@@ -72,13 +72,13 @@ def _contiguity(nest: Nest, loop: int) -> float:
 
 
 def plan_reduction(nest: Nest) -> ReductionPlan:
-    """Order and collapse the loops: bound ones, kept ones as the output has them, reduced ones."""
+    """Order and collapse the loops: bound ones, kept ones in the output's order, reduced ones."""
     combiners = known_combiners(nest)
     nest = nest.without_unit_loops()
     kept = sorted(nest.parallel_loops, key=lambda l: -abs(nest.outputs[0].strides[l]))
     reduced = nest.reduction_loops
     if combiners is not None:
-        # The order of the reduction is free: the largest operand's order is the best.
+        # The order of the reduction is free: use the largest operand's.
         main = max(
             (x for x in nest.inputs if isinstance(x, Access)),
             key=lambda x: nest.size_of([l for l in nest.free if x.strides[l]]),
@@ -107,7 +107,7 @@ class ReductionEmitter:
         self.roots = roots
 
     def emit(self, bound: Sequence[Index], may_split: bool = True) -> None:
-        """Emit the nest; `may_split`: a reduction with few outputs may be cut into chunks."""
+        """Emit the nest; with `may_split`, a reduction with few outputs may be cut into chunks."""
         plan, nest = self.plan, self.plan.nest
         wanted = task_count(plan.work, plan.work, plan.work)
         splittable = [self._splittable(l) for l in plan.kept]
@@ -131,12 +131,12 @@ class ReductionEmitter:
         return not self.plan.in_registers and loop == self.plan.kept[-1]
 
     def _splittable(self, loop: int) -> int:
-        """Into how many tasks a kept loop can be cut: columns stay together in runs that memory likes."""
+        """The number of tasks into which a kept loop can be cut: columns stay together in long contiguous runs."""
         size = self.plan.nest.sizes[loop]
         return -(-size // COLUMNS) if self._is_column(loop) else size
 
     def _chunks(self, wanted: int) -> int:
-        """Chunks of a reduction in two stages; their partial results must stay small beside the input."""
+        """The number of chunks of a two-stage reduction; partial results must stay small compared with the input."""
         nest = self.plan.nest
         longest = max((nest.sizes[l] for l in self.plan.reduced), default=1)
         row = nest.size_of(self.plan.kept)
@@ -165,7 +165,7 @@ class ReductionEmitter:
     def _reduce(
         self, emitter: NestEmitter, loops: Sequence[int], start: list[SSAValue], bounds: Bounds
     ) -> list[SSAValue]:
-        """The values of the reduction of `loops` that starts from `start`."""
+        """Reduce over `loops`, starting from `start`; return the values."""
         if not loops:
             return emitter.body(start)
         first, rest = loops[0], loops[1:]
@@ -197,7 +197,7 @@ class ReductionEmitter:
     def _accumulate(
         self, emitter: NestEmitter, loop: int, start: list[SSAValue], lower: Index, upper: Index
     ) -> list[SSAValue]:
-        """`start` combined with the elements of a range, one after the other."""
+        """Combine `start` with the elements of a range, sequentially."""
         with self.builder.loop(lower, upper, carry=start, attributes=PARALLEL) as (index, totals), emitter.scope():
             emitter.bind(loop, index)
             self.builder.yield_(*emitter.body(totals))
@@ -250,7 +250,7 @@ class ReductionEmitter:
         return body is not None and len(list(body.walk())) <= MAX_UNROLLED
 
     def _emit_unrolled(self, emitter: NestEmitter, column: int, tile: Bounds, bounds: Bounds) -> None:
-        """Take several reduced elements in with each pass over the tile: its loads and stores are the bottleneck."""
+        """Combine several reduced elements in each pass over the tile, whose loads and stores are the bottleneck."""
         *outer, inner = self.plan.reduced
         lower, upper = bounds.get(inner, (0, emitter.nest.sizes[inner]))
         count = (upper - lower) // UNROLL
@@ -303,7 +303,7 @@ class ReductionEmitter:
     def _second_stage(
         self, combiners: list[Combiner], scratch: list[SSAValue], chunks: int, row: int, strides: list[int]
     ) -> Nest:
-        """The reduction of the chunks' results to the outputs."""
+        """Reduce the chunks' results to the outputs."""
         kept, nest = self.plan.kept, self.plan.nest
         types = [combiner.type for combiner in combiners]
         body = Block(arg_types=[*types, *types])
@@ -323,7 +323,7 @@ def emit_reduction(
     roots: Mapping[SSAValue, SSAValue] | None = None,
     bound: Sequence[Index] = (),
 ) -> None:
-    """Emit a nest that reduces; `inits` as in `Inits`, `bound` the indices of its bound loops."""
+    """Emit a reduction nest; `inits` as in `Inits`, `bound` holds the indices of its bound loops."""
     if 0 in nest.sizes:
         return
     ReductionEmitter(builder, plan_reduction(nest), inits, roots or {}).emit(bound)

@@ -1,8 +1,8 @@
 """
 Row kernels: a chain of operations that share their leading dimensions runs row by row.
 
-One loop over the rows, cut into tasks; inside, the remaining loops of each operation in turn. What passes from one
-operation to the next is one row, in a small buffer of the task's own, so that every input is read from memory once.
+One loop over the rows, cut into tasks, contains the remaining loops of each operation in turn. Operations pass one row
+at a time to the next, in a small buffer per task, so that every input is read from memory once.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .reduction import emit_reduction
 Structured = FillOp | GenericOp | memref.CopyOp
 
 ROW_BUFFER = 64 * 1024
-"""Bytes: a larger temporary row stays in memory of the kernel's own instead of on the thread's stack."""
+"""Bytes: a larger temporary row stays in the kernel's buffer instead of on the thread's stack."""
 
 ALL_ROW_BUFFERS = 256 * 1024
-"""Bytes of stack that one task may take for its temporary rows."""
+"""Bytes of stack that one task may use for its temporary rows."""
 
 FEW_ROWS = 8
-"""With fewer rows than this, large operations are better cut each in its own way."""
+"""With fewer rows than this, it is better to cut each large operation separately."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RowPlan:
     shape: tuple[int, ...]
     steps: tuple[RowStep, ...]
     temporaries: dict[SSAValue, Buffer]
-    """The kernel's buffers that hold one row at a time, with the type of that row."""
+    """The kernel's buffers that hold one row at a time, with the row type."""
 
 
 def _maps_of(op: Structured) -> list[tuple[SSAValue, AffineMap]]:
@@ -80,7 +80,7 @@ def _is_row_access(map_: AffineMap, rows: int) -> bool:
 
 
 def row_temporaries(ops: Sequence[Structured], rows: int) -> list[memref.AllocOp]:
-    """The kernel's own buffers that are written and read row by row only, as far as they fit on the stack."""
+    """The kernel's local buffers that are written and read only row by row, as long as they fit on the stack."""
     maps: dict[SSAValue, list[AffineMap]] = {}
     uses: dict[SSAValue, int] = {}
     for op in ops:
@@ -111,7 +111,7 @@ def has_rows(nest: Nest, rows: tuple[int, ...]) -> bool:
 
 
 def with_one_row_loop(nest: Nest, rows: int) -> Nest | None:
-    """The nest with its row loops collapsed to one; None where an operand does not move evenly through them."""
+    """The nest with its row loops collapsed to one; None if an operand has no uniform stride over them."""
     if any(loop is not None and loop < rows for loop in nest.dims.values()):
         return None
     for loop in range(rows - 1):
@@ -142,9 +142,9 @@ def plan_rows(
     ops: Sequence[Structured], nests: Sequence[Nest], inits: Sequence[tuple[SSAValue | None, ...]], rows: int
 ) -> RowPlan | None:
     """
-    The plan for a chain of `nests`; None where they do not share `rows` leading loops.
+    The plan for a chain of `nests`; None if they do not share `rows` leading loops.
 
-    `ops` are all structured operations of the kernel, also the fills that a reduction has absorbed.
+    `ops` are all structured operations of the kernel, including fills absorbed by reductions.
     """
     shape = nests[0].sizes[:rows]
     if not shape or len(shape) < rows or not all(has_rows(nest, shape) for nest in nests):
@@ -169,7 +169,7 @@ def _work(nest: Nest) -> int:
 
 
 def emit_rows(builder: LoopBuilder, plan: RowPlan) -> None:
-    """Emit the chain as one loop over rows, tasks of rows in parallel where the work is worth it."""
+    """Emit the chain as one loop over rows, in parallel tasks if there is enough work."""
     total = math.prod(plan.shape)
     tasks = task_count(total, sum(_work(step.nest) for step in plan.steps), total)
     size = task_size(total, tasks)

@@ -1,4 +1,4 @@
-"""arith to llvm: mostly one operation each."""
+"""arith to llvm, mostly one operation to one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .builder import LlvmBuilder, Pattern, flags_of, patterns
 from .conventions import I64
 from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate
 
-# Tables: one row for each operation that becomes one operation.
+# Tables: one row per operation that becomes a single operation.
 
 _INTEGER: dict[type[Operation], type[Operation]] = {
     arith.DivUIOp: llvm.UDivOp,
@@ -108,7 +108,7 @@ def _truncate(op: arith.TruncFOp, to: LlvmBuilder) -> None:
 
 
 def _to_float(op_class: type[Operation]) -> Pattern:
-    """An integer to bf16 goes by way of f32."""
+    """Integer to float; to bf16 via f32."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         def compute(operands: Sequence[SSAValue], type_: Attribute) -> SSAValue:
@@ -120,7 +120,7 @@ def _to_float(op_class: type[Operation]) -> Pattern:
 
 
 def _from_float(op_class: type[Operation]) -> Pattern:
-    """A bf16 to an integer goes by way of f32."""
+    """Float to integer; from bf16 via f32."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         value = to.operand(op.operands[0])
@@ -132,7 +132,7 @@ def _from_float(op_class: type[Operation]) -> Pattern:
 
 @patterns.on(arith.NegfOp)
 def _negate(op: arith.NegfOp, to: LlvmBuilder) -> None:
-    """The sign changes; nothing is rounded."""
+    """Flip the sign, without rounding."""
     (value,), properties = to.operands(op), {"fastmathFlags": flags_of(op)}
     if is_bfloat(value.type):
         bits_type = to.like(value.type, integer(16))
@@ -186,7 +186,7 @@ def _bitcast(op: arith.BitcastOp, to: LlvmBuilder) -> None:
 
 @patterns.on(arith.IndexCastOp)
 def _index_cast(op: arith.IndexCastOp, to: LlvmBuilder) -> None:
-    """index is i64: a narrower integer is sign-extended, a wider result truncated."""
+    """Sign-extend or truncate between integers and index."""
     source, type_ = to.operand(op.input), to.type(op.result.type)
     have, want = bit_width(source.type), bit_width(type_)
     if have == want:
@@ -202,8 +202,8 @@ def _compare(to: LlvmBuilder, predicate: str, lhs: SSAValue, rhs: SSAValue) -> S
 
 def _rounded_division(to: LlvmBuilder, op: Operation, up: bool) -> None:
     """
-    Signed division rounded down or up: the truncated quotient, moved by one where a remainder is left and the signs
-    of remainder and divisor differ (down) or agree (up).
+    Signed division rounded down or up: the truncated quotient, adjusted by one if the remainder is not 0 and its sign
+    and the divisor's differ (down) or agree (up).
     """
     lhs, rhs = to.operands(op)
     type_ = lhs.type
@@ -230,7 +230,7 @@ def _ceil_divide(op: arith.CeilDivSIOp, to: LlvmBuilder) -> None:
 
 @patterns.on(arith.CeilDivUIOp)
 def _ceil_divide_unsigned(op: arith.CeilDivUIOp, to: LlvmBuilder) -> None:
-    """The quotient, one more where a remainder is left."""
+    """The quotient, plus one if the remainder is not 0."""
     lhs, rhs = to.operands(op)
     quotient = to.emit(llvm.UDivOp, (lhs, rhs), lhs.type)
     rest = to.emit(llvm.URemOp, (lhs, rhs), lhs.type)
@@ -241,7 +241,7 @@ def _ceil_divide_unsigned(op: arith.CeilDivUIOp, to: LlvmBuilder) -> None:
 
 @patterns.on(arith.AddUIExtendedOp)
 def _add_extended(op: arith.AddUIExtendedOp, to: LlvmBuilder) -> None:
-    """The sum and its carry: a wrapped sum is less than its terms."""
+    """The sum and its carry: a wrapped sum is less than its operands."""
     lhs, rhs = to.operands(op)
     total = to.emit(llvm.AddOp, (lhs, rhs), lhs.type)
     to.define(op.sum, total)
@@ -249,7 +249,7 @@ def _add_extended(op: arith.AddUIExtendedOp, to: LlvmBuilder) -> None:
 
 
 def _multiply_extended(extend: type[Operation]) -> Callable[[Any, LlvmBuilder], None]:
-    """Low and high half of the product of twice the width."""
+    """The low and high halves of the double-width product."""
 
     def convert(op: arith.MulExtendedBase, to: LlvmBuilder) -> None:
         lhs, rhs = to.operands(op)

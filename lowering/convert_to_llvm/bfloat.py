@@ -1,8 +1,8 @@
 """
-bf16 values of a converted function become the i16 of their bits.
+Represent bf16 values of a converted function by the i16 of their bits.
 
-By then nothing computes on bf16 any more (`narrow.py`): it is loaded, stored, chosen and moved between lanes. LLVM may
-do even that by way of f32, whose rounding back is a call of a compiler's runtime library; of integers it cannot.
+By then nothing computes on bf16 any more (`narrow.py`): values are loaded, stored, selected and moved between lanes.
+LLVM may do even that via f32, whose rounding back is a call to a compiler runtime library; it cannot for integers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BITS = integer(16)
 
 @lru_cache(maxsize=1024)
 def bits_type(type_: Attribute) -> Attribute:
-    """The type with i16 in the place of bf16, also inside of vectors, arrays, structures and functions."""
+    """The type with i16 in place of bf16, also inside vectors, arrays, structures and functions."""
     match type_:
         case BFloat16Type():
             return BITS
@@ -51,7 +51,7 @@ def bits_type(type_: Attribute) -> Attribute:
 
 
 def _bits_attribute(attr: Attribute) -> Attribute:
-    """A constant by its bits, a type by `bits_type`, an intrinsic's name with i16; others as they are."""
+    """A constant becomes its bits, a type `bits_type`, an intrinsic's name has i16; other attributes are unchanged."""
     if isinstance(attr, FloatAttr):
         number = cast("FloatAttr[Any]", attr)
         if not isinstance(number.type, BFloat16Type):
@@ -67,7 +67,7 @@ def _bits_attribute(attr: Attribute) -> Attribute:
 
 
 def bfloat_as_bits(function: Operation) -> None:
-    """Rewrite a function of the llvm dialect in place; bitcasts between bf16 and i16 go away."""
+    """Rewrite a function of the llvm dialect in place; bitcasts between bf16 and i16 are removed."""
     for op in operations_in(function):
         for region in op.regions:
             for block in region.blocks:

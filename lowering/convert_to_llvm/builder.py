@@ -51,7 +51,7 @@ I1 = IntegerType(1)
 I8 = IntegerType(8)
 UNIT = UnitAttr()
 NO_WRAP = IntegerAttr(3, i32)
-"""nsw and nuw: index arithmetic inside a buffer never wraps."""
+"""nsw and nuw: in-bounds index arithmetic never wraps."""
 NO_PROPERTIES: Mapping[str, Attribute] = {}
 NO_BUNDLES: DenseArrayBase[Any] = DenseArrayBase.from_list(i32, ())
 PLAIN_CALL: Mapping[str, Attribute] = {
@@ -88,14 +88,14 @@ class LlvmBuilder:
     """
     The state of the conversion of one function.
 
-    Values of the old function are looked up with `operand`, which converts constants on first use and puts each once
-    at the top of the entry; results are bound with `define`. `block` is where the next operation goes.
+    Values of the old function are looked up with `operand`, which converts constants on first use and places each once
+    at the top of the entry; results are bound with `define`. `block` is the insertion block.
     """
 
     def __init__(self, declare: Callable[[str, llvm.LLVMFunctionType], None], conventions: Conventions = CPU):
         self.conventions = conventions
         self.declare = declare
-        """Makes a function of that name and type known to the module: `declare("cbrt", ...)`."""
+        """Declares a function in the module: `declare("cbrt", ...)`."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.blocks: dict[Block, Block] = {}
         self.block = Block()
@@ -106,11 +106,11 @@ class LlvmBuilder:
         self.loop_groups: dict[Operation, int] = {}
         """The access group of each parallel loop, by the old branch that closes it."""
         self.private_buffers: set[SSAValue] = set()
-        """Stack slots made anew by each iteration of a parallel loop: accesses to them are not independent."""
+        """Stack slots allocated in each iteration of a parallel loop: accesses to them are not independent."""
         self.op: Operation
-        """The operation under conversion: where errors point."""
+        """The operation under conversion, the location of errors."""
         self.has_bfloat = False
-        """Whether a bf16 was met: then `bfloat_as_bits` has something to do."""
+        """Whether the function contains bf16, so that `bfloat_as_bits` is needed."""
         self._constants: dict[Any, SSAValue] = {}
         self._prologue: list[Operation] = []
         self._allocas: list[Operation] = []
@@ -144,7 +144,7 @@ class LlvmBuilder:
         properties: Mapping[str, Attribute] = NO_PROPERTIES,
         attributes: Mapping[str, Attribute] = NO_PROPERTIES,
     ) -> SSAValue:
-        """Append an operation of one result and return the result."""
+        """Append an operation with one result and return the result."""
         op = op_class.create(
             operands=operands,
             result_types=(result_type,),
@@ -156,7 +156,7 @@ class LlvmBuilder:
         return op.results[0]
 
     def add(self, op: OpT) -> OpT:
-        """Append a built operation."""
+        """Append an operation."""
         if self.location is not None:
             op.location = self.location
         self.block.add_op(op)
@@ -173,7 +173,7 @@ class LlvmBuilder:
         return found
 
     def index_constant(self, value: int) -> SSAValue:
-        """A constant of the integer that index is."""
+        """A constant of the integer type of index."""
         return self.constant(value, self.conventions.index)
 
     def float_constant(self, value: float, type_: Attribute) -> SSAValue:
@@ -184,7 +184,7 @@ class LlvmBuilder:
         return found
 
     def splat(self, scalar: SSAValue, length: int) -> SSAValue:
-        """A vector of one value; of a constant it is a constant."""
+        """A splat vector of a value; a constant's is a constant."""
         type_ = vector_of(length, scalar.type)
         owner = scalar.owner
         if isinstance(owner, llvm.ConstantOp) and isinstance(owner.value, IntegerAttr | FloatAttr):
@@ -199,17 +199,17 @@ class LlvmBuilder:
         return self.emit(llvm.ShuffleVectorOp, (one, poison), type_, {"mask": i32_array((0,) * length)})
 
     def splat_like(self, scalar: SSAValue, type_: Attribute) -> SSAValue:
-        """The scalar, or the vector of it where `type_` is a vector."""
+        """The scalar, or its splat if `type_` is a vector."""
         return self.splat(scalar, cast(Vector, type_).get_shape()[0]) if isinstance(type_, VectorType) else scalar
 
     def poison(self, type_: Attribute) -> SSAValue:
-        """The undefined value that a vector or structure is built from."""
+        """A poison value, from which a vector or structure is built."""
         op = PoisonOp.create(result_types=(type_,))
         self._prologue.append(op)
         return op.results[0]
 
     def zero(self, type_: Attribute) -> SSAValue:
-        """The integer 0, or the vector of them."""
+        """The integer 0, or a vector of zeros."""
         return self.constant_like(0, type_)
 
     def constant_like(self, value: int, type_: Attribute) -> SSAValue:
@@ -242,7 +242,7 @@ class LlvmBuilder:
         return op.results[0]
 
     def known_int(self, value: SSAValue) -> int | None:
-        """The number of an old integer or index constant, or None."""
+        """The value of an old integer or index constant, or None."""
         owner = value.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return owner.value.value.data
@@ -251,18 +251,18 @@ class LlvmBuilder:
     # Types
 
     def type(self, type_: Attribute) -> Attribute:
-        """The llvm type of a value. Raises DiagnosticError about the current operation when there is none."""
+        """The llvm type of a value. Raises DiagnosticError at the current operation if there is none."""
         found = self._types.get(id(type_))
         if found is None:
             found = self._types[id(type_)] = (type_, self._convert_type(type_))
         return found[1]
 
     def like(self, type_: Attribute, element: Attribute) -> Attribute:
-        """`element`, or the vector of it as long as `type_` where that is a vector."""
+        """`element`, or a vector of it with the length of `type_` if that is a vector."""
         return vector_of(cast(Vector, type_).get_shape()[0], element) if isinstance(type_, VectorType) else element
 
     def mask(self, compared: Attribute) -> Attribute:
-        """i1, or the vector of i1 for a vector: the type of a comparison."""
+        """The result type of a comparison: i1, or a vector of i1 for a vector."""
         return self.like(compared, I1)
 
     def _convert_type(self, type_: Attribute) -> Attribute:
@@ -332,7 +332,7 @@ class LlvmBuilder:
         return self.emit(llvm.GEPOp, (pointer,), PTR, {**properties, "inbounds": UNIT})
 
     def linear_index(self, indices: Sequence[SSAValue], strides: Sequence[int], wrap: bool = False) -> SSAValue | int:
-        """`sum(index * stride)` with the known part added up now; indices are values of the old function."""
+        """`sum(index * stride)` with the static terms folded; indices are values of the old function."""
         properties = NO_PROPERTIES if wrap else {"overflowFlags": NO_WRAP}
         known, total = 0, None
         for index, stride in zip(indices, strides, strict=True):
@@ -375,7 +375,7 @@ class LlvmBuilder:
         self.add(llvm.StoreOp.create(operands=(value, pointer), properties=properties, attributes=attributes))
 
     def alloca(self, element: Attribute, count: int, alignment: int) -> SSAValue:
-        """A stack slot, made once at the function's entry wherever the old allocation stood."""
+        """A stack slot, allocated once at the function's entry wherever the old allocation was."""
         op = llvm.AllocaOp.create(
             operands=(self.constant(count),),
             result_types=(PTR,),
@@ -396,7 +396,7 @@ class LlvmBuilder:
         flags: llvm.FastMathAttr | None = None,
         tagged: bool = False,
     ) -> SSAValue:
-        """Call `llvm.NAME.OVERLOADS`; the result, or the last operand where there is none."""
+        """Call `llvm.NAME.OVERLOADS`; return the result, or the last operand if there is none."""
         full = ".".join(("llvm", name, *(mangled(type_) for type_ in overloads)))
         op = llvm.CallIntrinsicOp.create(
             operands=operands,
@@ -414,7 +414,7 @@ class LlvmBuilder:
         return op.results[0] if result_type is not None else operands[-1]
 
     def call(self, name: str, operands: Sequence[SSAValue], result_type: Attribute | None) -> SSAValue | None:
-        """Call a function of the module by its name."""
+        """Call a function of the module by name."""
         op = llvm.CallOp.create(
             operands=operands,
             result_types=() if result_type is None else (result_type,),
@@ -431,16 +431,16 @@ class LlvmBuilder:
     # Blocks
 
     def new_block(self, arg_types: Sequence[Attribute] = ()) -> Block:
-        """A block of the new function, after all that exist."""
+        """Append a block to the new function."""
         block = Block(arg_types=arg_types)
         self.new_blocks.append(block)
         return block
 
     def begin_loop(self, count: int) -> tuple[Block, Block]:
         """
-        Open a loop of `count` > 0 iterations at the current place; operations that follow are its body.
+        Open a loop of `count` > 0 iterations at the insertion point; the operations that follow are its body.
 
-        Returns its block, whose argument is the iteration, and the block after the loop, both for `end_loop`.
+        Returns its block, whose argument is the iteration, and the exit block; pass both to `end_loop`.
         """
         header, exit_ = Block(arg_types=(I64,)), Block()
         self.add(llvm.BrOp.create(operands=(self.constant(0),), successors=(header,)))
@@ -449,7 +449,7 @@ class LlvmBuilder:
         return header, exit_
 
     def end_loop(self, header: Block, exit_: Block, count: int) -> None:
-        """Close the innermost open loop and go on after it."""
+        """Close the innermost open loop and continue after it."""
         after = self.emit(llvm.AddOp, (header.args[0], self.constant(1)), I64, {"overflowFlags": NO_WRAP})
         properties = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.ULT.to_int(), I64)}
         again = self.emit(llvm.ICmpOp, (after, self.constant(count)), I1, properties)
@@ -459,7 +459,7 @@ class LlvmBuilder:
         self.block = exit_
 
     def finish(self) -> list[Block]:
-        """The new function's blocks; constants and stack slots stand at the top of the first."""
+        """The new function's blocks; constants and stack slots are at the top of the first."""
         entry = self.new_blocks[0]
         prologue = [*self._prologue, *self._allocas]
         if prologue:
@@ -484,5 +484,5 @@ def _string(text: str) -> StringAttr:
 
 @lru_cache(maxsize=256)
 def access_group_attributes(groups: tuple[int, ...]) -> Mapping[str, Attribute]:
-    """The attribute of an access that belongs to these parallel loops."""
+    """The attribute of an access in these parallel loops."""
     return {ACCESS_GROUPS: DenseArrayBase.from_list(I64, groups)} if groups else NO_PROPERTIES

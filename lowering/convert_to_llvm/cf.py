@@ -18,7 +18,7 @@ from .conventions import I64
 
 
 def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]:
-    """What the branch that closes a loop says of it: `{loop = {parallel_accesses, vectorize, unroll}}`."""
+    """The loop annotation of the branch that closes a loop: `{loop = {parallel_accesses, vectorize, unroll}}`."""
     found: dict[str, Attribute] = {}
     if group is not None:
         found["parallel_accesses"] = IntegerAttr(group, I64)

@@ -1,4 +1,4 @@
-"""How the functions of a CPU and of a GPU differ in the llvm dialect: pointers, index, what the machine has."""
+"""The differences between CPU and GPU functions in the llvm dialect: pointers, index, hardware features."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ I32 = IntegerType(32)
 I64 = IntegerType(64)
 
 INDEX_BITWIDTH = "xhlo.index_bitwidth"
-"""On a function of the device whose index values all fit: the bits that they are computed in."""
+"""Function attribute: the bits in which to compute index, on a device function whose index values all fit."""
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """What differs between the functions of a CPU and of a GPU."""
+    """The differences between CPU and GPU functions."""
 
     pointer: llvm.LLVMPointerType
     """The type of a memref without a memory space."""
     index: IntegerType
-    """The integer that index is."""
+    """The integer type of index."""
     device: bool
-    """A GPU: it rounds to bf16 by itself, has no C library, and memory that blocks share."""
+    """Whether the functions are for a GPU: it rounds to bf16 in hardware and has shared memory, but no C library."""
 
 
 def _pointer(space: int) -> llvm.LLVMPointerType:

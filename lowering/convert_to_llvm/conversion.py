@@ -1,4 +1,4 @@
-"""Conversion of everything below the loops to the llvm dialect: one walk, dispatched on the class of the operation."""
+"""Conversion of everything below the loops to the llvm dialect: one walk that dispatches on the operation class."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ ENTRY = "xhlo_entry"
 @dataclass(frozen=True)
 class ConvertToLlvmPass(HloPass):
     """
-    Converts func, cf, arith, math, memref, vector and cpu to the llvm dialect.
+    Convert func, cf, arith, math, memref, vector and cpu to the llvm dialect.
 
     Before: `memref.load %m[%i, %j] : memref<4x8xf32>`
     After:  `llvm.load (llvm.getelementptr inbounds %m[%i * 8 + %j] : f32)`
     A memref is a pointer to its first element, index is i64, an i1 in memory takes a byte. Private functions become
-    internal ones, as does @main: @xhlo_entry(ptr) loads the pointers of its parameters in order and calls it.
-    In a module with a gpu.module only its functions are converted: their memrefs are pointers to global memory,
+    internal ones, as does @main: @xhlo_entry(ptr) loads the pointers of its parameters in order and calls it. In a
+    module with a gpu.module only its functions are converted: their memrefs are pointers to global memory,
     `!llvm.ptr<1>`, or in the workgroup's space to shared memory, `!llvm.ptr<3>`; index is i32 in a function with
-    `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` keep that mark. Operations of llvm stay as they are.
-    Assumes: static shapes and strides; convert-loops-to-cf took the loops, plan-buffers every memref.alloc.
-    Leaves: llvm only, in what it converts.
+    `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` keep that attribute. Operations of llvm are unchanged.
+    Assumes: static shapes and strides; no loops (convert-loops-to-cf) and no memref.alloc (plan-buffers).
+    Leaves: only llvm in converted functions.
     """
 
     name = "convert-to-llvm"
@@ -139,7 +139,7 @@ class ModuleConversion:
             made.attributes[SHARED] = UNIT
         traits = _function_traits(op)
         if self.device and INLINE not in op.attributes and nvvm.KERNEL not in op.attributes:
-            # It may hold barriers: calls of it must not be made to depend on more conditions.
+            # It may contain barriers: its calls must not become dependent on more conditions (convergent).
             traits = ["convergent", *traits]
         if traits:
             made.properties["passthrough"] = ArrayAttr([StringAttr(trait) for trait in traits])
@@ -151,7 +151,7 @@ class ModuleConversion:
         return llvm.LLVMFunctionType(inputs, func_patterns.result_type(results))
 
     def _blocks(self, op: func.FuncOp, to: LlvmBuilder) -> list[Block]:
-        """Convert a body. Blocks are visited so that a value's definition comes before its uses."""
+        """Convert a body. Blocks are visited so that definitions come before uses."""
         for old in op.body.blocks:
             to.blocks[old] = new = Block(arg_types=[to.type(arg.type) for arg in old.args])
             for old_arg, new_arg in zip(old.args, new.args, strict=True):
@@ -174,10 +174,10 @@ class ModuleConversion:
 
     def _find_parallel_loops(self, op: func.FuncOp, to: LlvmBuilder) -> dict[Block, list[int]]:
         """
-        The access groups of each block: one group for each loop whose closing branch carries xhlo.parallel.
+        Find the access groups of each block: one group per loop whose closing branch carries xhlo.parallel.
 
-        Stack slots that such a loop makes anew in each iteration are one slot after the conversion; accesses to them
-        stay outside of the groups.
+        Stack slots that such a loop allocates in each iteration become a single slot; accesses to them stay outside the
+        groups.
         """
         groups: dict[Block, list[int]] = {}
         for block in op.body.blocks:
@@ -217,7 +217,7 @@ class ModuleConversion:
 
 
 def _function_traits(op: func.FuncOp) -> list[str]:
-    """LLVM's attributes of a function: kernels and parallel bodies stay functions, so that their noalias is kept."""
+    """The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept."""
     if INLINE in op.attributes:
         return ["alwaysinline", "nounwind"]
     if is_kernel(op) or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
@@ -233,8 +233,8 @@ def _no_alias(types: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr]:
 
 def _independent_bodies(functions: Iterable[func.FuncOp]) -> frozenset[str]:
     """
-    The parallel bodies whose memref parameters never alias: at each place that starts one, the captured memrefs are
-    views of different buffers, each a parameter of a kernel or a stack slot.
+    The parallel bodies whose memref parameters never alias: wherever one is started, the captured memrefs are views of
+    different buffers, each a kernel parameter or a stack slot.
     """
     independent: dict[str, bool] = {}
     for function in functions:

@@ -17,7 +17,9 @@ from .builder import LlvmBuilder, patterns
 from .conventions import I64, PTR
 
 PARALLEL_FOR = "xhlo_parallel_for"
-"""Of the runtime: `void xhlo_parallel_for(void (*share)(void *context, i64 lo, i64 hi), void *context, i64 count)`."""
+"""
+The runtime function `void xhlo_parallel_for(void (*share)(void *context, i64 lo, i64 hi), void *context, i64 count)`.
+"""
 
 PARALLEL_FOR_TYPE = llvm.LLVMFunctionType([PTR, PTR, I64])
 THUNK_TYPE = llvm.LLVMFunctionType([PTR, I64, I64])

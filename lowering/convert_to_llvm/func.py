@@ -1,4 +1,4 @@
-"""func to llvm: calls and returns; several results travel as one struct."""
+"""func to llvm: calls and returns; several results are returned as a struct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .conventions import I64
 
 
 def result_type(types: Sequence[Attribute]) -> Attribute | None:
-    """The one type that a function returns: None without results, a struct for several."""
+    """The return type of a function: None without results, a struct for several."""
     if len(types) < 2:
         return types[0] if types else None
     return llvm.LLVMStructType.from_type_list(list(types))

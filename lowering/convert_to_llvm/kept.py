@@ -1,4 +1,4 @@
-"""What earlier passes already made for LLVM: operations of the llvm dialect, and casts to its types."""
+"""Operations of the llvm dialect that earlier passes emitted, and casts to its types."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """
-What LLVM is told of a function that the host launches: its block size, and of each buffer who changes it.
+LLVM attributes of a function that the host launches: its block size, and aliasing facts about each buffer.
 
-A parameter is `noalias`: launches hand over whole buffers that do not overlap. LLVM takes that to mean that nobody else
-changes the buffer either while the function runs, not even the other threads of the block, and moves accesses across
-barriers; so a buffer by which threads talk to each other, one that is read and written around a barrier, has no such
-mark. One that is only read keeps it, and is read through the cache that need not be coherent.
+A parameter is `noalias`: launches pass whole buffers that do not overlap. LLVM takes that to mean that nothing else
+changes the buffer while the function runs, not even other threads of the block, and moves accesses across barriers. So
+a buffer through which threads communicate, read and written around a barrier, is not `noalias`. One that is only read
+is, and is loaded through the non-coherent cache.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .builder import UNIT
 from .conventions import I64
 
 KERNEL_ALIGNMENT = 16
-"""Bytes to which the buffers of a launch are aligned: the arena's are to 64, the caller's are checked."""
+"""Alignment in bytes of the buffers of a launch: the arena's have 64, the caller's are checked."""
 
 
 def mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
-    """Give a converted kernel the attributes of its parameters, and what it is launched with."""
+    """Set the parameter attributes and the launch bounds of a converted kernel."""
     align = IntegerAttr(KERNEL_ALIGNMENT, I64)
     alone, shared = DictionaryAttr({"llvm.noalias": UNIT, "llvm.align": align}), DictionaryAttr({"llvm.align": align})
     common = _exchanged(made)
@@ -38,7 +38,7 @@ def mark_kernel(made: llvm.FuncOp, op: func.FuncOp) -> None:
 
 
 def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:
-    """The parameters through which threads may see what others wrote: read as well as written, around a barrier."""
+    """The parameters through which threads may see others' writes: read as well as written, around a barrier."""
     roots: dict[SSAValue, SSAValue] = {argument: argument for argument in function.body.blocks[0].args}
     read: set[SSAValue] = set()
     written: set[SSAValue] = set()
@@ -52,7 +52,7 @@ def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:
         elif isinstance(op, llvm.StoreOp):
             written.update(found)
         else:
-            # Of what else takes a pointer nothing is known: copies of blocks, atomic operations, instructions as text.
+            # Nothing is known about other uses of a pointer: block copies, atomic operations, inline assembly.
             read.update(found)
             written.update(found)
             waits = waits or _waits(op)
@@ -60,7 +60,7 @@ def _exchanged(function: llvm.FuncOp) -> set[SSAValue]:
 
 
 def _waits(op: Operation) -> bool:
-    """Whether the threads of a block may wait for each other there."""
+    """Whether the threads of a block may wait for each other at the operation."""
     if isinstance(op, llvm.CallIntrinsicOp):
         name = op.intrin.data.removeprefix("llvm.nvvm.")
         return name.startswith(("barrier", "bar.", "mbarrier", "fence", "membar"))

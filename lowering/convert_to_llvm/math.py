@@ -1,4 +1,4 @@
-"""math to llvm: intrinsics where the hardware has them, calls of the C library for what expand-math leaves."""
+"""math to llvm: intrinsics if the hardware has them, C library calls for functions that expand-math leaves."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _count(name: str) -> Pattern:
 
 
 def _with_poison_flag(name: str) -> Pattern:
-    """Intrinsics with a second operand that makes the odd input (zero, the smallest integer) undefined: it is false."""
+    """Intrinsics with an is_poison operand for a special input (zero, the smallest integer), set to false."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         type_ = to.type(op.results[0].type)
@@ -91,7 +91,7 @@ def _reciprocal_root(op: math.RsqrtOp, to: LlvmBuilder) -> None:
 
 
 def _library_call(name: str) -> Pattern:
-    """`call double @tan(double)`, @tanf for float; narrower floats go by way of float, vectors element by element."""
+    """`call double @tan(double)`, @tanf for float; narrower floats via float, vectors element by element."""
 
     def convert(op: Operation, to: LlvmBuilder) -> None:
         operands, type_ = to.operands(op), op.results[0].type

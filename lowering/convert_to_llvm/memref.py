@@ -1,8 +1,7 @@
 """
 memref to llvm: a memref of static shape is a bare pointer to its first element.
 
-Strides are static and come from the type; a subview is a moved pointer. Elements of type i1, i2 and i4 take
-one byte each.
+Strides are static and come from the type; a subview is an offset pointer. i1, i2 and i4 elements take one byte each.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from .conventions import I64
 STACK_ALIGNMENT = 64
 GLOBAL_ALIGNMENT = 64
 REGISTER_ALIGNMENT = 16
-"""Of what a thread of a GPU has for itself: the widest access."""
+"""Alignment of a GPU thread's private memory, in bytes: the widest access."""
 
 
 @patterns.on(memref.LoadOp)
@@ -60,7 +59,7 @@ def is_nontemporal(op: Operation) -> bool:
 
 
 def from_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
-    """A loaded element, or vector of them, as the program's type: a byte becomes a bit, or its lower 2 or 4."""
+    """Convert a loaded element or vector to the program's type: a byte is truncated to 1, 2 or 4 bits."""
     if layout.narrow is None:
         return value
     if layout.narrow > 1:
@@ -71,13 +70,13 @@ def from_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
 
 
 def to_memory(to: LlvmBuilder, value: SSAValue, layout: Layout) -> SSAValue:
-    """A value, or vector, as it is stored: 1, 2 or 4 bits become a byte, zeros above."""
+    """Convert a value or vector to its memory type: 1, 2 or 4 bits are zero-extended to a byte."""
     return value if layout.narrow is None else to.emit(llvm.ZExtOp, (value,), to.like(value.type, I8))
 
 
 @patterns.on(memref.AllocaOp)
 def _alloca(op: memref.AllocaOp, to: LlvmBuilder) -> None:
-    """Stack memory stands in the function's entry block, so that a loop around it does not grow the stack."""
+    """Stack memory is allocated in the function's entry block, so that a loop around it does not grow the stack."""
     layout = to.layout(op.memref.type)
     if op.dynamic_sizes or op.symbol_operands:
         fail(op, "has dynamic sizes: only static shapes are supported")
@@ -95,7 +94,7 @@ def _needs_plan(op: Operation, to: LlvmBuilder) -> None:
 
 @patterns.on(memref.ViewOp)
 def _view(op: memref.ViewOp, to: LlvmBuilder) -> None:
-    """`memref.view %bytes[%shift]` is the address shift bytes further."""
+    """`memref.view %bytes[%shift]` becomes the address of `%bytes` plus shift bytes."""
     shift = to.known_int(op.byte_shift)
     index = shift if shift is not None else to.operand(op.byte_shift)
     to.define(op.result, to.gep(to.operand(op.source), index, I8))
@@ -124,7 +123,7 @@ def _subview(op: memref.SubviewOp, to: LlvmBuilder) -> None:
 
 @patterns.on(memref.ReinterpretCastOp)
 def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
-    """The new type tells the new shape; the offset, in elements, moves the pointer."""
+    """The result type has the new shape; the offset, in elements, moves the pointer."""
     layout = to.layout(op.result.type)
     (offset,) = op.static_offsets.get_values()
     index: SSAValue | int = to.operand(op.offsets[0]) if offset == DYNAMIC_INDEX else int(offset)
@@ -141,7 +140,7 @@ def _reinterpret_cast(op: memref.ReinterpretCastOp, to: LlvmBuilder) -> None:
 
 
 def root_offset(type_: Buffer) -> int | None:
-    """The offset, in elements, that a memref's type says its first element has; None where it is dynamic."""
+    """The static offset, in elements, of a memref type's first element; None if dynamic."""
     if not isinstance(type_.layout, StridedLayoutAttr):
         return 0
     offset = type_.layout.offset
@@ -176,7 +175,7 @@ def _get_global(op: memref.GetGlobalOp, to: LlvmBuilder) -> None:
 
 
 def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
-    """`memref.global` becomes an internal llvm global, aligned for vectors, in the memory that its type names."""
+    """`memref.global` becomes an internal llvm global, aligned for vectors, in its type's memory space."""
     layout = to.layout(op.type)
     value = op.initial_value
     wanted = op.alignment.value.data if op.alignment is not None else 0
@@ -199,8 +198,8 @@ def convert_global(op: memref.GlobalOp, to: LlvmBuilder) -> llvm.GlobalOp:
 @patterns.on(memref.CopyOp)
 def _copy(op: memref.CopyOp, to: LlvmBuilder) -> None:
     """
-    One memcpy where both sides are contiguous; else a loop over the outer dimensions around the largest contiguous
-    run, or around single elements.
+    One memcpy if both sides are contiguous; else loops over the outer dimensions around the largest contiguous run, or
+    around single elements.
     """
     source, target = to.layout(op.source.type), to.layout(op.destination.type)
     if source.shape != target.shape or source.element != target.element:
@@ -268,12 +267,12 @@ _ATOMIC = {
     14: "fmin",
     15: "_xor",
 }
-"""By the number of arith's enumeration AtomicRMWKind; products are not there."""
+"""By the number of arith's AtomicRMWKind; LLVM has no atomic multiplication."""
 
 
 @patterns.on(memref.AtomicRMWOp)
 def _atomic(op: memref.AtomicRMWOp, to: LlvmBuilder) -> None:
-    """`memref.atomic_rmw` of whole bytes; on a GPU one step for all threads of the device."""
+    """`memref.atomic_rmw` of whole bytes; on a GPU atomic for all threads of the device."""
     layout = to.layout(op.memref.type)
     operation = _ATOMIC.get(cast("IntegerAttr[Any]", op.kind).value.data)
     if operation is None:

@@ -1,8 +1,8 @@
 """
-bf16, and rounding to bf16 and f16, where LLVM would call a compiler's runtime library or flush denormals.
+bf16, and rounding to bf16 and f16, for which LLVM would call a compiler runtime library or flush denormals.
 
-LLVM has arithmetic of bf16 only by way of f32 and rounds the result by a call or, with AVX512-BF16, by an instruction
-that takes denormals for zero. Here an operation on bf16 is one on f32 whose result is rounded by integer arithmetic.
+LLVM computes bf16 via f32 and rounds the result by a call or, with AVX512-BF16, by an instruction that flushes
+denormals. Here an operation on bf16 becomes one on f32 whose result is rounded by integer arithmetic.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def in_single(
     type_: Attribute,
     compute: Callable[[Sequence[SSAValue], Attribute], SSAValue],
 ) -> SSAValue:
-    """`compute(operands, type)`, for bf16 on f32 operands with the result rounded."""
+    """`compute(operands, type)`; for bf16, on f32 operands and with the result rounded."""
     if not is_bfloat(type_):
         return compute(operands, type_)
     single = to.like(type_, _F32)
@@ -93,10 +93,10 @@ def truncate(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
 
 def _round_to_odd(to: LlvmBuilder, value: SSAValue) -> SSAValue:
     """
-    A double as the f32 whose last bit is set where it is inexact, so that rounding it again is right.
+    Round a double to odd in f32: the last bit is set if inexact, so that rounding it again is correct.
 
-    The nearest f32 y is taken; where it differs from the double and its last bit is clear, its neighbour on the
-    double's side is odd: one up in magnitude when the double is larger, one down when it is smaller.
+    Take the nearest f32 y; if it differs from the double and its last bit is clear, its neighbour on the double's side
+    is odd: one ulp up in magnitude if the double is larger, one down if it is smaller.
     """
     double, single = value.type, to.like(value.type, _F32)
     bits_type = to.like(value.type, I32)
@@ -116,7 +116,7 @@ def _round_to_odd(to: LlvmBuilder, value: SSAValue) -> SSAValue:
 
 
 def _round_to_bfloat(to: LlvmBuilder, value: SSAValue, type_: Attribute) -> SSAValue:
-    """The upper half of the bits after adding half of the last kept one; a NaN stays one, its quiet bit set."""
+    """The upper half of the bits after adding half an ulp; a NaN stays NaN, with its quiet bit set."""
     bits_type, half_type = to.like(type_, I32), to.like(type_, _I16)
     bits = to.emit(llvm.BitcastOp, (value,), bits_type)
     shift = to.constant_like(16, bits_type)

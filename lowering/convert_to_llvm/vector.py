@@ -1,8 +1,8 @@
 """
-vector to llvm: vectors of one dimension, element by element in registers.
+vector to llvm: 1-D vectors.
 
-A load or store is aligned to the element only, for the program's buffers are aligned as their owner pleases; but to as
-many bytes as its attribute `alignment` says.
+A load or store is aligned only to the element because callers may align their buffers arbitrarily; the attribute
+`alignment` states a larger alignment.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _store(op: vector.StoreOp, to: LlvmBuilder) -> None:
 
 @patterns.on(vector.MaskedLoadOp)
 def _masked_load(op: vector.MaskedLoadOp, to: LlvmBuilder) -> None:
-    """Lanes whose bit is clear are not read and take the value of the pass-through."""
+    """Lanes whose mask bit is clear are not read and take the pass-through value."""
     layout = to.layout(op.base.type)
     type_ = to.like(to.type(op.result.type), layout.element)
     operands = (
@@ -98,7 +98,7 @@ def _masked_store(op: vector.MaskedStoreOp, to: LlvmBuilder) -> None:
 
 
 def _plain_transfer(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
-    """Refuse what a vector.load or store cannot say: masks, permutations, lanes outside of the memref."""
+    """Refuse transfers that are not a plain vector.load or store: masks, permutations, lanes outside the memref."""
     source = op.source.type
     rank = len(cast(Buffer, source).get_shape()) if isinstance(source, MemRefType) else 0
     dims = [str(result) for result in op.permutation_map.data.results]
@@ -121,7 +121,7 @@ def _transfer_write(op: vector.TransferWriteOp, to: LlvmBuilder) -> None:
 
 @patterns.on(vector.BroadcastOp)
 def _broadcast(op: vector.BroadcastOp, to: LlvmBuilder) -> None:
-    """A scalar, or a vector of one element, in every lane."""
+    """Broadcast a scalar, or a vector of one element, to every lane."""
     source, length = to.operand(op.source), _length(to.type(op.vector.type))
     type_ = source.type
     if isinstance(type_, VectorType):
@@ -166,7 +166,9 @@ def _insert(op: vector.InsertOp, to: LlvmBuilder) -> None:
 
 @patterns.on(vector.ShuffleOp)
 def _shuffle(op: vector.ShuffleOp, to: LlvmBuilder) -> None:
-    """Lanes of both vectors by number; the shorter is lengthened first, since llvm's are of one length."""
+    """
+    Lanes of both vectors by number; the shorter one is lengthened first because llvm's operands have equal lengths.
+    """
     first, second = to.operand(op.v1), to.operand(op.v2)
     lengths = _length(first.type), _length(second.type)
     longest = max(lengths)
@@ -178,7 +180,7 @@ def _shuffle(op: vector.ShuffleOp, to: LlvmBuilder) -> None:
 
 
 def _lengthened(to: LlvmBuilder, value: SSAValue, length: int) -> SSAValue:
-    """The vector with undefined lanes after its own."""
+    """The vector extended with undefined lanes."""
     have = _length(value.type)
     if have == length:
         return value
@@ -195,7 +197,7 @@ def _bitcast(op: vector.BitcastOp, to: LlvmBuilder) -> None:
 
 @patterns.on(vector.CreateMaskOp)
 def _create_mask(op: vector.CreateMaskOp, to: LlvmBuilder) -> None:
-    """Bit i is set when `i < n`: the lane numbers compared with n, brought into the lanes' range first."""
+    """Bit i is set if `i < n`: compares the lane numbers with n, clamped to their range."""
     length = _length(to.type(op.mask_vector.type))
     bound = to.operand(op.mask_dim_sizes[0])
     for name, limit in (("smax", 0), ("smin", length)):
@@ -223,17 +225,17 @@ _REDUCTIONS = {
     "minimumf": (None, "fminimum", None, "minimum"),
     "maximumf": (None, "fmaximum", None, "maximum"),
 }
-"""By kind: the reduction of integers and of floats, and what combines its result with an accumulator."""
+"""By kind: the reductions of integers and of floats, and the operations that combine the result with an accumulator."""
 
 _NEUTRAL = {"add": -0.0, "mul": 1.0}
-"""What an ordered float reduction starts from."""
+"""The start value of an ordered float reduction."""
 
 
 @patterns.on(vector.ReductionOp)
 def _reduction(op: vector.ReductionOp, to: LlvmBuilder) -> None:
     """
-    `vector.reduction <add>, %v, %acc` becomes `llvm.vector.reduce.fadd(%acc, %v)`: lane after lane from the
-    accumulator, in any order where the operation is reassoc. The other kinds take the accumulator in afterwards.
+    `vector.reduction <add>, %v, %acc` becomes `llvm.vector.reduce.fadd(%acc, %v)`: lane by lane from the accumulator,
+    in any order if the operation is reassoc. The other kinds combine the accumulator afterwards.
     """
     kind = str(op.kind.data)
     integer_name, float_name, integer_combiner, float_combiner = _REDUCTIONS[kind]

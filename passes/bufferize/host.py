@@ -1,9 +1,9 @@
 """
-Bufferization of a host function: kernels are called with buffers to write, loops keep their state in buffers.
+Bufferization of a host function: kernel calls get buffers to write to, loops keep their state in buffers.
 
-Every tensor value is mapped to a buffer. A value whose final place is known (a result of the function, of a
-branch, the state of a loop) is computed there directly; else it gets a memref.alloc before its operation. An update
-in place takes the operand's own buffer when nothing reads the old value afterwards.
+Every tensor value is mapped to a buffer. A value whose final buffer is known (a result of the function or of a branch,
+the state of a loop) is computed there directly; any other gets a memref.alloc before its operation. An in-place update
+reuses the operand's buffer when nothing reads the old value afterwards.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class ConstantPool:
 
 @dataclass
 class Storage:
-    """What lies in one buffer at one time."""
+    """The contents of a buffer during one interval: the values in it and the block that may overwrite them."""
 
     block: Block | None
-    """The block whose operations may overwrite it once its values are dead; None: never (inputs, constants)."""
+    """The block whose operations may overwrite it once its values are dead; None if never (inputs, constants)."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
 
 
@@ -64,7 +64,7 @@ class HostBufferizer:
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.storage: dict[SSAValue, Storage] = {}
         self.contents: dict[SSAValue, list[Storage]] = {}
-        """All that ever lies in a root buffer."""
+        """Every `Storage` that a root buffer holds over time."""
         self.hints: dict[SSAValue, SSAValue] = {}
         self.order: dict[Operation, int] = {}
         """The position of each operation in its block."""
@@ -89,7 +89,7 @@ class HostBufferizer:
         take_block_arguments(self.function)
         self.function.properties.pop("res_attrs", None)
 
-    # Places of values.
+    # Buffers of values.
 
     def place(self, value: SSAValue, buffer: SSAValue, storage: Storage) -> None:
         self.buffers[value] = buffer
@@ -99,13 +99,15 @@ class HostBufferizer:
         storage.values.append(value)
 
     def hint(self, value: SSAValue, buffer: SSAValue, block: Block) -> None:
-        """Ask for `value` to be computed in `buffer`, if an operation of `block` computes it and none asked before."""
+        """
+        Request that `value` be computed in `buffer`, if an operation of `block` computes it and it has no request yet.
+        """
         owner = value.owner
         if isinstance(owner, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)) and owner.parent is block:
             self.hints.setdefault(value, buffer)
 
     def new_buffer(self, value: SSAValue, before: Operation) -> SSAValue:
-        """The buffer that `value`, a result of `before`, is to be computed in."""
+        """The buffer in which to compute `value`, a result of `before`."""
         hinted = self.hints.get(value)
         if hinted is not None and not self.in_use(hinted, before):
             return hinted
@@ -115,7 +117,7 @@ class HostBufferizer:
         return fresh.memref
 
     def in_use(self, buffer: SSAValue, op: Operation) -> bool:
-        """Whether `op`, or anything after it, reads what lies in `buffer` now."""
+        """Whether `op`, or anything after it, reads the current contents of `buffer`."""
         return any(
             self.used_after(value, op) or any(operand is value for operand in op.operands)
             for storage in self.contents.get(root_buffer(buffer), ())
@@ -123,7 +125,7 @@ class HostBufferizer:
         )
 
     def overwritable(self, value: SSAValue, op: Operation) -> bool:
-        """Whether `op`'s block may write over the buffer of `value`, because `op` is the last to read it."""
+        """Whether `op`'s block may overwrite the buffer of `value` because `op` is its last reader."""
         storage = self.storage[value]
         if storage.block is None or storage.block is not op.parent:
             return False
@@ -144,7 +146,7 @@ class HostBufferizer:
         return False
 
     def copy_all(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], before: Operation) -> None:
-        """Copy the values to the targets as if all at once: a source that is also a target is saved first."""
+        """Parallel copy of the values to the targets: a source that is also a target is saved first."""
         block = cast(Block, before.parent)
         moves = [
             (self.buffers[value], target)
@@ -243,7 +245,7 @@ class HostBufferizer:
         old.erase(safe_erase=False)
 
     def while_(self, op: scf.WhileOp) -> None:
-        """State in buffers: the condition reads them, the body's end writes them."""
+        """Keep the state in buffers: the condition reads them, the end of the body writes them."""
         parent = cast(Block, op.parent)
         before, after = op.before_region.block, op.after_region.block
         condition = before.last_op

@@ -1,9 +1,9 @@
 """
-Bufferization of one kernel function: results become parameters that the kernel writes in place.
+Bufferization of one kernel function: results become output parameters.
 
-Every tensor value gets a destination before anything is rewritten: the output parameter when it is returned, the
-slice that it is inserted into, the destination of the operation that updates it, else a buffer of its own. A
-`tensor.empty` has no buffer of its own: whoever writes it has.
+Every tensor value gets a destination before anything is rewritten: the output parameter if it is returned, the slice
+that it is inserted into, the destination of the operation that updates it, else a new buffer. A `tensor.empty` has no
+buffer; the operation that writes it does.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class KernelBufferizer:
             del self.function.properties["res_attrs"]
 
     def destination(self, value: SSAValue, at: Operation) -> SSAValue:
-        """The buffer that `value`, about to be computed by `at`, is written to."""
+        """The buffer to which `at` will write `value`."""
         for index, returned in enumerate(self.returned):
             if returned is value:
                 return self.outputs[index]
@@ -137,7 +137,7 @@ class KernelBufferizer:
         return whole
 
     def written(self, outs: Sequence[SSAValue], results: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
-        """A buffer for each result, holding the value of `outs` where that is not a tensor.empty."""
+        """A buffer per result, initialized with the value of `outs` unless that is a tensor.empty."""
         found: list[SSAValue] = []
         for out, result in zip(outs, results, strict=True):
             if isinstance(out.owner, tensor.EmptyOp):
@@ -153,7 +153,7 @@ class KernelBufferizer:
 
 
 def _empty(self: KernelBufferizer, op: tensor.EmptyOp) -> None:
-    """Has no buffer: see `destination`."""
+    """A tensor.empty has no buffer: see `destination`."""
 
 
 def _fill(self: KernelBufferizer, op: FillOp) -> None:

@@ -1,4 +1,4 @@
-"""From tensors to memrefs: kernels write into buffers that their callers give, loops keep their state in buffers."""
+"""From tensors to memrefs: callers pass the buffers that kernels write, loops keep their state in buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kernel import KernelBufferizer
 @dataclass(frozen=True)
 class BufferizePass(HloPass):
     """
-    Tensors become memrefs; results become parameters that are written.
+    Turn tensors into memrefs and the results of kernels into output parameters.
 
     Before: `func.func private @k(%a: tensor<4xf32>) -> tensor<4xf32> {.. linalg.generic ..}` and
             `%r = func.call @k(%x)`

@@ -1,1 +1,1 @@
-"""The pass `decompose-hlo` and its decompositions, a file per family."""
+"""The pass `decompose-hlo` and its decompositions, one file per family."""

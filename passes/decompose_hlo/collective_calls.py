@@ -1,4 +1,4 @@
-"""Collectives of several devices become calls of the runtime's rendezvous, in which their threads meet."""
+"""Lower collectives over several devices to calls of the runtime's rendezvous, where the devices' threads meet."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import dense_constant, element_of, f32, is_narrow_float, make_tensor, shape_of
 
 _COUNTER = "xhlo.collectives"
-"""Of a module: how many collectives were numbered."""
+"""Module attribute: the number of collectives numbered so far."""
 
 
 def collective_call(op: CollectiveOp, module: ModuleOp, replicas: int, partitions: int) -> Sequence[Operation]:
     """
     Before: `%0 = all_gather(%x) <{all_gather_dim = 0, replica_groups = dense<[[0, 1]]>}> ..`
     After:  `%0 = custom_call @xhlo.all_gather(%x) {mhlo.backend_config = {dim = 0, groups = dense<[[0, 1]]>, ..}} ..`
-    A reduction by an operation that the runtime does not know is an all_gather, and the reduction of what was gathered.
+    A reduction that the runtime does not implement becomes an all_gather followed by a local reduction.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         fail(op, "is not supported: its shapes must be known to run on several devices")
@@ -74,7 +74,7 @@ def _reduction(op: AllReduceOp | ReduceScatterOp, call: _Call) -> None:
 
 
 class _Call:
-    """Builds what takes the place of one collective."""
+    """Builds the replacement of one collective."""
 
     def __init__(self, op: CollectiveOp, module: ModuleOp, replicas: int, partitions: int):
         self.op = op
@@ -91,13 +91,13 @@ class _Call:
         self.values: list[SSAValue] = []
 
     def flattened(self, groups: Groups) -> Groups:
-        """Rows of process numbers as rows of device numbers, for the whole grid."""
+        """Convert rows of process numbers to rows of device numbers, for the whole grid."""
         _, partitions = self.grid
         found = process_groups(self.op.grouping(), groups, *self.grid)
         return tuple(tuple(replica * partitions + partition for replica, partition in group) for group in found)
 
     def table(self, pairs: Groups) -> Attribute:
-        """Pairs of processes as an attribute; no pairs stand for none."""
+        """Pairs of processes as an attribute."""
         return _table(self.flattened(pairs) if pairs else (), 2)
 
     def emit(
@@ -118,12 +118,12 @@ class _Call:
         return list(call.results)
 
     def finish(self, target: str, operands: Sequence[SSAValue], stated: Mapping[str, Attribute]) -> None:
-        """The call gives what the collective gives."""
+        """Replace the collective by a call with the same results."""
         self._check_results(operands)
         self.values = self.emit(target, operands, self.op.result_types, stated)
 
     def _check_results(self, operands: Sequence[SSAValue]) -> None:
-        """The results' shapes follow from the size of the groups, which all have one here."""
+        """Check that the result shapes match the group size, which must be the same for all groups."""
         op = self.op
         for operand, result in zip(operands, op.results, strict=True):
             for size in sorted({len(group) for group in self.groups}):
@@ -153,7 +153,7 @@ class _Call:
         return Tensor(self.builder, value).convert(element).value
 
     def fold(self, body: Region, dim: int | None) -> None:
-        """Gather the operands, or the group's parts of them along `dim`, and fold them with the body."""
+        """Gather the operands, or the group's slices of them along `dim`, and fold them with the body."""
         sizes = {len(group) for group in self.groups}
         if len(sizes) != 1:
             fail(self.op, "is not supported: groups of different sizes reduce with more than one operation")
@@ -180,7 +180,7 @@ class _Call:
 
 
 def _table(rows: Groups, width: int) -> Attribute:
-    """Rows of numbers, filled up with -1."""
+    """Rows of numbers, padded with -1."""
     table = np.full((len(rows), width), -1, np.int64)
     for index, row in enumerate(rows):
         table[index, : len(row)] = row

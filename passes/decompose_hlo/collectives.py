@@ -1,4 +1,4 @@
-"""Collectives: on one process each becomes what its only process gets, on several a call of the runtime."""
+"""Collectives: with a single process each becomes that process's result, with several a runtime call."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _collective(op: CollectiveOp) -> Sequence[Operation]:
 def _alone(op: CollectiveOp) -> Sequence[Operation]:
     """
     Before: `%0 = all_reduce(%x) <{replica_groups = dense<0> : tensor<1x1xi64>}> ..`
-    After:  %x for %0; converted, where the computation is of another type; zeros, where nobody sends.
+    After:  %x for %0; converted if the computation has another type; zeros if no process sends.
     """
     if op.names_others():
         fail(op, f"is not supported: several processes exchange data; {_WHAT_TO_DO}")

@@ -1,4 +1,4 @@
-"""Convolutions become those of inputs that are there: padding, dilation and reversal are operations of their own."""
+"""Simplify convolutions: padding, dilation and reversal become separate operations."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from ...hlo_dialect.types import (
 from .transform import decompositions, short_float_decompositions
 
 LARGE = 1 << 18
-"""Multiplications from which other operations around a convolution pay for themselves."""
+"""Least number of multiplications of a convolution for which extra operations around it pay off."""
 
 MOST_PHASES = 16
-"""Convolutions that one of a dilated input becomes at most."""
+"""Most convolutions that replace one with a dilated input."""
 
 LEAST_FEATURES = 8
-"""Output features, of each group, from which they are worth being neighbours in memory."""
+"""Least number of output features per group for which making them contiguous in memory pays off."""
 
 
 def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
@@ -46,8 +46,8 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
     Before: `convolution(%x, %w) .. window = {stride = [2], pad = [[1, 1]], reverse = [true]}`
     After:  `%0 = pad %x, %zero, low = [0, 1, 0], ..`, `%1 = reverse %w, dims = [0]`, `convolution(%0, %1) ..`
 
-    One without elements becomes zeros. A large one of short floats becomes one of f32, unless the target multiplies
-    them as they are (`widens`). What else a large one becomes: see `_with_neighbouring_features`, `_by_phases`.
+    A convolution without elements becomes zeros. A large one of f16/bf16 is converted to f32, unless the target
+    multiplies these directly (`widens`). Other rewrites of large ones: `_with_neighbouring_features`, `_by_phases`.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         return ()
@@ -79,7 +79,7 @@ def _is_short(value: SSAValue) -> bool:
 
 
 def _wide_result(op: ConvolutionOp) -> Attribute:
-    """What products of short floats are summed in: they are read many times, and so converted once."""
+    """The accumulator type for f16/bf16 products. Operands are converted once because they are read many times."""
     return f32 if _is_short(op.result) else element_of(op.result)
 
 
@@ -99,7 +99,7 @@ def _changed(
     type_: HloTensor | None = None,
     **properties: Attribute | None,
 ) -> Tensor:
-    """The convolution of other operands, with other properties; None leaves one out."""
+    """The convolution with new operands and changed properties; None removes a property."""
     merged = {name: value for name, value in {**op.properties, **properties}.items() if value is not None}
     new = ConvolutionOp.create(
         operands=[lhs.value, rhs.value],
@@ -112,7 +112,7 @@ def _changed(
 
 
 def _padding(op: ConvolutionOp) -> list[list[int]]:
-    """What the window's padding adds to each dimension of the input: below, above and between elements."""
+    """The window's padding per dimension of the input: low, high and interior."""
     window, found = op.window, [[0] * len(shape_of(op.lhs)) for _ in range(3)]
     for amounts, values in zip(found, (window.low, window.high, window.interior), strict=True):
         for dim, value in zip(op.dimension_numbers.lhs.spatial, values, strict=True):
@@ -125,12 +125,12 @@ def _padding(op: ConvolutionOp) -> list[list[int]]:
 
 def _with_neighbouring_features(op: ConvolutionOp, lhs: Tensor, rhs: Tensor) -> Tensor | None:
     """
-    The convolution with the result's features innermost, and the input's features or batch; None where they are.
+    The convolution with the result's features innermost, and the input's features or batch; None if they already are.
 
     Before: `convolution(%x, %w) dim_numbers = [b, f, 0, 1]x..->[b, f, 0, 1]`
     After:  `%0 = transpose %x`, `%1 = convolution(%0, %w) dim_numbers = [b, 0, 1, f]x..->[b, 0, 1, f]`, `transpose %1`
 
-    The result's features are what the lanes of a vector hold; the elements of a window are then read in runs.
+    Vector lanes then hold the result's features, and the elements of a window are read contiguously.
     """
     numbers = op.dimension_numbers
     groups = op.feature_groups * op.batch_groups
@@ -168,10 +168,10 @@ def _renumbered(dims: Dimensions, permutation: Sequence[int]) -> Dimensions:
 
 @dataclass(frozen=True)
 class Phase:
-    """Along one dimension, the results `first + step * j` of all j: those that read the same elements of the kernel."""
+    """Along one dimension, the results `first + step * j` for all j, which read the same elements of the kernel."""
 
     taps: range
-    """The elements of the kernel whose places in the dilated input are elements, not zeros between them."""
+    """The kernel elements that are multiplied by elements of the dilated input, not by the zeros between them."""
     stride: int
     dilation: int
     low: int
@@ -179,7 +179,7 @@ class Phase:
 
 
 def phases_of(op: ConvolutionOp) -> list[list[Phase]] | None:
-    """For each spatial dimension its phases; None where the input is not dilated, or there would be many."""
+    """The phases per spatial dimension; None if the input is not dilated or there would be too many."""
     window, numbers = op.window, op.dimension_numbers
     if all(step == 1 for step in window.base_dilations):
         return None
@@ -208,8 +208,8 @@ def phases_of(op: ConvolutionOp) -> list[list[Phase]] | None:
 
 def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Phase]]) -> Tensor:
     """
-    A convolution of an input dilated by 2 is one of it undilated with every other element of the kernel, for the even
-    results, and one with the others, for the odd ones: no product with the zeros between its elements is taken.
+    Split a convolution of a dilated input into phases that skip the zeros: for dilation 2, the even results convolve
+    the undilated input with every other kernel element, the odd results with the remaining ones.
 
     Before: `%0 = convolution(%x, %w) .. window = {lhs_dilate = [2]}`
     After:  `%1 = slice %w [0:3:2]`, `%2 = slice %w [1:3:2]`, the convolutions with both, stacked and reshaped
@@ -238,7 +238,7 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
         )
 
     def joined(dim: int, chosen: tuple[Phase, ...]) -> Tensor:
-        """The results of all phases of the dimensions from `dim` on, interleaved."""
+        """The interleaved results of all phases of the dimensions from `dim` on."""
         if dim == len(phases):
             return part(chosen)
         parts = [joined(dim + 1, (*chosen, phase)) for phase in phases[dim]]
@@ -249,7 +249,7 @@ def _by_phases(op: ConvolutionOp, lhs: Tensor, rhs: Tensor, phases: list[list[Ph
 
 
 def _taps(rhs: Tensor, dims: Sequence[int], taps: Sequence[range]) -> Tensor:
-    """Some elements of the kernel."""
+    """The given elements of the kernel."""
     ranges = [range(size) for size in rhs.shape]
     for dim, kept in zip(dims, taps, strict=True):
         ranges[dim] = kept
@@ -273,7 +273,7 @@ def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
 
 @decompositions.on(DynamicConvOp)
 def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
-    """One whose padding is a constant becomes a convolution."""
+    """A dynamic_conv with constant padding becomes a convolution."""
     source = op.padding.owner
     if not isinstance(source, ConstantOp) or not is_static(shape_of(op.result)):
         return ()

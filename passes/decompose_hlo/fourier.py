@@ -1,15 +1,15 @@
 """
 Fourier transforms as matrix products.
 
-Numbers are kept as one real tensor that has both parts along one dimension. A transform of n = r * m elements is
+Complex numbers are kept as one real tensor with both parts along one dimension. A transform of n = r * m elements is
 Cooley and Tukey's: the dimension becomes (r, m), a product with the (2, r) x (2, r) matrix of a DFT of r elements turns
-the digit r of time into one of frequency, a twiddle factor multiplies each element, and m is transformed in its turn.
-Where the products put a new digit depends on the batch: in front of the older ones, so that frequencies come out in
-order (Stockham), or after all the rest, which leaves a permutation of each batch element to the end. Lengths with a
-large prime factor are convolutions of a power of two (Bluestein).
+the time digit r into a frequency digit, each element is multiplied by a twiddle factor, and m is transformed
+recursively. The position of the new digit depends on the batch: in front of the older ones, so that frequencies come
+out in order (Stockham), or after all other dimensions, which needs a permutation of each batch element at the end.
+Lengths with a large prime factor become convolutions of power-of-two length (Bluestein).
 
-Tables are computed in double precision; a long table of twiddles is the product of two short ones, and long chirps
-are computed by the program itself.
+Tables are computed in double precision. A long twiddle table is the product of two short ones; long chirps are computed
+at run time.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from .fourier_tables import Table, chirp_of, mirrored, roots
 from .transform import decompositions
 
 MAX_RADIX = 32
-"""Elements of the largest DFT that several digits share."""
+"""The largest radix that is a product of several prime factors."""
 
 MAX_PRIME = 64
-"""The largest prime factor that is a DFT of its own; lengths with a larger one are convolved."""
+"""The largest prime radix; lengths with a larger prime factor use Bluestein's convolution."""
 
 MAX_TABLE = 1 << 14
-"""Twiddle factors that are written out; more are products of two tables."""
+"""Most twiddle factors in a constant table; longer tables are products of two."""
 
 MAX_CHIRP = 1 << 14
-"""Elements of a chirp that are written out; longer ones are computed."""
+"""Most elements of a chirp that is a constant; longer ones are computed at run time."""
 
 MAX_PERMUTED = 1 << 15
-"""Elements of a batch element that is permuted at the end: about what the second-level cache holds."""
+"""Most elements per batch element for the permutation at the end: about the size of the L2 cache."""
 
 Label: TypeAlias = tuple[int, int]
-"""What a dimension of a tensor under transformation is: (axis, 0) one of time, (axis, d) digit d of frequency."""
+"""The label of a dimension during a transform: (axis, 0) is time, (axis, d) is digit d of frequency."""
 
 PART: Label = (-1, 0)
 TIME_DIGIT = -1
-"""The digit of time that the next product takes."""
+"""The time digit that the next product transforms."""
 
 
 def radices(n: int) -> tuple[int, ...] | None:
-    """Factors of n, none above MAX_RADIX unless it is a prime up to MAX_PRIME; None where a prime factor is larger."""
+    """Factors of n, none above MAX_RADIX unless it is a prime up to MAX_PRIME; None if a prime factor is larger."""
     primes: list[int] = []
     rest, prime = n, 2
     while rest > 1:
@@ -78,7 +78,7 @@ def radices(n: int) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class _Labelled:
-    """A tensor and what its dimensions are."""
+    """A tensor with labelled dimensions."""
 
     tensor: Tensor
     labels: tuple[Label, ...]
@@ -94,13 +94,13 @@ class _Labelled:
         return self.shape[self.dim(label)]
 
     def scaled(self, cos: Tensor, sin: Tensor) -> _Labelled:
-        """The complex product with `cos + i sin`, tensors of this one's shape."""
+        """The complex product with `cos + i sin`, which are tensors of the same shape."""
         signs = self.spread(np.array([-1.0, 1.0]), PART)
         turned = self.tensor.reverse([self.dim(PART)]) * (sin * signs)
         return _Labelled(self.tensor * cos + turned, self.labels)
 
     def spread(self, table: Table, *labels: Label) -> Tensor:
-        """A table whose dimensions are these, repeated over the tensor's shape."""
+        """A table with these dimensions, broadcast to the tensor's shape."""
         dims = [self.dim(label) for label in labels]
         if not isinstance(table, Tensor):
             table = _constant(self.tensor, np.transpose(table, np.argsort(dims)))
@@ -108,17 +108,17 @@ class _Labelled:
         return table.broadcast(self.shape, dims)
 
     def split(self, label: Label, sizes: Sequence[int], labels: Sequence[Label]) -> _Labelled:
-        """One dimension as several."""
+        """Split one dimension into several."""
         dim = self.dim(label)
         value = self.tensor.reshape((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
         return _Labelled(value, (*self.labels[:dim], *labels, *self.labels[dim + 1 :]))
 
     def permuted(self, labels: Sequence[Label]) -> _Labelled:
-        """The dimensions in another order."""
+        """Permute the dimensions."""
         return _Labelled(self.tensor.transpose([self.dim(label) for label in labels]), tuple(labels))
 
     def merged(self, axis: int) -> _Labelled:
-        """The digits of frequency as one dimension, (axis, 0)."""
+        """Merge the frequency digits into one dimension, (axis, 0)."""
         digits = sorted((label for label in self.labels if label[0] == axis and label != PART), reverse=True)
         first = min(map(self.dim, digits))
         others = [label for label in self.labels if label not in digits]
@@ -130,13 +130,13 @@ class _Labelled:
 
 
 def _constant(like: Tensor, array: Array) -> Tensor:
-    """Numbers in another tensor's element type."""
+    """A constant in another tensor's element type."""
     dtype: Any = numpy_dtype(like.element)
     return like.builder.constant(array.astype(dtype))
 
 
 def _joined(re: Tensor, im: Tensor) -> Tensor:
-    """The parts as one tensor, along a new first dimension."""
+    """Stack the parts along a new first dimension."""
     return concatenate([part.reshape((1, *part.shape)) for part in (re, im)], 0)
 
 
@@ -145,14 +145,14 @@ class _Transformer:
     """Builds transforms of labelled tensors."""
 
     sign: int
-    """-1 of forward transforms."""
+    """-1 for forward transforms."""
     in_front: bool
-    """Whether new digits go in front of everything, or after it."""
+    """Whether new digits go in front of all dimensions, or after them."""
 
     # One axis.
 
     def transform(self, x: _Labelled, axis: int, scale: float = 1.0) -> _Labelled:
-        """The transform of an axis, whose dimension becomes digits of frequency; a real `x` has one part."""
+        """The transform of an axis, whose dimension becomes frequency digits; a real `x` has one part."""
         factors = radices(x.size((axis, 0)))
         return self.bluestein(x, axis, scale) if factors is None else self.cooley_tukey(x, axis, factors, scale)
 
@@ -168,7 +168,7 @@ class _Transformer:
         return x.split(time, (), ())
 
     def product(self, x: _Labelled, axis: int, digit: int, scale: float) -> _Labelled:
-        """The DFT of a digit of time, which becomes one of frequency."""
+        """The DFT of a time digit, which becomes a frequency digit."""
         taken = (PART, (axis, TIME_DIGIT))
         dims = [x.dim(label) for label in taken]
         radix, parts = x.shape[dims[1]], x.shape[dims[0]]
@@ -207,8 +207,8 @@ class _Transformer:
 
     def bluestein(self, x: _Labelled, axis: int, scale: float) -> _Labelled:
         """
-        sum_j x_j w^(j k) is w^(k k / 2) sum_j (x_j w^(j j / 2)) w^(-(k - j)^2 / 2): a convolution, by transforms of a
-        power of two elements.
+        sum_j x_j w^(j k) is w^(k k / 2) sum_j (x_j w^(j j / 2)) w^(-(k - j)^2 / 2): a convolution, computed by
+        power-of-two transforms.
         """
         time = (axis, 0)
         n = x.size(time)
@@ -229,7 +229,7 @@ class _Transformer:
         return _Labelled(x.tensor, tuple((axis, 1) if label == time else label for label in x.labels))
 
     def kernel(self, chirp: tuple[Table, Table], size: int, factors: Sequence[int]) -> tuple[Table, Table]:
-        """The transform of the chirp that Bluestein's convolution is with: the conjugate of the factors."""
+        """The transform of the chirp in Bluestein's convolution, the conjugate of the factors."""
         re, im = chirp
         if isinstance(re, Tensor) and isinstance(im, Tensor):
             start = _Labelled(_joined(mirrored(re, size), mirrored(-im, size)), (PART, (0, 0)))
@@ -245,14 +245,14 @@ class _Transformer:
 
 
 def _lengthened(x: Tensor, dim: int, size: int) -> Tensor:
-    """Zeros after the elements of a dimension, up to `size` of them."""
+    """Pad a dimension with zeros at the end, to `size` elements."""
     high = [0] * len(x.shape)
     high[dim] = size - x.shape[dim]
     return x.pad(x.builder.splat(0.0, make_tensor((), x.element)), [0] * len(high), high)
 
 
 def _hermitian(x: _Labelled, axis: int, n: int) -> _Labelled:
-    """The whole spectrum of real numbers, in one dimension, of which the first half is given."""
+    """Complete the half spectrum of a real signal along one dimension."""
     dim, parts = x.dim((axis, 0)), x.dim(PART)
     mirrored = n - x.shape[dim]
     if mirrored == 0:
@@ -287,7 +287,7 @@ def _fft(op: FftOp) -> Sequence[Operation]:
 
 
 def _transformed(transformer: _Transformer, op: FftOp, x: _Labelled) -> _Labelled:
-    """All axes transformed, from the last on; the halved one of IRFFT at the end."""
+    """Transform all axes, starting with the last; the halved axis of IRFFT comes at the end."""
     rank, count = len(shape_of(op.operand)), len(op.lengths)
     axes = list(range(rank - count, rank))
     if op.kind is FftType.IRFFT:
@@ -305,7 +305,7 @@ def _transformed(transformer: _Transformer, op: FftOp, x: _Labelled) -> _Labelle
 
 
 def _result(op: FftOp, x: _Labelled) -> Tensor:
-    """The operation's result: each part with its digits in order."""
+    """The operation's result, with each part's digits in order."""
     dim = x.dim(PART)
     labels = tuple(label for label in x.labels if label != PART)
     order = sorted(labels, key=lambda label: (label[0], -label[1]))

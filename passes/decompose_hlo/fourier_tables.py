@@ -12,7 +12,7 @@ from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp
 from ...hlo_dialect.types import Array, f64, make_tensor
 
 Table: TypeAlias = Array | Tensor
-"""Numbers that are known, or that the program computes."""
+"""A constant array, or a tensor that the program computes."""
 
 
 def roots(numerators: Array, n: int, sign: int) -> tuple[Array, Array]:
@@ -30,7 +30,7 @@ def chirp_of(builder: Builder, part: Attribute, n: int, sign: int, computed: boo
 
 
 def mirrored(values: Tensor, size: int) -> Tensor:
-    """The values at j and at size - j, of `size` elements, zeros in the middle."""
+    """An array of `size` elements with the values at j and at size - j, zeros in the middle."""
     (n,) = values.shape
     middle = values.builder.splat(0.0, make_tensor((size - 2 * n + 1,), values.element))
     return concatenate([values, middle, values.part(0, 1, n).reverse([0])], 0)
@@ -38,9 +38,10 @@ def mirrored(values: Tensor, size: int) -> Tensor:
 
 def _computed_chirp(builder: Builder, part: Attribute, n: int, sign: int) -> tuple[Tensor, Tensor]:
     """
-    Squares modulo 2 n are exact in f64 up to n = 2**26; a result that is one period off is as good.
+    Compute a chirp at run time. Squares modulo 2 n are exact in f64 up to n = 2**26; an offset of one period is
+    harmless.
 
-    The barrier keeps fusion from computing the sines wherever they are read.
+    The barrier keeps fusion from recomputing the sines at every use.
     """
     places = builder.iota(make_tensor((n,), f64), 0)
     square = places * places

@@ -1,4 +1,4 @@
-"""dynamic_gather and torch_index_select become gather; map becomes what its region computes, on whole tensors."""
+"""dynamic_gather and torch_index_select become gather; map becomes its region's operations on whole tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .transform import decompositions
 @decompositions.on(DynamicGatherOp)
 def _dynamic_gather(op: DynamicGatherOp) -> Sequence[Operation]:
     """
-    Before: `dynamic_gather(%x, %i, %sizes)`, where %sizes is a constant, or follows from the result's shape
+    Before: `dynamic_gather(%x, %i, %sizes)`, with %sizes constant or implied by the result's shape
     After:  `gather(%x, %i) <{slice_sizes = ..}>`
     """
     result = shape_of(op.result)
@@ -75,7 +75,7 @@ def _map(op: MapOp) -> Sequence[Operation]:
     builder = Builder()
 
     def on_tensors(value: SSAValue) -> SSAValue:
-        """A value of the region; one from outside it is broadcast, as it is a scalar."""
+        """A value of the region as a tensor; a scalar from outside is broadcast."""
         if value not in values:
             values[value] = Tensor(builder, value).broadcast(shape).value
         return values[value]

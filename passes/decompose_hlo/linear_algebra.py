@@ -1,4 +1,4 @@
-"""cholesky and triangular_solve: calls of LAPACK."""
+"""cholesky and triangular_solve become calls to LAPACK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch normalization becomes sums over each feature and elementwise arithmetic, which fuse."""
+"""Batch normalization becomes per-feature sums and elementwise arithmetic, which fuse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .transform import decompositions
 
 @dataclass
 class _Terms:
-    """The operands of one operation in the type to compute in, and what all three compute of them."""
+    """The operands of one operation in the computation type, and the terms that all three operations share."""
 
     op: BatchNormOp
     builder: Builder
@@ -38,7 +38,7 @@ class _Terms:
 
     @property
     def count(self) -> float:
-        """Elements that each feature has."""
+        """The number of elements per feature."""
         return float(count_of(self.shape, self.op.feature))
 
     def tensor(self, value: SSAValue) -> Tensor:
@@ -50,7 +50,7 @@ class _Terms:
         return [self.tensor(value) for value in self.op.operands]
 
     def spread(self, x: Tensor) -> Tensor:
-        """A vector of features over the operand's shape."""
+        """Broadcast a vector of features to the operand's shape."""
         return x.broadcast(self.shape, [self.op.feature])
 
     def widened(self, variance: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ def _inference(op: BatchNormInferenceOp) -> Sequence[Operation]:
 
 @decompositions.on(BatchNormTrainingOp)
 def _training(op: BatchNormTrainingOp) -> Sequence[Operation]:
-    """The mean is a sum, the variance the sum of squares of what is left without the mean; then as in inference."""
+    """The mean and the variance (squares of the differences from the mean) are sums; the rest is as in inference."""
     if not is_static(shape_of(op.operand)):
         return ()
     terms = _Terms(op, Builder())
@@ -90,7 +90,7 @@ def _training(op: BatchNormTrainingOp) -> Sequence[Operation]:
 
 @decompositions.on(BatchNormGradOp)
 def _grad(op: BatchNormGradOp) -> Sequence[Operation]:
-    """Two sums over each feature, and elementwise arithmetic with them broadcast."""
+    """Two sums per feature, broadcast into elementwise arithmetic."""
     if not is_static(shape_of(op.operand)):
         return ()
     terms = _Terms(op, Builder())

@@ -39,7 +39,7 @@ def _einsum(op: EinsumOp) -> Sequence[Operation]:
     Before: `einsum %a, %b, config = "abx,cb->ca"`
     After:  `%0 = reduce %a by add over [2]`, `%1 = dot_general %0, %b, contracting_dims = [1] x [1]`, `transpose %1`
 
-    First what only one operand has is summed, then the product is summed over what the result has not.
+    Labels of only one operand are summed first; the product then contracts the labels that the result lacks.
     """
     if not all(is_static(shape_of(operand)) for operand in op.operands):
         return ()
@@ -77,7 +77,7 @@ def _unary_einsum(op: UnaryEinsumOp) -> Sequence[Operation]:
 
 
 def _alone(x: Tensor, labels: Labels, wanted: set[str]) -> tuple[Tensor, Labels]:
-    """What can be done to one operand: diagonals of repeated labels, sums over labels that are not wanted."""
+    """Simplify one operand: take diagonals of repeated labels and sum over unwanted labels."""
     off_diagonal: list[int] = []
     for dim, label in enumerate(labels):
         first = labels.index(label)
@@ -89,7 +89,7 @@ def _alone(x: Tensor, labels: Labels, wanted: set[str]) -> tuple[Tensor, Labels]
 
 
 def _only_where_equal(x: Tensor, first: int, second: int) -> Tensor:
-    """Zero where the indices of two dimensions differ."""
+    """Set elements to zero unless the indices of two dimensions are equal."""
 
     def index(dim: int) -> Tensor:
         return x.builder.iota(make_tensor((x.shape[dim],), i32), 0).broadcast(x.shape, [dim])

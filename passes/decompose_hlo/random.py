@@ -1,8 +1,8 @@
 """
-Random bits and numbers as integer arithmetic on iotas: elementwise, so that they are computed where they are read.
+Random bits and numbers as integer arithmetic on iotas, elementwise so that they fuse into their users.
 
-The algorithms are those of hlo_dialect/numbers/random_bits.py. Each element computes the block of words that contains
-it: twice (Threefry) or four times (Philox) the arithmetic, and nothing is written that is not asked for.
+The algorithms are those of hlo_dialect/numbers/random_bits.py. Each element computes the whole block of words that
+contains it: twice (Threefry) or four times (Philox) the arithmetic, but nothing else is written to memory.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Pair = tuple[Tensor, Tensor]
 
 
 def unsigned(width: int) -> IntegerType:
-    """ui32 and the like."""
+    """The unsigned integer type of `width` bits."""
     return IntegerType(width, Signedness.UNSIGNED)
 
 
@@ -53,7 +53,7 @@ U32, U64 = unsigned(32), unsigned(64)
 
 
 def _places(builder: Builder, shape: Shape, sizes: Sequence[int], halved: int = -1) -> Tensor:
-    """Each element's place in row-major order of `sizes`; the index along dimension `halved` counts in pairs."""
+    """Each element's row-major linear index in `sizes`; the index along dimension `halved` counts in pairs."""
     type_ = make_tensor(shape, U64)
     place = builder.splat(0, type_)
     for dim in range(len(shape)):
@@ -65,7 +65,7 @@ def _places(builder: Builder, shape: Shape, sizes: Sequence[int], halved: int = 
 
 
 def words(value: Tensor) -> Pair:
-    """The low and the high half of 64-bit words."""
+    """The low and high halves of 64-bit words."""
     return value.convert(U32), (value >> 32).convert(U32)
 
 
@@ -109,7 +109,7 @@ def _scalars(state: Tensor) -> list[Tensor]:
 
 
 def _state(parts: Sequence[Tensor]) -> Tensor:
-    """The scalars as a vector."""
+    """Concatenate the scalars into a vector."""
     return concatenate([part.reshape((1,)) for part in parts], 0)
 
 
@@ -130,7 +130,7 @@ def _threefry_bits(state: Sequence[Tensor], shape: Shape, width: int) -> tuple[l
 
 
 def philox_bits(state: Sequence[Tensor], shape: Shape, width: int) -> tuple[list[Tensor], Tensor]:
-    """The words of the state after it, and random words of 32 or, for a `width` of 64, of 64 bits."""
+    """The words of the new state, and random words of 32 bits, or of 64 if `width` is 64."""
     builder = state[0].builder
     count = math.prod(shape)
     start, high = (state[1], state[2]) if len(state) == 3 else (state[1], state[0])
@@ -188,7 +188,7 @@ def _rng(op: RngOp) -> Sequence[Operation]:
 
 
 def _uniform(state: Sequence[Tensor], shape: Shape, element: Attribute) -> Tensor:
-    """Floats in [0, 1): multiples of 2**-24 or 2**-53."""
+    """Floats in [0, 1), multiples of 2**-24 or 2**-53."""
     width, kept = (64, 53) if element == f64 else (32, 24)
     bits = philox_bits(state, shape, width)[1]
     return (bits >> (width - kept)).convert(element) * 2.0**-kept

@@ -1,4 +1,4 @@
-"""hlo operations that are defined by others become those."""
+"""Decompose hlo operations that are defined in terms of others."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...hlo_dialect.walking import operations_in
 
 decompositions = Rules[Decomposition]("decompose-hlo", __package__)
 short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=true}", __package__)
-"""In place of the above for targets that multiply f16 and bf16 as they are."""
+"""The decomposition for targets that multiply f16 and bf16 directly."""
 
 
 @dataclass(frozen=True)
 class DecomposeHloPass(HloPass):
     """
-    Replace composed operations (batch_norm, fft, rng_bit_generator, ..) by simpler hlo.
+    Replace composed operations (batch_norm, fft, rng, ..) by simpler hlo.
 
     Before: `%0 = hlo.dot %a, %b : ..`     After: `%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ..`
-    Assumes: no chlo. The new operations are decomposed in their turn.
-    Leaves: no operation that has a decomposition, unless that leaves it as it is.
+    Assumes: no chlo. The new operations are decomposed as well.
+    Leaves: no operation that has a decomposition, unless the decomposition keeps it unchanged.
 
-    With short-floats=true, for targets that multiply f16 and bf16 as they are, convolutions of these stay so.
+    short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
     """
 
     name = "decompose-hlo"

@@ -1,4 +1,4 @@
-"""reduce_window of padded or dilated inputs becomes pad and reduce_window of what is then there."""
+"""reduce_window of padded or dilated inputs becomes pad and a reduce_window without padding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:
     Before: `reduce_window(%x, %i) <{padding = dense<[[1, 1]]>, ..}>`
     After:  `%0 = pad %x, %i, low = [1], high = [1], interior = [0]`, `reduce_window(%0, %i) <{..}>`
 
-    Scans, and windows that need no padding, stay.
+    Scans and windows without padding are unchanged.
     """
     window = op.window
     if not window.is_padded or op.scan is not None or not is_static(shape_of(op.inputs[0])):

@@ -1,9 +1,9 @@
 """
-Elementary functions of f32 by a GPU's own approximations: `expand-math{mode=fast}`.
+Elementary functions of f32 by a GPU's approximate instructions: `expand-math{mode=fast}`.
 
-An operation with `fastmath<afn>` is one instruction of the chip (see convert-gpu-to-nvvm), of which the PTX ISA tells
-the error: ex2, lg2, rsqrt and tanh are good to 22 bits or 11 (tanh), sin and cos to 2^-20.5 absolutely in [-pi, pi].
-Denormals are kept, special values are those of the exact functions but where a bound says otherwise.
+An operation with `fastmath<afn>` is one instruction (see convert-gpu-to-nvvm). The PTX ISA gives the errors: ex2, lg2
+and rsqrt are accurate to 22 bits, tanh to 11, sin and cos have an absolute error of 2^-20.5 in [-pi, pi]. Denormals are
+kept; special values are those of the exact functions unless a bound says otherwise.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def sqrt(x: Scalar) -> Scalar:
 
 
 def _in_one_turn(x: Scalar) -> Scalar:
-    """x less a multiple of 2 pi, in [-pi, pi]; loses digits of what is beyond 2^12."""
+    """x minus a multiple of 2 pi, in [-pi, pi]; loses precision for |x| beyond 2^12."""
     n = (x * (1 / (2 * math.pi))).round_even()
     return n.fma(-TWO_PI[1], n.fma(-TWO_PI[0], x))
 
@@ -76,13 +76,13 @@ def cos(x: Scalar) -> Scalar:
 
 
 def tan(x: Scalar) -> Scalar:
-    """The quotient of both."""
+    """sin x / cos x."""
     reduced = _in_one_turn(x)
     return _instruction(_instruction(reduced, math_ops.SinOp), arith.DivfOp, _instruction(reduced, math_ops.CosOp))
 
 
 def divide(x: Scalar, y: Scalar) -> Scalar:
-    """Relative error 2 ulp; 0 where y is beyond 2^126."""
+    """Relative error 2 ulp; 0 if |y| exceeds 2^126."""
     return _instruction(x, arith.DivfOp, y)
 
 

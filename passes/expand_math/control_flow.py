@@ -1,4 +1,4 @@
-"""Branches and loops inside the bodies of elementary functions, where a rare case costs more than all others."""
+"""Branches and loops inside the bodies of elementary functions, for rare but expensive cases."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Values = Sequence[Scalar]
 
 
 def _moved(values: Values, block: Block) -> list[Scalar]:
-    """The same values, to compute with inside of another block."""
+    """The same values, for use by a builder in another block."""
     return [Scalar(block, value.value) for value in values]
 
 
 def branch(
     condition: Scalar, values: Values, then: Callable[..., Values], otherwise: Callable[..., Values]
 ) -> list[Scalar]:
-    """`condition ? then(*values) : otherwise(*values)`, of which one is computed."""
+    """`condition ? then(*values) : otherwise(*values)`; only the selected side is computed."""
     regions: list[Region] = []
     types = []
     for compute in (then, otherwise):
@@ -37,9 +37,7 @@ def branch(
 def repeat_while(
     start: Values, test: Callable[..., Scalar], step: Callable[..., Values], others: Values = ()
 ) -> list[Scalar]:
-    """
-    `values = start; while test(*values): values = step(*values)`; both get `others` after the values that change.
-    """
+    """`values = start; while test(*values): values = step(*values)`; both also get the loop-invariant `others`."""
     types = [value.type for value in start]
     before, after = Block(arg_types=types), Block(arg_types=types)
     tested = [Scalar(before, argument) for argument in before.args]

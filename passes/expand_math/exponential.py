@@ -1,9 +1,9 @@
 """
-exp, log and what is built of them.
+exp, log and functions built from them.
 
-Range reductions are those of every libm (Muller, Elementary Functions, ch. 11); the coefficients are minimax fits made
-for these ranges by the Remez exchange in 40 digits. Error bounds hold over the whole range, denormal results
-included, and are tested on f32 and f64 (in units in the last place of the exact result).
+Range reductions are those of every libm (Muller, Elementary Functions, ch. 11); the coefficients are minimax fits for
+these ranges (Remez exchange in 40 digits). Error bounds hold over the whole range, denormal results included, and are
+tested on f32 and f64 (in units in the last place of the exact result).
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ EXP2_MIXED = (
     0.0001546146988924263,
     1.5310057431188725e-05,
 )
-# Four thirds of the upper half of the bits of 1 as f64, less what makes the worst error of cbrt's start least.
+# Four thirds of the upper half of the bits of 1 as f64, minus a correction that minimizes cbrt's worst initial error.
 CBRT_BIAS = 1072693248.0 * 4 / 3 - 71500.0
 
 
 def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
     """
-    n (an integer of the float's width) and r with x = n ln 2 + r, |r| <= ln(2)/2; for NaN r is NaN and n some number.
+    n (an integer of the float's width) and r with x = n ln 2 + r, |r| <= ln(2)/2; for NaN, r is NaN and n arbitrary.
 
     Adding 1.5 * 2^mantissa rounds to the nearest integer and leaves it in the low bits: no float-to-int
     conversion, whose result for NaN would be undefined.
@@ -96,10 +96,10 @@ def _clamped(x: Scalar, low: float, high: float) -> Scalar:
 
 def exp(x: Scalar) -> Scalar:
     """
-    e^x. Error below 1 ulp in f32 and f64; denormal results are rounded once more.
+    e^x. Error below 1 ulp in f32 and f64; denormal results are rounded twice.
 
-    Where the result is 0, as for masked scores of attention, 1 is computed and replaced: a product that underflows
-    costs a hundred cycles.
+    If the result is 0, as for masked attention scores, 1 is computed and replaced by 0: a product that underflows costs
+    a hundred cycles.
     """
     low, high, coefficients = (-746.0, 710.0, EXP_64) if is_double(x) else (-104.5, 89.0, EXP_32)
     vanishes = x.compare("lt", low)
@@ -119,7 +119,7 @@ def expm1(x: Scalar) -> Scalar:
     # Half of 2^n: 2^n itself overflows one step before the result does.
     half = power_of_two(n - 1, x.type)
     result = half.fma(fraction, half - 0.5) * 2.0
-    # Tiny arguments are their own result: keeps denormals and the sign of zero.
+    # Tiny arguments are returned unchanged: keeps denormals and the sign of zero.
     return x.abs().compare("lt", 1e-20).select(x, result)
 
 
@@ -192,14 +192,14 @@ def log1p(x: Scalar) -> Scalar:
     if not is_double(x):
         return _log1p_single(x)
     u = x + 1.0
-    # The part of x that 1 + x lost, over u: exact where x is small, irrelevant where it is huge.
+    # The rounding error of 1 + x, over u: exact for small x, irrelevant for huge x.
     lost = x.compare("lt", 1.0).select(x - (u - 1.0), (u - x).constant(1.0) - (u - x)) / u
     result = _log_special(u, _log_finite(u, lost))
     return x.abs().compare("lt", 2.0**-54).select(x, result)
 
 
 def _log1p_single(x: Scalar) -> Scalar:
-    """By log(1 + x) in f64, and by three terms of the series where 1 + x would lose digits."""
+    """log(1 + x) in f64, or three terms of the series if 1 + x would lose digits."""
     wide = in_double(x)
     exponent, log_m = _log_mixed(wide + 1.0)
     result = to_single(_log_special(wide + 1.0, exponent.fma(math.log(2), log_m)))
@@ -240,8 +240,9 @@ def cbrt(x: Scalar) -> Scalar:
     """
     The cube root in f32, by z = |x|^(-1/3) in f64 and |x| z^2: error below 1 ulp.
 
-    The upper half of the bits of |x| is nearly its logarithm: minus a third of it, taken in f64, is z within 4%. With
-    e = 1 - |x| z^3 a step of order 4 leaves a relative error of 0.15 e^4 <= 2e-5, one of order 2 then 5e-10.
+    The upper half of the bits of |x| approximates its logarithm: minus a third of it, taken in f64, gives z within 4%.
+    With e = 1 - |x| z^3, a step of order 4 leaves a relative error of 0.15 e^4 <= 2e-5, a further one of order 2 leaves
+    5e-10.
     """
     size = in_double(x.abs())
     upper = ((size.bits().shift_right_logical(32)) | (0x433 << 52)).bitcast(size.type)
@@ -264,7 +265,7 @@ def round_to_bf16(x: Scalar) -> Scalar:
     """
     An f32 as bfloat16, to nearest even, in integer arithmetic.
 
-    x86's own conversion flushes denormals. NaN stays NaN: its payload is cut and made quiet.
+    x86's conversion instruction flushes denormals. NaN stays NaN: its payload is truncated and made quiet.
     """
     bits = x.bits()
     rounded = bits + (bits.shift_right_logical(16) & 1) + 0x7FFF
@@ -277,8 +278,8 @@ def round_double_to_bf16(x: Scalar) -> Scalar:
     """
     An f64 as bfloat16, rounded once.
 
-    By way of an f32 rounded to odd (Boldo and Melquiond, 2008): a last bit of 1 wherever anything was cut off
-    keeps the second rounding from seeing a false tie.
+    Goes through an f32 rounded to odd (Boldo and Melquiond, 2008): setting the last bit of an inexact result keeps the
+    second rounding from seeing a false tie.
     """
     single = to_single(x)
     back = single.extend(f64)

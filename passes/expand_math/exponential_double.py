@@ -1,8 +1,8 @@
 """
-Powers and cube roots of f64, where no C library computes them: on GPUs.
+Powers and cube roots of f64 for GPUs, which have no C library.
 
-The algorithms and constants are fdlibm's (Sun Microsystems, 1993), e_pow.c, and FreeBSD's s_cbrt.c, without branches.
-A name with _high has zeros in the lower 32 bits (_head cuts there), so that products of two such are exact.
+The algorithms and constants are fdlibm's (Sun Microsystems, 1993), e_pow.c, and FreeBSD's s_cbrt.c, without branches. A
+value named _high has zeros in the lower 32 bits (`_head` clears them), so that products of two of them are exact.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXP = (
     -1.65339022054652515390e-06,
     4.13813679705723846039e-08,
 )
-# A polynomial for cbrt(x) / t in x / t^3, t an approximation within 5 bits.
+# A polynomial for cbrt(x) / t in x / t^3, with t accurate to 5 bits.
 CBRT = (
     1.87595182427177009643,
     -1.88497979543377169875,
@@ -53,7 +53,7 @@ def _head(x: Scalar) -> Scalar:
 
 
 def _log2(x: Scalar) -> tuple[Scalar, Scalar]:
-    """log2 of a positive finite number in two parts, of which the first has 21 bits: error 2^-68 of the result."""
+    """log2 of a positive finite number in two parts, the first of 21 bits: relative error 2^-68."""
     denormal = x.compare("lt", 2.0**-1022)
     bits = denormal.select(x * 2.0**53, x).bits()
     fraction = bits & ((1 << 52) - 1)
@@ -61,7 +61,7 @@ def _log2(x: Scalar) -> tuple[Scalar, Scalar]:
     middle = above_root_two & (above_root_three ^ 1)
     exponent = bits.shift_right_logical(52) - denormal.select(bits.constant(1023 + 53), 1023)
     exponent = exponent + above_root_three.select(bits.constant(1), 0)
-    # m in [sqrt(3)/2, sqrt(3)), and 1 or 1.5 next to it.
+    # m in [sqrt(3)/2, sqrt(3)), and the nearest of 1 and 1.5.
     m = (fraction | above_root_three.select(bits.constant(0x3FE << 52), 0x3FF << 52)).bitcast(f64)
     center = middle.select(x.constant(1.5), 1.0)
     u, v = m - center, 1.0 / (m + center)
@@ -109,7 +109,7 @@ def _exp2(high: Scalar, low: Scalar) -> Scalar:
     t1 = z - square * polynomial(square, EXP)
     r = (z * t1) / (t1 - 2.0) - (z * w + w)
     mantissa = 1.0 - (r - z)
-    # In two steps: 2^n may be denormal or above the largest number where the result is not.
+    # In two steps: 2^n may be denormal or overflow when the result does not.
     half = integer >> 1
     for part in (half, integer - half):
         mantissa = mantissa * ((part + 1023) << 52).bitcast(f64)
@@ -121,7 +121,7 @@ def power(x: Scalar, y: Scalar) -> Scalar:
     size = x.abs()
     ordinary = size.compare("gt", 0.0) & size.compare("lt", math.inf)
     first, second = _log2(ordinary.select(size, 1.0))
-    # Beyond 2^65 every power of what is not 1 overflows or vanishes; infinite factors would give NaN.
+    # Beyond 2^65 the powers of anything but 1 overflow or underflow; infinite factors would produce NaN.
     limit = 2.0**65
     clamped = y.compare("gt", limit).select(limit, y)
     clamped = clamped.compare("lt", -limit).select(-limit, clamped)
@@ -151,7 +151,7 @@ def cbrt(x: Scalar) -> Scalar:
     size = x.abs()
     denormal = size.compare("lt", 2.0**-1022)
     upper = denormal.select(size * 2.0**54, size).bits().shift_right_logical(32)
-    # A third of numbers below 2^31, exactly.
+    # Exact division by 3 of numbers below 2^31.
     third = (upper * 0xAAAAAAAB).shift_right_logical(33)
     start = third + denormal.select(upper.constant(CBRT_START_DENORMAL), CBRT_START)
     t = (start << 32).bitcast(f64)

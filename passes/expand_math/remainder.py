@@ -1,4 +1,4 @@
-"""The remainder of a division of floats, exact as C's fmod: LLVM's own for GPUs rounds the quotient."""
+"""The floating-point remainder, exact as C's fmod: LLVM's GPU lowering rounds the quotient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _I64 = IntegerType(64)
 
 
 def _parts(x: Scalar, mantissa_bits: int) -> tuple[Scalar, Scalar]:
-    """A positive finite x as m 2^(e - bias), both i64; e is 1 at least."""
+    """A positive finite x as m 2^(e - bias), both i64; e is at least 1."""
     bits = x.bits()
     if not is_double(x):
         bits = bits.cast(arith.ExtUIOp, _I64)
@@ -29,8 +29,8 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
     """
     x - y n with n = x / y rounded toward zero, exact. NaN for an infinite x and for y = 0; x for an infinite y.
 
-    The mantissa of x is reduced modulo that of y, then shifted by as many bits as fit into 64 and reduced again, until
-    the exponents agree: a few steps, since quotients are seldom large.
+    The mantissa of x is reduced modulo that of y, shifted as far as 64 bits allow and reduced again until the exponents
+    agree: a few steps, since quotients are seldom large.
     """
     mantissa_bits = 52 if is_double(x) else 23
     chunk = 63 - (mantissa_bits + 1)
@@ -38,7 +38,7 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
     usual = size_x.compare("lt", math.inf) & size_y.compare("lt", math.inf) & size_y.compare("gt", 0.0)
     m_x, e_x = _parts(usual.select(size_x, 1.0), mantissa_bits)
     m_y, e_y = _parts(usual.select(size_y, 1.0), mantissa_bits)
-    # Where |x| < |y| the remainder is x: then there is nothing to reduce.
+    # If |x| < |y| the remainder is x.
     less = size_x.compare("lt", size_y)
     distance = less.select(e_x.constant(0), e_x - e_y)
 
@@ -57,8 +57,8 @@ def fmod(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _joined(mantissa: Scalar, exponent: Scalar, like: Scalar, mantissa_bits: int) -> Scalar:
-    """m 2^(e - bias) as a float; exact, since it is a multiple of the least bit of a float of that exponent."""
-    # The leading one goes to the mantissa's top, as far as the exponent stays positive.
+    """m 2^(e - bias) as a float; exact because it is a multiple of that exponent's least bit."""
+    # Normalize: shift the leading one to the mantissa's top as long as the exponent stays positive.
     zeros = mantissa.cast(math_ops.CountLeadingZerosOp, _I64) - (63 - mantissa_bits)
     shift = zeros.apply(arith.MinSIOp, exponent - 1)
     shift = mantissa.compare("eq", 0).select(shift.constant(0), shift)

@@ -1,4 +1,4 @@
-"""Elementary functions become calls of private functions of plain arithmetic, which LLVM inlines and vectorizes."""
+"""Replace elementary functions by calls to private functions of plain arithmetic, which LLVM inlines and vectorizes."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from . import approximations, exponential, exponential_double, remainder, trigon
 Body = Callable[..., Scalar]
 Bodies: TypeAlias = "Mapping[type[Operation], Mapping[type[Attribute], Body]]"
 
-# Each math operation, and by element type the function that writes its body. What is not here stays: rounding and the
-# like are instructions, and the rest of f64 is left to the C library, where there is one.
+# The function that writes the body of each math operation, by element type. Others stay: rounding and similar
+# operations are instructions, and the rest of f64 is left to the C library if there is one.
 BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.ExpOp: {Float32Type: exponential.exp, Float64Type: exponential.exp},
     math.ExpM1Op: {Float32Type: exponential.expm1, Float64Type: exponential.expm1},
@@ -56,7 +56,7 @@ BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.Atan2Op: {Float32Type: trigonometric.atan2},
 }
 
-# The other functions of a C library, for where there is none. LLVM's remainder of floats is fmod there too.
+# The other functions of a C library, for targets without one. LLVM's floating-point remainder is fmod there too.
 NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.PowFOp: {Float64Type: exponential_double.power},
     math.CbrtOp: {Float64Type: exponential_double.cbrt},
@@ -67,7 +67,7 @@ NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     RemFOp: {Float32Type: remainder.fmod, Float64Type: remainder.fmod},
 }
 
-# What a GPU approximates; in place of the above where `mode` is fast.
+# GPU approximations, used instead of the above if `mode` is fast.
 FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.ExpOp: {Float32Type: approximations.exp},
     math.LogOp: {Float32Type: approximations.log},
@@ -83,11 +83,11 @@ FAST: dict[type[Operation], Mapping[type[Attribute], Body]] = {
 }
 
 TABLES: dict[str, Sequence[int]] = {trigonometric_double.TWO_OVER_PI: trigonometric_double.TWO_OVER_PI_WORDS}
-"""Constants of i64 that bodies read from memory."""
+"""i64 constants that function bodies read from memory."""
 
 
 def _in_single(body: Body) -> Body:
-    """Of narrower floats, by way of f32."""
+    """The function of a narrower float type, computed in f32."""
 
     def wide(*operands: Scalar) -> Scalar:
         return body(*(operand.extend(f32) for operand in operands)).truncate(operands[0].type)
@@ -96,7 +96,7 @@ def _in_single(body: Body) -> Body:
 
 
 def _body_of(op: Operation, tables: Sequence[Bodies], device: bool) -> tuple[str, Body] | None:
-    """The name and body of the function that replaces `op`, if it is one to replace."""
+    """The name and body of the function that replaces `op`; None if `op` stays."""
     if isinstance(op, arith.TruncFOp) and isinstance(op.results[0].type, BFloat16Type) and not device:
         source = op.operands[0].type
         wide = isinstance(source, Float64Type)
@@ -136,15 +136,16 @@ def _define(name: str, op: Operation, body: Body) -> func.FuncOp:
 @dataclass(frozen=True)
 class ExpandMathPass(HloPass):
     """
-    Elementary functions become calls of private arithmetic functions, one for each function and type.
+    Replace elementary functions by calls to private arithmetic functions.
 
     Before: `%y = math.exp %x : f32`
     After:  `%y = func.call @xhlo_math_exp_f32(%x) : (f32) -> f32`, with that function's body in arith
-    In a gpu.module, which has no C library, that is so of every function, and of remainders of floats; the host around
-    it is left alone. There `mode=fast` takes the chip's approximations: functions whose bodies are marked
-    `fastmath<afn>`, and sums of products that may be fused. Modes strict and default change nothing that rounds.
-    Assumes: scalar operands. Rounding to bfloat16 is expanded too on a CPU: the machine's own flushes denormals.
-    Leaves: math operations that are single instructions, and on a CPU those of f64 that the C library computes.
+    In a gpu.module, which has no C library, this applies to every function and to floating-point remainders; host code
+    around it is unchanged. There `mode=fast` uses the GPU's approximations: bodies are marked `fastmath<afn>` and
+    multiply-adds may be contracted. The modes strict and default do not change rounding.
+    Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
+             denormals.
+    Leaves: math operations that are single instructions, and on a CPU the f64 functions of the C library.
     """
 
     name = "expand-math"
@@ -152,7 +153,7 @@ class ExpandMathPass(HloPass):
     mode: str = "default"
     """strict, default or fast."""
     complete: bool = False
-    """On a CPU too, leave nothing to the C library."""
+    """Use no C library functions, even on a CPU."""
 
     def __post_init__(self) -> None:
         if self.mode not in MATH_MODES:

@@ -2,7 +2,8 @@
 sin, cos, tan and atan2 of f32, computed in f64 so that no reduction needs more than three constants.
 
 Arguments up to 2^50 are reduced by multiples of pi/2 (Cody and Waite), larger ones by the bits of 2/pi that matter
-(Payne and Hanek, 1983), both always: what is not chosen costs less than a branch, which nothing could vectorize.
+(Payne and Hanek, 1983), both always: computing the unused one costs less than a branch, which would prevent
+vectorization.
 
 Coefficients are minimax fits (Remez exchange in 40 digits) for the reduced ranges given.
 """
@@ -16,7 +17,7 @@ from ...dialects.build.scalar import Scalar, in_double, polynomial, to_single
 # pi/2 as the sum of three f64.
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
 MAGIC = 6755399441055744.0  # 1.5 * 2^52
-# 2/pi without its leading bits, those that multiply an x >= 2^start to multiples of 4: for x < 2^(start + 26).
+# 2/pi without the leading bits whose product with an x >= 2^start is a multiple of 4: for x < 2^(start + 26).
 # In three f64: 27 bits, whose product with an f32 is exact, the next 27, and the rest.
 TWO_OVER_PI = (
     (2.0**50, (2.568255319523871e-08, 7.166494800120787e-17, 1.1109428143316804e-24)),
@@ -58,7 +59,7 @@ ATAN = (
 
 
 def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
-    """The quadrant n mod 4 (i64; its upper bits mean nothing) and r with x = n pi/2 + r, for an f64 that was an f32."""
+    """The quadrant n mod 4 (i64; upper bits undefined) and r with x = n pi/2 + r, for an f64 converted from f32."""
     shifted = x.fma(2 / math.pi, MAGIC)
     n = shifted - MAGIC
     r = n.fma(-HALF_PI[0], x)
@@ -71,7 +72,7 @@ def _reduce(x: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _fraction(x: Scalar, factor: Scalar) -> tuple[Scalar, Scalar]:
-    """x * factor, a product of at most 53 bits below 2^51, as an integer (in the low bits of an i64) and the rest."""
+    """x * factor, a product of at most 53 bits below 2^51, as an integer (in the low bits of an i64) and a fraction."""
     shifted = x.fma(factor, MAGIC)
     return shifted.bits(), x.fma(factor, -(shifted - MAGIC))
 
@@ -80,8 +81,8 @@ def _reduce_large(x: Scalar, size: Scalar) -> tuple[Scalar, Scalar]:
     """
     The same for |x| >= 2^50; |r| < 1.
 
-    Three products with the chosen bits of 2/pi. The fractions of the first two have at most 53 bits together, so their
-    sum is exact; the third is below 1/8 and rounded by 2^-56. No f32 lies nearer to a
+    Multiplies by the selected bits of 2/pi, in three products. The fractions of the first two have at most 53 bits
+    together, so their sum is exact; the third is below 1/8 with a rounding error of 2^-56. No f32 is closer to a
     multiple of pi/2 than 2^-30 of it.
     """
     (_, low), (middle_start, middle), (high_start, high) = TWO_OVER_PI
@@ -149,5 +150,5 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     negative = wide_x.bits().compare("lt", 0)
     angle = negative.select(math.pi - angle, angle)
     unordered = wide_y.compare("uno", wide_x)
-    # The sign is copied as f32: LLVM moves roundings past a copysign of f64, and rounds the sign to f16 by a call.
+    # Copy the sign as f32: LLVM moves roundings past an f64 copysign, and rounds the sign to f16 by a call.
     return to_single(unordered.select(math.nan, angle)).copysign(y)

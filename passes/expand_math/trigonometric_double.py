@@ -1,9 +1,9 @@
 """
-sin, cos, tan and atan2 of f64, where no C library computes them: on GPUs.
+sin, cos, tan and atan2 of f64 for GPUs, which have no C library.
 
-Arguments below 2^20 are reduced by multiples of pi/2 in three parts (Cody and Waite); larger ones, rare, by the bits of
-2/pi that matter, in integers of 192 bits (Payne and Hanek, 1983). A reduced argument is the sum of two f64.
-The polynomials are those of fdlibm (Sun Microsystems, 1993), k_sin.c, k_cos.c and s_atan.c.
+Arguments below 2^20 are reduced by multiples of pi/2 in three parts (Cody and Waite); larger ones, which are rare, by
+the bits of 2/pi that matter, in 192-bit integers (Payne and Hanek, 1983). A reduced argument is the sum of two f64. The
+polynomials are those of fdlibm (Sun Microsystems, 1993), k_sin.c, k_cos.c and s_atan.c.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _I64 = IntegerType(64)
 
 
 def _reduce(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """The quadrant n mod 4 (i64; its upper bits mean nothing), and r in two parts, with x = n pi/2 + r."""
+    """The quadrant n mod 4 (i64; upper bits undefined), and r in two parts, with x = n pi/2 + r."""
     n, high, low = branch(x.abs().compare("lt", LARGE), [x], _reduce_small, _reduce_large)
     return n, high, low
 
@@ -86,7 +86,7 @@ def _reduce_small(x: Scalar) -> Sequence[Scalar]:
     product = n * HALF_PI[1]
     lost = n.fma(HALF_PI[1], -product)
     high = rest - product
-    # What the difference lost, exactly (Knuth), with what the product lost and the third part.
+    # The exact rounding error of the difference (Knuth), plus the product's error and the third part.
     back = rest - high
     low = (rest - (high + back)) + (back - product) - lost
     low = n.fma(-HALF_PI[2], low)
@@ -105,14 +105,14 @@ def _word(index: Scalar) -> Scalar:
 
 
 def _wide_product(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
-    """Low and high half of the product of two unsigned i64."""
+    """The low and high halves of the product of two unsigned i64."""
     op = arith.MulUIExtendedOp(a.value, b.value)
     a.block.add_op(op)
     return Scalar(a.block, op.low), Scalar(a.block, op.high)
 
 
 def _shifted_right(x: Scalar, by: Scalar) -> Scalar:
-    """Zeros come in from above; by 64 or more everything is shifted out."""
+    """Logical shift right; 0 for shifts by 64 or more."""
     inside = by.compare("ult", 64)
     shifted = x.apply(arith.ShRUIOp, inside.select(by, x.constant(0)))
     return inside.select(shifted, x.constant(0))
@@ -120,8 +120,8 @@ def _shifted_right(x: Scalar, by: Scalar) -> Scalar:
 
 def _reduce_large(x: Scalar) -> Sequence[Scalar]:
     """
-    x = m 2^e with an integer m of 53 bits. The bits of 2/pi before number e - 1 give multiples of 4; the 192 from
-    there on, times m, modulo 2^192, are the quadrant in the upper two bits and the fraction of it in the others.
+    x = m 2^e with a 53-bit integer m. The bits of 2/pi before bit e - 1 contribute multiples of 4; the next 192, times
+    m, modulo 2^192, hold the quadrant in the upper two bits and its fraction in the others.
     """
     bits = x.bits()
     exponent = bits.shift_right_logical(52) & 0x7FF
@@ -136,16 +136,16 @@ def _reduce_large(x: Scalar) -> Sequence[Scalar]:
     middle = low1 + high2
     carry = middle.compare("ult", low1).cast(arith.ExtUIOp, _I64)
     top = mantissa * window[0] + high1 + carry
-    # The fraction as a signed number of 128 bits, in quarters of a turn: between -1/2 and 1/2.
+    # The fraction as a signed 128-bit number, in quarter turns: between -1/2 and 1/2.
     upper = (top << 2) | middle.shift_right_logical(62)
     lower = (middle << 2) | low2.shift_right_logical(62)
     negative = upper.compare("lt", 0)
     quadrant = top.shift_right_logical(62) + negative.cast(arith.ExtUIOp, _I64)
     flip = negative.select(upper.constant(-1), 0)
-    upper, lower = upper ^ flip, lower ^ flip  # less by one bit of 2^-128: never seen
+    upper, lower = upper ^ flip, lower ^ flip  # too small by one unit of 2^-128: negligible
     high, low = _fraction_times_half_pi(upper, lower)
     high, low = negative.select(-high, high), negative.select(-low, low)
-    # The argument's own sign, and NaN of what is not finite.
+    # The argument's sign; NaN if it is not finite.
     minus = bits.compare("lt", 0)
     quadrant = minus.select(-quadrant, quadrant)
     high, low = minus.select(-high, high), minus.select(-low, low)
@@ -154,10 +154,10 @@ def _reduce_large(x: Scalar) -> Sequence[Scalar]:
 
 
 def _fraction_times_half_pi(upper: Scalar, lower: Scalar) -> tuple[Scalar, Scalar]:
-    """(upper 2^64 + lower) 2^-128 pi/2, in two parts; the number is not 0: no f64 is that near a multiple of pi/2."""
+    """(upper 2^64 + lower) 2^-128 pi/2, in two parts; never 0 because no f64 is that close to a multiple of pi/2."""
     zeros = upper.cast(math_ops.CountLeadingZerosOp, _I64)
     empty = zeros.compare("ult", 64)
-    # A fraction below 2^-64 does not occur; the shift must stay below 64 all the same.
+    # A fraction below 2^-64 does not occur, but the shift must stay below 64.
     shift = empty.select(zeros, zeros.constant(0))
     top = (upper << shift) | _shifted_right(lower, shift.constant(64) - shift)
     head = top.shift_right_logical(11)
@@ -221,7 +221,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     size_y, size_x = y.abs(), x.abs()
     steep = size_y.compare("gt", size_x)
     smaller, larger = steep.select(size_x, size_y), steep.select(size_y, size_x)
-    # Both by a power of two, so that neither their sum overflows nor their quotient loses digits to denormals.
+    # Scale both by a power of two, so that their sum does not overflow and their quotient loses no bits to denormals.
     scale = larger.compare("gt", 2.0**1000).select(
         x.constant(2.0**-100), larger.compare("lt", 2.0**-900).select(x.constant(2.0**120), 1.0)
     )

@@ -1,10 +1,10 @@
 """
-The planner's working state: which nodes are fused with which, and which cluster depends on which.
+The planner's working state: the nodes of each cluster, and the dependences between clusters.
 
-A cluster is a fusion in the making. Its number is that of one of its nodes. `reach[c]` is a bit set (a Python integer)
-of the clusters that depend on `c`; the bit of a cluster that was merged into another stays set beside the other's. Two
-clusters may become one only if no third cluster is on a path between them: otherwise the fusion would need its own
-result.
+A cluster is a fusion under construction. Its number is that of one of its nodes. `reach[c]` is a bit set (a Python
+integer) of the clusters that depend on `c`; the bit of a cluster that was merged into another stays set next to the
+other's. Two clusters can be merged only if no third cluster is on a path between them: otherwise the fusion would need
+its own result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_OPS = 200
 """Operations in one fusion: with more, register pressure and compile time cost more than memory traffic."""
 
 MAX_INPUTS = 32
-"""Operands of one fusion: as many streams as address registers and hardware prefetchers can follow."""
+"""Operands of one fusion: the number of streams that address registers and hardware prefetchers can follow."""
 
 
 class Mode(IntEnum):
@@ -40,7 +40,7 @@ class Mode(IntEnum):
 
 @dataclass(slots=True)
 class Cluster:
-    """A fusion in the making; `kind` is the fusion's, or `host` for an operation that stays outside fusions."""
+    """A fusion under construction; `kind` is the fusion's, or `host` for an operation that stays outside fusions."""
 
     number: int
     kind: str
@@ -48,7 +48,7 @@ class Cluster:
     """loop, row: the shape of the results; reduce: the shape that is reduced."""
     ops: dict[int, Mode]
     evaluations: dict[int, int]
-    """How many elements of each node are computed, repeated ones included."""
+    """The number of elements computed per node, including repeated ones."""
     inputs: dict[SSAValue, None]
     reduced: tuple[int, ...] = ()
     """reduce: the dimensions that are reduced."""
@@ -75,7 +75,7 @@ class Clusters:
 
     @staticmethod
     def of(graph: BlockGraph) -> Clusters:
-        """Every node in a cluster of its own."""
+        """The initial state: every node in its own cluster."""
         clusters = Clusters(graph)
         for node in graph.nodes:
             clusters.live[node.index] = single(node)
@@ -110,11 +110,14 @@ class Clusters:
         return None
 
     def home(self, number: int) -> int:
-        """The cluster that provides node `number` to others: its only place, or the last if it is duplicated."""
+        """
+        The cluster that provides node `number` to others: the only one that computes it, or the last if it is
+        duplicated.
+        """
         return self.places[number][-1]
 
     def mergeable(self, one: Cluster, other: Cluster) -> bool:
-        """Whether the two may become one without a cycle and within the limits."""
+        """Whether the two can be merged without a cycle and within the limits."""
         return (
             self.fits(one, other) and self.indirect_path(one, other) is None and self.indirect_path(other, one) is None
         )
@@ -170,7 +173,7 @@ class Clusters:
                 reach[number] |= union
 
     def duplicate(self, number: int, targets: dict[int, tuple[Mode, int]]) -> None:
-        """Compute node `number` in each of the clusters `targets`, with these modes, instead of on its own."""
+        """Compute node `number` in each of the clusters `targets`, with these modes, instead of in its own cluster."""
         self.places[number] = list(targets)
         own = self.live.pop(number)
         for target, (mode, evaluations) in targets.items():
@@ -182,9 +185,10 @@ class Clusters:
 
     def release(self, number: int, cluster: Cluster) -> None:
         """
-        Take a node at the border out of `cluster` again, into a cluster of its own.
+        Move a node at the border of `cluster` to a cluster of its own.
 
-        It gets one even if other clusters compute it too: they may do so at another index, and not provide it.
+        It gets one even if other clusters compute it too: they may compute it at another index and so cannot provide
+        it.
         """
         del cluster.ops[number]
         self.places[number].remove(cluster.number)
@@ -193,7 +197,7 @@ class Clusters:
             self.live[number] = single(self.graph.nodes[number])
 
     def group(self, members: list[int]) -> Cluster:
-        """Merge clusters of one node each, which a copy of this state showed to be mergeable, into the first."""
+        """Merge single-node clusters into the first; the caller has found them mergeable on a copy of this state."""
         keep = self.live[members[0]]
         for number in members[1:]:
             gone = self.live.pop(number)
@@ -207,7 +211,7 @@ class Clusters:
 
 
 def single(node: Node) -> Cluster:
-    """The cluster of one node."""
+    """The cluster that consists of one node."""
     kind, mode, domain = "host", Mode.SAME, node.shape
     match node.role:
         case "reduce":

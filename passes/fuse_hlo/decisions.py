@@ -1,4 +1,4 @@
-"""Why each producer is or is not in one fusion with each of its users: data until it is printed as a remark."""
+"""Why each producer is or is not fused with each of its users: data until it is printed as a remark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPUTED: frozenset[str] = LOOP_ROLES | {"reduce", "dot", "update", "concatenat
 
 
 class Verdict(Enum):
-    """What was decided about a producer and a user."""
+    """The outcome of a decision about a producer and a user."""
 
     FUSED = "fused {node} into the {fusion} fusion of {user}: saves {saved}"
     REPEATED = "fused {node} again into the {fusion} fusion of {user}: saves {saved}"
@@ -28,18 +28,18 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One verdict, on the operations that it is about: they outlive the rewriting, though not in the module."""
+    """A verdict and the operations that it concerns; these outlive the rewrite, detached from the module."""
 
     verdict: Verdict
     node: Operation
     user: Operation
-    """Of several users in one fusion, the last."""
+    """The user; the last one if a fusion holds several."""
     fusion: str = ""
     """FUSED, REPEATED: the kind of the fusion."""
     saved: int = 0
-    """Bytes that are neither written nor read: all but APART."""
+    """Bytes of memory traffic saved; all verdicts but APART."""
     reason: str = ""
-    """APART: why."""
+    """APART: the reason."""
 
     def remark(self) -> Diagnostic:
         """The decision in words, at the producer."""
@@ -54,7 +54,7 @@ class Decision:
 
 
 def decisions(clusters: Clusters) -> Iterator[Decision]:
-    """One decision for each fusion that computes a producer and its users, one for each user outside them."""
+    """One decision per fusion that computes both a producer and its users, and one per user outside them."""
     rules = ProducerFusion(clusters)
     nodes = clusters.graph.nodes
     for node in nodes:
@@ -106,7 +106,7 @@ def _few_rows(node: Node) -> str | None:
 
 
 def _size_in_words(count: int) -> str:
-    """A byte count as a remark says it: exact below 10,000, then in KB or MB of 1000 and 1,000,000 bytes."""
+    """A byte count as printed in a remark: exact below 10,000, then in KB (1000 bytes) or MB (1,000,000 bytes)."""
     if count < 10_000:
         return f"{count} bytes"
     if count < 10_000_000:

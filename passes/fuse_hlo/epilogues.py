@@ -1,8 +1,8 @@
 """
-Elementwise work on a matrix product as the product's epilogue: bias, activation, residual, conversion.
+Fuse elementwise operations into the matrix product that they follow: bias, activation, residual, conversion.
 
 A kernel that holds a tile of sums in registers applies the epilogue before it writes them, so that the product itself
-never goes to memory. One fusion alone must use the product, and read each of its elements at the element's own index.
+never goes to memory. The fusion must be the product's only user, and read each element at that element's own index.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .graph import bytes_of, role_of
 
 
 def fuse_epilogues(block: Block) -> Iterator[Decision]:
-    """Join each fusion of a dot in `block` with the loop fusion that is its epilogue; a decision for each."""
+    """Merge each fusion of a dot in `block` with the loop fusion that is its epilogue; return a decision per merge."""
     for op in list(block.ops):
         if isinstance(op, FusionOp) and op.kind.data == "dot":
             loop = _epilogue_of(op)
@@ -37,12 +37,12 @@ def fuse_epilogues(block: Block) -> Iterator[Decision]:
 
 
 def _operand_number(product: FusionOp, loop: FusionOp) -> int:
-    """The number of the loop fusion's operand that is the product."""
+    """The index of the loop fusion's operand that is the product."""
     return list(loop.operands).index(product.outs[0])
 
 
 def _epilogue_of(product: FusionOp) -> FusionOp | None:
-    """The loop fusion that alone uses a product and reads each of its elements at the element's own index."""
+    """The loop fusion that is a product's only user and reads each element at that element's own index."""
     if len(product.outs) != 1:
         return None
     uses = list(product.outs[0].uses)
@@ -81,7 +81,7 @@ def _reads_at_own_index(argument: SSAValue, shape: tuple[int, ...]) -> bool:
 
 
 def _join(product: FusionOp, loop: FusionOp) -> None:
-    """Replace both by one fusion at the place of the loop fusion."""
+    """Replace both by one fusion at the position of the loop fusion."""
     inputs = [value for value in dict.fromkeys([*product.operands, *loop.operands]) if value is not product.outs[0]]
     block = Block(arg_types=[value.type for value in inputs])
     local: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))

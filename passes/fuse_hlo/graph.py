@@ -1,8 +1,8 @@
 """
 The data flow of one block, as the fusion planner sees it: nodes in program order, their roles, users and sizes.
 
-A role says what a fusion can do with an operation. The operation's class states it (`ROLE`), so that an elementwise
-operation added from outside fuses without a line here.
+A role determines how an operation can be fused. The operation's class states it (`ROLE`), so that an elementwise
+operation defined elsewhere fuses without changes here.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
 
 LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
-"""Roles whose result at one index is computed from the operands at indices known from it."""
+"""Roles whose result at one index is computed from operand elements at indices that follow from it."""
 
 
 def role_of(op: Operation) -> Role | None:
-    """The role of an operation, or None for one that the planner does not know."""
+    """The role of an operation, or None if the planner does not know it."""
     if is_elementwise(op):
         return "elementwise"
     if isinstance(op, (func.CallOp, func.ReturnOp)):
@@ -39,8 +39,8 @@ def role_of(op: Operation) -> Role | None:
 
 
 def _can_be_lowered(op: Operation) -> bool:
-    """Whether convert-hlo-to-linalg has a pattern for the whole of a pure operation of another package."""
-    # The whole conversion, imported only for operations that state no role.
+    """Whether convert-hlo-to-linalg has a pattern for a pure operation of another package."""
+    # Imports the whole conversion, so only for operations without a role.
     from ...lowering.convert_hlo_to_linalg.emission import patterns
 
     return type(op) in patterns and is_side_effect_free(op)
@@ -58,13 +58,13 @@ class Node:
     bytes: int = 0
     cost: int = 0
     dims: tuple[int, ...] = ()
-    """reduce: the reduced dimensions. broadcast: where each operand dimension goes."""
+    """reduce: the reduced dimensions. broadcast: the result dimension of each operand dimension."""
     operand_shape: tuple[int, ...] = ()
     """reduce, broadcast: the shape of the first operand."""
     effects: bool = False
     """A custom call with side effects, or control flow around one."""
     after_reduce: bool = False
-    """An elementwise operation of a reduction's result: it can be the reduction's epilogue."""
+    """An elementwise operation on a reduction's result, which can be the reduction's epilogue."""
     operands: list[int] = field(default_factory=list[int])
     """The nodes of this block that the operation or one of its regions reads, each once."""
     users: list[int] = field(default_factory=list[int])
@@ -72,7 +72,7 @@ class Node:
 
 
 class BlockGraph:
-    """The nodes of a block and their uses; a node whose results nothing needs has the role `dead`."""
+    """The nodes of a block and their uses; a node with unneeded results has the role `dead`."""
 
     def __init__(self, block: Block):
         self.block = block
@@ -85,7 +85,7 @@ class BlockGraph:
         self._bury_dead()
 
     def _order_effects(self) -> None:
-        """Keep calls with side effects in their order: each depends on the one before it, and none is dead."""
+        """Keep calls with side effects in order: each depends on the previous one, and none is dead."""
         last: Node | None = None
         for node in self.nodes:
             node.effects = has_effects(node.op)
@@ -145,7 +145,7 @@ def has_effects(op: Operation) -> bool:
 
 
 def _refuse_captures(op: Operation) -> None:
-    """Fail if a region of a kernel's operation reads a value from outside; constants were cloned into it before."""
+    """Fail if a region of a kernel's operation reads a value from outside; constants have been cloned into it."""
     inside: set[SSAValue] = set()
     nested = [inner for inner in op.walk() if inner is not op]
     for inner in op.walk():
@@ -166,7 +166,7 @@ def read_values(op: Operation) -> list[SSAValue]:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """The size of a tensor of static shape in bytes, 8 for each element of a type that NumPy does not know."""
+    """The size in bytes of a tensor of static shape; 8 bytes per element for types unknown to NumPy."""
     dtype = numpy_dtype(element_of(value))
     return math.prod(shape_of(value)) * (8 if dtype is None else dtype.itemsize)
 
@@ -177,10 +177,10 @@ def int_array(op: Operation, name: str) -> tuple[int, ...]:
 
 
 def is_splat_constant(op: Operation | Block) -> bool:
-    """Whether `op` is a constant whose elements are equal, or its only one: it is cloned into fusions."""
+    """Whether `op` is a constant with equal elements or a single one: it is cloned into fusions."""
     return isinstance(op, ConstantOp) and is_splat(cast("DenseIntOrFPElementsAttr", op.properties["value"]))
 
 
 def is_affine_reshape(source: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether a reshape is an affine index map: it splits dimensions, or inserts or removes ones of one element."""
+    """Whether a reshape is an affine index map: it splits dimensions, or inserts or removes dimensions of size 1."""
     return reshape_parts(source, target) is not None

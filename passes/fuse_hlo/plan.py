@@ -1,5 +1,5 @@
 """
-The fusion plan of a block: decided on clusters, and frozen before anything is rewritten.
+The fusion plan of a block: decided on clusters and fixed before anything is rewritten.
 
 `plan_block` only analyses. It orders its steps so that the inputs of each are computed before it.
 """
@@ -36,13 +36,13 @@ class Step:
     inputs: tuple[SSAValue, ...] = ()
     outputs: tuple[SSAValue, ...] = ()
     moved: frozenset[Operation] = frozenset()
-    """The operations that are moved into the fusion; the others are cloned, because another step has them too."""
+    """The operations to move into the fusion; the others are cloned because another step contains them too."""
     row_dims: int = 0
 
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """The steps that replace a block, the decisions behind them, and the operations that fusion does not know."""
+    """The steps that replace a block, the decisions that led to them, and the operations unknown to fusion."""
 
     steps: tuple[Step, ...]
     decisions: tuple[Decision, ...] = ()
@@ -66,7 +66,7 @@ def plan_block(block: Block, strategy: Strategy) -> BlockPlan:
 
 
 def _peel_reshapes(clusters: Clusters) -> None:
-    """Take reshapes at the border of a fusion out of it: outside they cost nothing, because the buffer is the same."""
+    """Move reshapes at the border of a fusion out of it: outside they are free because the buffer is the same."""
     nodes = clusters.graph.nodes
     for cluster in list(clusters.live.values()):
         reshapes = [i for i in sorted(cluster.ops) if nodes[i].role == "reshape"]
@@ -81,7 +81,7 @@ def _peel_reshapes(clusters: Clusters) -> None:
 
 
 class _Steps:
-    """Orders the clusters and makes a step of each."""
+    """Orders the clusters and makes a step from each."""
 
     def __init__(self, clusters: Clusters):
         self.clusters = clusters
@@ -103,7 +103,7 @@ class _Steps:
         return steps
 
     def _ordered(self) -> list[Cluster]:
-        """Producers before users; of those that are ready, first the one that ends first in the program."""
+        """Producers before users; among ready clusters, the one that ends first in the program."""
         clusters, live = self.clusters, self.clusters.live
         waiting: dict[int, int] = {}
         readers: dict[int, list[int]] = {number: [] for number in live}
@@ -132,7 +132,7 @@ class _Steps:
         return ordered
 
     def _constant(self, number: int) -> list[Step]:
-        """A constant stays outside for users that read it from memory; a large splat is filled by a fusion."""
+        """A constant stays outside for users that read it from memory; a fusion fills a large splat."""
         op = self.nodes[number].op
         if not is_splat_constant(op):
             return [Step("host", (op,))]

@@ -1,12 +1,12 @@
 """
-Producer into consumer: the planner's step that makes loop, reduce and concatenate fusions.
+Producer-consumer fusion: the planner's step that forms loop, reduce and concatenate fusions.
 
-Nodes are visited from the last to the first, so that a node is placed after all its users. It then
+Nodes are visited from the last to the first, so that all users of a node are decided before it. It then
 
 1. joins the only fusion that uses it, if that computes it at most as often as the cost model allows;
-2. or, used by several loop fusions over one domain, makes them one fusion with several results;
+2. or, if several loop fusions over one domain use it, merges them into one fusion with several results;
 3. or is computed in each of them, if that is cheaper than writing and reading it;
-4. or joins one of them and becomes one more result of it.
+4. or joins one of them and becomes an additional result of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .clusters import Cluster, Clusters, Mode
 from .graph import LOOP_ROLES, Node
 
 NEGLIGIBLE = CPU.operations_in(CPU.launch_ns)
-"""Repeated operations that take no longer than starting one more kernel."""
+"""The number of repeated operations that take no longer than launching another kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Fit:
 
 
 class ProducerFusion:
-    """Runs the step on `clusters`; `fit` also says afterwards why a producer and a user are apart."""
+    """Runs the step on `clusters`; afterwards `fit` also explains why a producer and a user are not fused."""
 
     def __init__(self, clusters: Clusters):
         self.clusters = clusters
@@ -70,7 +70,7 @@ class ProducerFusion:
     # -- decisions ---------------------------------------------------------------------------------
 
     def _unite_users(self, node: Node, users: list[int]) -> None:
-        """Make one fusion of the loop fusions (or reductions) over one domain that use `node` at their own index."""
+        """Merge the loop fusions (or reductions) over one domain that use `node` at their own index."""
         clusters = self.clusters
         first: dict[tuple[object, ...], Cluster] = {}
         for number in users:
@@ -87,7 +87,7 @@ class ProducerFusion:
         """
         Whether to compute a node in each of its users instead of writing it once and reading it in each.
 
-        Each of them then reads the node's operands.
+        Each user then reads the node's operands.
         """
         if node.cost > CHEAP or len(taken) > 8:
             return False
@@ -106,7 +106,7 @@ class ProducerFusion:
 
     def _repeat_beside(self, node: Node, taken: dict[int, Fit]) -> None:
         """
-        Compute a free node, which some user needs in memory, again in the fusions that can.
+        Recompute a free node, which some user needs in memory, in the fusions that can.
 
         Only if that reads less than the node itself: a broadcast or an iota, not a transpose.
         """
@@ -143,7 +143,7 @@ class ProducerFusion:
     # -- rules -------------------------------------------------------------------------------------
 
     def fit(self, node: Node, cluster: Cluster) -> Fit | str:
-        """How `cluster`, which uses `node`, would compute it; or why it cannot, in words."""
+        """How `cluster`, which uses `node`, would compute it, or a text saying why it cannot."""
         if node.role == "reduce":
             return self._fit_reduce(node, cluster)
         if node.role not in LOOP_ROLES:
@@ -168,7 +168,10 @@ class ProducerFusion:
         return Fit(mode, evaluations, mode is Mode.SAME and cluster.kind == "loop")
 
     def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
-        """(read at the cluster's own index, elements read through other maps, read after the reduction); or why not."""
+        """
+        (read at the cluster's own index, elements read through other maps, read after the reduction); or a text saying
+        why not.
+        """
         same, mapped, reduced = False, 0, False
         value = node.op.results[0]
         for number in node.users:
@@ -253,17 +256,19 @@ class ProducerFusion:
 
 
 def _repeated_operations(node: Node, evaluations: int) -> int:
-    """The operations that are done more than once when the node's elements are computed `evaluations` times in all."""
+    """The number of operations repeated when the node's elements are computed `evaluations` times in total."""
     return node.cost * max(0, evaluations - node.elements)
 
 
 def _can_repeat(cluster: Cluster, operations: int) -> bool:
-    """Whether all that the cluster repeats, and `operations` more, hide behind one memory access of each element."""
+    """
+    Whether the operations that the cluster repeats, plus `operations`, cost less than one memory access per element.
+    """
     return CPU.hides(Cost(F32_BYTES * cluster.elements, cluster.repeated + operations))
 
 
 def _times_read(node: Node, user: Node | None) -> int:
-    """How often a contraction reads each element of its operand: once for each free index of the other operand."""
+    """The number of times a contraction reads each element of its operand: once per free index of the other operand."""
     op = user.op if user is not None else None
     if not isinstance(op, DotGeneralOp):
         return 1
@@ -273,7 +278,7 @@ def _times_read(node: Node, user: Node | None) -> int:
 
 
 def signature(cluster: Cluster) -> tuple[object, ...]:
-    """Fusions of equal signature iterate over the same indices and may become one with several results."""
+    """Fusions with equal signatures iterate over the same indices and can be merged into one with several results."""
     if cluster.kind == "loop":
         return ("loop", cluster.domain)
     if cluster.kind == "reduce":
@@ -282,7 +287,10 @@ def signature(cluster: Cluster) -> tuple[object, ...]:
 
 
 def can_unite(clusters: Clusters, keep: Cluster, other: Cluster) -> bool:
-    """Whether two fusions of one signature may become one: no cycle, within the limits, no value read across them."""
+    """
+    Whether two fusions with the same signature can be merged: no cycle, within the limits, no value read at another
+    index.
+    """
     if keep.kind not in ("loop", "reduce") or not clusters.mergeable(keep, other):
         return False
     if clusters.reaches(keep.number, other.number) or clusters.reaches(other.number, keep.number):

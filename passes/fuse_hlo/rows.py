@@ -1,9 +1,9 @@
 """
-Row fusions: reductions over the trailing dimensions, with all operations around them that work on the same rows.
+Row fusions: reductions over the trailing dimensions, with the operations around them that work on the same rows.
 
 A softmax reads its input for the maximum, for the sum, and for the quotient. One kernel over rows reads each input once
-and writes each output once, because a row stays in the cache between the steps. Row fusions are made before loops and
-reductions, which would take operations that belong to a row.
+and writes each output once, because a row stays in the cache between the steps. Row fusions are formed before loops and
+reductions, which would take their operations.
 
 For rows of shape `lead + trailing`, an operation takes part as
 
@@ -32,19 +32,19 @@ MIN_ROWS = 8
 """Fewer rows than this leave threads idle, which costs more than the memory traffic if rows are long."""
 
 LONG_ROW = CPU.l2_bytes // 4 // F32_BYTES
-"""A row of more elements leaves its quarter of the second-level cache between the steps."""
+"""A row with more elements does not stay in its quarter of the L2 cache between the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
-    """The rows of one row fusion: the shape of all together, and how many dimensions number them."""
+    """The rows of one row fusion: the shape of all rows together, and the number of dimensions that index them."""
 
     shape: tuple[int, ...]
     row_dims: int
 
     @staticmethod
     def of(node: Node) -> RowShape | None:
-        """The rows that a reduction reduces: its dimensions are the trailing ones, but not all; else None."""
+        """The rows of a reduction over trailing dimensions, but not all of them; None for other reductions."""
         rank, count = len(node.operand_shape), len(node.dims)
         trailing = 1 <= count < rank and tuple(sorted(node.dims)) == tuple(range(rank - count, rank))
         return RowShape(node.operand_shape, rank - count) if trailing else None
@@ -82,7 +82,7 @@ class RowShape:
 
 
 def row_shapes(graph: BlockGraph) -> list[RowShape]:
-    """The row shapes that reductions of the block have, in program order."""
+    """The row shapes of the block's reductions, in program order."""
     reductions = (node for node in graph.nodes if node.role == "reduce" and 0 not in node.operand_shape)
     return list(dict.fromkeys(row for node in reductions if (row := RowShape.of(node)) is not None))
 
@@ -123,7 +123,7 @@ class RowFusion:
                 self._commit(sorted(cluster.ops))
 
     def _comes_back(self, seed: int) -> bool:
-        """Whether the reduction's result is broadcast along its rows again."""
+        """Whether the reduction's result is broadcast back along its rows."""
         pending, seen = [seed], {seed}
         while pending:
             for user in self.nodes[pending.pop()].users:
@@ -172,7 +172,7 @@ class RowFusion:
                 )
 
     def _trial(self, members: list[int]) -> Clusters:
-        """The members merged with their users as far as that is legal, on a copy of the state."""
+        """Merge the members with their users as far as legal, on a copy of the state."""
         base = self.clusters
         trial = Clusters(base.graph, {}, [list(p) for p in base.places], list(base.reach))
         for number, cluster in base.live.items():

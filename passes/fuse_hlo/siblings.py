@@ -1,8 +1,8 @@
 """
-Siblings: fusions over the same indices that read the same large value become one with several results.
+Sibling fusion: merge fusions over the same indices that read the same large value into one with several results.
 
 Producer fusion unites the users of a value that it can compute inside them. Here the shared value comes from memory (an
-argument, a contraction's result), and all there is to gain is reading it once instead of twice.
+argument, a contraction's result), and the only gain is reading it once instead of twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .producers import can_unite, signature
 
 
 def fuse_siblings(clusters: Clusters) -> None:
-    """Unite loop and reduce fusions of one signature that share an operand of the shape of their domain."""
+    """Merge loop and reduce fusions with the same signature that share an operand of the shape of their domain."""
     readers: dict[SSAValue, list[int]] = {}
     for number, cluster in clusters.live.items():
         if cluster.kind in ("loop", "reduce"):

@@ -1,4 +1,4 @@
-"""Operations that can run as one kernel become one hlo.fusion, and each decision is explained."""
+"""Group operations that can run as one kernel into one hlo.fusion, and explain each decision."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _KINDS: dict[str, StringAttr] = {kind: StringAttr(kind) for kind in get_args(Fus
 @dataclass(frozen=True)
 class FuseHloPass(HloPass):
     """
-    Partition every block into fusions, by the bytes that a fusion keeps out of memory.
+    Partition every block into fusions that save memory traffic.
 
     Before: `%0 = hlo.multiply %x, %x`, `%1 = hlo.add %0, %y`
     After:  `%1 = hlo.fusion loop (%a = %x : .., %b = %y : ..) -> .. { multiply, add }`
     Assumes: the level after simplify-hlo: no tuples, no complex numbers, functions of one block.
     Leaves: every computing operation in a fusion; outside them constants, reshapes, control flow and calls.
 
-    strategy=none makes each operation a fusion of its own. With epilogues=true, for targets whose matrix products write
-    their results element by element, elementwise work on a product is part of its fusion.
+    strategy=none makes each operation a fusion of its own. epilogues=true fuses elementwise operations into the matrix
+    product that they follow, for targets whose products write their results element by element.
     """
 
     name = "fuse-hlo"
@@ -65,7 +65,7 @@ class FuseHloPass(HloPass):
 
 
 def sink_constants(block: Block) -> None:
-    """Clone splat constants into the regions that use them, so that they are constants to the fusions there too."""
+    """Clone splat constants into the regions that use them, so that fusions there see them as constants."""
     for op in list(block.ops):
         if not op.regions or isinstance(op, FusionOp):
             continue
@@ -97,7 +97,7 @@ class Rewriter:
         self.block = block
         self.steps = steps
         self.outside: dict[SSAValue, SSAValue] = {}
-        """The replacement of each original value outside the fusions."""
+        """The replacements of the original values outside the fusions."""
         self.originals = {op: tuple(op.operands) for op in block.ops}
 
     def run(self) -> list[Block]:
@@ -167,7 +167,9 @@ class Rewriter:
         return fusion
 
     def _inside(self, value: SSAValue, local: dict[SSAValue, SSAValue], block: Block) -> SSAValue:
-        """The value inside the fusion for an original one; a splat constant is cloned into it at its first use."""
+        """
+        The value inside the fusion that replaces an original one; a splat constant is cloned into it at its first use.
+        """
         if value not in local and isinstance(value.owner, Operation) and is_splat_constant(value.owner):
             clone = value.owner.clone()
             block.add_op(clone)

@@ -1,1 +1,1 @@
-"""The pass `fuse-linalg`: producers into the bodies of their consumers, inside one kernel."""
+"""The pass `fuse-linalg`: fuses producers into the bodies of their consumers, inside one kernel."""

@@ -1,4 +1,4 @@
-"""Bodies of fused generics: index maps composed, bodies cloned once per distinct access, equal operations shared."""
+"""Bodies of fused generics: compose index maps, clone a body once per distinct access, share equal operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xdsl.ir.affine import (
 from ...dialects.build.buffers import INDEX
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
-"""Where a tensor is read: expressions of the loop's dimensions, or index values that the body computes."""
+"""The index at which a tensor is read: expressions in the loop's dimensions, or index values that the body computes."""
 
 _NO_WRAP = arith.IntegerOverflowAttr("none")
 _INDEX_OPS: dict[AffineBinaryOpKind, type[Operation]] = {
@@ -59,7 +59,7 @@ def _sum(terms: Sequence[tuple[int, _Linear]], constant: int) -> _Linear:
 
 @lru_cache(maxsize=8192)
 def substitute(expr: AffineExpr, access: tuple[AffineExpr, ...]) -> AffineExpr:
-    """`expr` with its dimensions replaced by `access`, as the sum of multiples of dimensions that it comes to."""
+    """`expr` with its dimensions replaced by `access`, simplified to a sum of multiples of dimensions."""
     if isinstance(expr, AffineDimExpr) and isinstance(access[expr.position], AffineDimExpr):
         return access[expr.position]
     coefficients, constant = _linear(expr)
@@ -73,16 +73,16 @@ def substitute(expr: AffineExpr, access: tuple[AffineExpr, ...]) -> AffineExpr:
 
 @lru_cache(maxsize=64)
 def point(rank: int) -> tuple[AffineExpr, ...]:
-    """A generic's own place: each of its dimensions."""
+    """The identity access of a generic: each of its dimensions."""
     return tuple(AffineExpr.dimension(dim) for dim in range(rank))
 
 
 class FusedBody:
     """
-    A body under construction, and the operands that it turns out to need.
+    A body under construction, and the operands that it needs.
 
-    `producer_of` says which values are computed here: it gives their generic, and None for what is read.
-    Without loops (`loops` is False) every element is read by tensor.extract: the body is scalar code of its own.
+    `producer_of` returns the generic of a value that is computed here, and None for one that is read. Without loops
+    (`loops` is False) the body is standalone scalar code that reads every element by tensor.extract.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class FusedBody:
     # -- elements ----------------------------------------------------------------------------------
 
     def element(self, value: SSAValue, access: Access) -> SSAValue:
-        """One element of a tensor: of a fused producer computed here, else read."""
+        """One element of a tensor: computed here if its producer is fused, else read."""
         if isinstance(value.owner, FillOp):
             return value.owner.inputs[0]
         producer = self.producer_of(value)
@@ -125,15 +125,15 @@ class FusedBody:
         return self._emit(tensor.ExtractOp, (value, *places), (element,), {})
 
     def keep(self, value: SSAValue, affine: tuple[AffineExpr, ...]) -> None:
-        """An operand that nothing reads."""
+        """Keep an operand that nothing reads."""
         self.operands.append((value, affine))
         self.block.insert_arg(cast(Any, value.type).element_type, len(self.operands) - 1)
 
     def compute(self, generic: GenericOp, access: Access) -> list[SSAValue]:
         """
-        What a parallel generic yields at the point `access` of its loops.
+        Compute the element that a parallel generic yields at the point `access` of its loops.
 
-        Its producers are computed first, by a stack of their own: chains of them may be long.
+        Its producers are computed first, with an explicit stack because chains may be long.
         """
         stack = [(generic, access)]
         while stack:
@@ -148,14 +148,16 @@ class FusedBody:
         return self._inlined[generic, access]
 
     def combine(self, generic: GenericOp, accumulators: Sequence[SSAValue]) -> list[SSAValue]:
-        """What a generic yields at its own point, with `accumulators` as the elements of its outputs."""
+        """
+        The values that a generic yields at its own loop point, with `accumulators` as the elements of its outputs.
+        """
         access = point(len(generic.iterator_types))
         for producer, place in self._producers(generic, access):
             self.compute(producer, place)
         return self._clone_body(generic, access, accumulators)
 
     def _producers(self, generic: GenericOp, access: Access) -> list[tuple[GenericOp, Access]]:
-        """The fused generics that a body takes its arguments from, and where."""
+        """The fused generics that produce a body's arguments, with their accesses."""
         found: list[tuple[GenericOp, Access]] = []
         for argument, operand, attr in zip(
             generic.body.block.args, generic.inputs, generic.indexing_maps.data, strict=False
@@ -206,7 +208,7 @@ class FusedBody:
         properties: dict[str, Attribute],
         origin: Operation | None = None,
     ) -> SSAValue:
-        """The result of an operation, emitted unless there is an equal one: bodies hold only pure operations."""
+        """The result of an operation, emitted unless an equal one exists: bodies hold only pure operations."""
         key = (cls, *operands, *properties.values(), *types)
         found = self._known.get(key)
         if found is None:
@@ -218,10 +220,10 @@ class FusedBody:
             found = self._known[key] = op.results[0]
         return found
 
-    # -- places ------------------------------------------------------------------------------------
+    # -- indices ------------------------------------------------------------------------------------
 
     def compose(self, expressions: Sequence[AffineExpr], access: Access) -> Access:
-        """The places that expressions of a producer's dimensions name, where these lie at `access`."""
+        """The results of expressions in a producer's dimensions when these are at `access`."""
         affine = tuple(place for place in access if isinstance(place, AffineExpr))
         if len(affine) == len(access):
             return tuple(substitute(expr, affine) for expr in expressions)
@@ -238,7 +240,7 @@ class FusedBody:
         return self._arithmetic(expr.kind, self.index(left), self.index(right))
 
     def index(self, place: AffineExpr | SSAValue) -> SSAValue:
-        """A place as a value: an expression of the loop's dimensions becomes arithmetic."""
+        """An index as a value: an expression in the loop's dimensions becomes arithmetic."""
         if isinstance(place, SSAValue):
             return place
         if isinstance(place, AffineDimExpr):

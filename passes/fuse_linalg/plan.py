@@ -1,7 +1,7 @@
 """
-Which generics of a kernel stay, which are computed inside those that read them, and which of them become one.
+The fusion plan of a kernel: generics that stay, that are computed inside their readers, and that are merged.
 
-Nothing is changed here: the plan is made on the kernel as it is, then `fuse_linalg.py` rewrites once.
+Planning changes nothing; `transform.py` then rewrites the kernel once.
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ from ...lowering.loop_nests.cost import weight_of
 from .bodies import point, substitute
 
 Reads = dict[Operation, bool]
-"""The operations of the kernel's block that stay and read a value; whether only at the point of their own loops."""
+"""
+The operations of the kernel's block that stay and read a value; whether they read it only at their own loop point.
+"""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Generics that become one."""
+    """Generics that are merged into one."""
 
     members: tuple[GenericOp, ...]
     outputs: tuple[GenericOp, ...]
-    """The members that something outside the group reads."""
+    """The members that are read outside the group."""
 
 
 def body_cost(generic: GenericOp) -> int:
-    """The operations of one element that computing a body again takes."""
+    """The cost, in operations per element, of computing a body again."""
     return sum(weight_of(op).body for op in generic.body.block.ops)
 
 
@@ -50,7 +52,10 @@ def is_contraction(generic: GenericOp) -> bool:
 
 
 def extents(generic: GenericOp) -> tuple[int, ...]:
-    """The loop's sizes: what xhlo.loop_sizes says, else read off the operands that a plain dimension indexes."""
+    """
+    The loop's sizes: xhlo.loop_sizes if present, else the sizes of operand dimensions indexed by a single loop
+    dimension.
+    """
     stated = loop_sizes(generic)
     if stated is not None:
         return stated
@@ -64,14 +69,14 @@ def extents(generic: GenericOp) -> tuple[int, ...]:
 
 
 class KernelPlan:
-    """The plan for one kernel's block; `row` kernels keep what they need once a row out of their inner loops."""
+    """The plan for one kernel's block; `row` kernels hoist per-row values out of their inner loops."""
 
     def __init__(self, block: Block, row: bool):
         self.row = row
         self.position: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
         self.generics = [op for op in self.position if isinstance(op, GenericOp)]
         self.inlined: set[GenericOp] = set()
-        """Only asked whether it holds a generic; never iterated, for its order is not fixed."""
+        """Only for membership tests; never iterate over it, because its order is not deterministic."""
         self._reads: dict[GenericOp, Reads] = {}
         self._extents = {generic: extents(generic) for generic in self.generics}
         self._costs = self._accumulated_costs()
@@ -83,11 +88,11 @@ class KernelPlan:
 
     def _decide(self, kept: set[GenericOp]) -> list[Group]:
         """
-        First the groups of what must stay; then what those would compute more than once, and is not cheap.
+        First group the generics that must stay, then keep those that the groups would compute repeatedly at high cost.
 
-        Several groups compute a value each for itself where that hides behind reading it from memory. In a row kernel
-        it would come from a cache: what has fewer elements than its reader is computed once if it takes a division or
-        as much.
+        Several groups recompute a value if that costs no more than reading it from memory. In a row kernel the value
+        would come from a cache: one with fewer elements than its reader is computed once if it costs at least a
+        division.
         """
 
         def only_forced(generic: GenericOp, reads: Reads) -> bool:
@@ -109,7 +114,7 @@ class KernelPlan:
         return self._grouped(self._staying(kept, expensive))
 
     def _accumulated_costs(self) -> dict[GenericOp, int]:
-        """The cost of an element, with that of the producers that may be computed inside."""
+        """The cost of an element, including the producers that may be computed inside."""
         costs: dict[GenericOp, int] = {}
         for generic in self.generics:
             producers = [producer for producer in _producers(generic) if is_parallel(producer)]
@@ -118,9 +123,9 @@ class KernelPlan:
 
     def _staying(self, kept: set[GenericOp], expensive: Callable[[GenericOp, Reads], bool]) -> list[GenericOp]:
         """
-        Decide from the last generic to the first, so that all that read one are decided when it is.
+        Decide from the last generic to the first, so that the readers of a generic are decided before it.
 
-        One must stay when it reduces, or when something but generics and scalar reads needs it: the function's
+        A generic must stay if it reduces, or if it is used by anything but generics and scalar reads: the function's
         return, an insert, a reshape.
         """
         self._reads.clear()
@@ -144,7 +149,7 @@ class KernelPlan:
         return found
 
     def _add_read(self, found: Reads, user: Operation, at_point: bool) -> None:
-        """One that is computed inside others stands for those."""
+        """A reader that is computed inside others is replaced by those."""
         if isinstance(user, GenericOp) and user in self.inlined:
             for op, there in self._reads[user].items():
                 found[op] = found.get(op, True) and at_point and there
@@ -152,7 +157,7 @@ class KernelPlan:
             found[user] = found.get(user, True) and at_point
 
     def _users(self, value: SSAValue) -> list[tuple[Operation, bool]]:
-        """The operations of the block that use a value, also inside their bodies."""
+        """The operations of the block that use a value, directly or in their bodies."""
         users: list[tuple[Operation, bool]] = []
         for use in value.uses:
             user = use.operation
@@ -168,7 +173,7 @@ class KernelPlan:
     # -- groups ------------------------------------------------------------------------------------
 
     def _grouped(self, stays: Sequence[GenericOp]) -> list[Group]:
-        """Generics over one iteration space become one, at the place of the last, where all can wait for it."""
+        """Merge generics over one iteration space, at the position of the last, if all can be delayed until then."""
         groups: list[list[GenericOp]] = []
         open_groups: dict[Hashable, list[GenericOp]] = {}
         for generic in stays:
@@ -185,10 +190,10 @@ class KernelPlan:
 
     def _can_wait(self, member: GenericOp, group: Sequence[GenericOp], last: GenericOp) -> bool:
         """
-        Whether `member` can be computed as late as `last`, together with it.
+        Whether `member` can be delayed and computed together with `last`.
 
-        Those of the group that read it must do so at the point of their loops, where its value is at hand; the others
-        must come later. What is inserted into a slice stays alone, so that it is written there.
+        Readers in the group must read it at their own loop point, where its value is available; other readers must come
+        later. A value inserted into a slice stays alone, so that it is written directly to the slice.
         """
         for op, at_point in self._reads[member].items():
             if isinstance(op, tensor.InsertSliceOp):
@@ -207,9 +212,10 @@ class KernelPlan:
 
     def _sizes_of_a_lost_loop(self) -> GenericOp | None:
         """
-        A producer that has to stay because, fused, no operand would give the size of some loop; None if all do.
+        A producer that must stay because fusing it would leave a loop whose size no operand determines; None if there
+        is none.
 
-        `reduce(iota)` reads nothing at all: the iota is written so that there is something to count.
+        `reduce(iota)` reads nothing at all: the iota is materialized to determine the size.
         """
         for group in self.groups:
             for generic in group.members:
@@ -220,7 +226,7 @@ class KernelPlan:
         return None
 
     def _given(self, generic: GenericOp) -> set[int]:
-        """The dimensions that index an operand plainly once the producers are fused."""
+        """The loop dimensions whose size an operand determines after the producers are fused."""
         given: set[int] = set()
         sizes = self._extents[generic]
         own = point(len(generic.iterator_types))

@@ -1,4 +1,4 @@
-"""Each kernel as few generics as it can be: producers go into the bodies of what reads them."""
+"""Fuse producers into the bodies of their readers, so that each kernel has as few generics as possible."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class KernelFuser:
         return cast(GenericOp, owner) if is_fused else None
 
     def _compute_scalar(self, op: tensor.ExtractOp) -> None:
-        """One element of what generics would compute: as scalar code, in place of the read."""
+        """Replace the read of one element by scalar code that computes it."""
         if self._producer(op.tensor) is None:
             return
         body = FusedBody(self._producer, loops=False)
@@ -65,12 +65,12 @@ class KernelFuser:
         op.result.replace_all_uses_with(value)
 
     def _build(self, group: Group) -> None:
-        """Replace the group by one generic at the place of its last member."""
+        """Replace the group by one generic at the position of its last member."""
         last = group.members[-1]
         rank = len(last.iterator_types)
         parallel = is_parallel(last)
         outputs = [output for generic in group.outputs for output in generic.outputs]
-        # Members read each other at the point of their loops, and only parallel ones are read.
+        # Members read each other at their own loop point, and only parallel members are read.
         members = group.members if parallel else ()
         body = FusedBody(
             lambda value: self._producer(value, members), [cast(Any, output.type).element_type for output in outputs]
@@ -116,13 +116,13 @@ class KernelFuser:
 
 
 def _shapes_only(generic: GenericOp) -> list[tuple[SSAValue, AffineMapAttr]]:
-    """The inputs that nothing reads, which give the sizes of loops, and their maps."""
+    """The inputs that nothing reads but that determine loop sizes, and their maps."""
     pairs = zip(generic.inputs, generic.indexing_maps.data, strict=False)
     return [(value, attr) for value, attr in pairs if isinstance(value.owner, tensor.EmptyOp)]
 
 
 def _places(value: SSAValue, access: Sequence[AffineExpr], sizes: Sequence[int]) -> list[AffineExpr]:
-    """The access as an index map's results: plain only where a dimension runs through all of the operand."""
+    """The access as an index map's results: a bare dimension only if it covers the whole operand dimension."""
     shape: tuple[int, ...] = cast(Any, value.type).get_shape()
     return [
         part_of(expr.position) if isinstance(expr, AffineDimExpr) and sizes[expr.position] != size else expr
@@ -131,12 +131,12 @@ def _places(value: SSAValue, access: Sequence[AffineExpr], sizes: Sequence[int])
 
 
 def _written(output: SSAValue) -> SSAValue:
-    """The output of a parallel generic: what it was filled with has gone into the body."""
+    """The output of a parallel generic: its fill has been fused into the body."""
     return output.owner.outputs[0] if isinstance(output.owner, FillOp) else output
 
 
 def erase_dead(ops: Sequence[Operation]) -> None:
-    """Erase generics and what only they used, from the end."""
+    """Erase dead generics and their dead operands, starting from the end."""
     for op in reversed(ops):
         removable = isinstance(op, _REMOVABLE) or op.name.startswith("arith.")
         if removable and all(result.first_use is None for result in op.results):
@@ -147,14 +147,14 @@ def erase_dead(ops: Sequence[Operation]) -> None:
 @dataclass(frozen=True)
 class FuseLinalgPass(HloPass):
     """
-    The generics of a kernel become as few as possible.
+    Fuse the generics of each kernel into as few as possible.
 
     Before: `%1 = linalg.generic {mul} (%x, %x)`, `%2 = linalg.generic {add} (%1, %y)`
     After:  `%2 = linalg.generic {mul, add} (%x, %y)`
     Assumes: the level after convert-hlo-to-linalg; parallel generics write their results in order (identity map).
-    Leaves: in a loop kernel one generic (and one for each value that a reshape needs in memory); else one for each
-            reduction, for each result, and for each value that several of those need and that is not cheap to compute
-            again. Those over one iteration space that do not wait for each other are one.
+    Leaves: in a loop kernel one generic (and one per value that a reshape needs in memory); else one per reduction, per
+            result, and per value that several of those need and that is expensive to recompute. Independent generics
+            over one iteration space are merged.
     """
 
     name = "fuse-linalg"

@@ -1,1 +1,1 @@
-"""Passes by name, named pipelines, and what runs them: the pass manager, timing, reproducers."""
+"""The pass registry, named pipelines, the pass manager, timing and reproducers."""

@@ -1,8 +1,8 @@
 """
 Runs passes on a module: times them, prints the IR between them, verifies, and turns a failure into a report.
 
-A DiagnosticError of a pass is the user's: it passes through. Anything else is a bug of the compiler: `PassFailure`
-names the pass and the operation, and holds the path of a reproducer.
+A DiagnosticError raised by a pass is a user error and propagates unchanged. Any other exception is a compiler bug:
+`PassFailure` names the pass and the operation, and holds the path of a reproducer.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .reproducer import repeat_command, reproducer_text, write_reproducer
 from .timing import Timing
 
 ALL = "*"
-"""Stands for every pass in `PrintIR`."""
+"""Selects every pass in `PrintIR`."""
 
 
 @dataclass(frozen=True)
 class PrintIR:
-    """Which passes' input and output to print; names, or ALL."""
+    """The passes whose input and output to print: names, or ALL."""
 
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class PrintIR:
 
 
 class PassFailure(Exception):
-    """A bug of the compiler in a pass; the message says which, at which operation, and how to repeat it."""
+    """A compiler bug in a pass; the message names the pass and the operation, and tells how to reproduce it."""
 
     def __init__(self, pass_name: str, message: str, reproducer: Path | None = None):
         self.pass_name = pass_name
@@ -67,17 +67,17 @@ class PassManager:
     verify_end: bool = True
     print_ir: PrintIR = PrintIR()
     to_text: Callable[[ModuleOp], str] = print_module
-    """How the IR is printed between the passes."""
+    """Prints the IR between the passes."""
     output: TextIO | None = None
-    """Where it is printed; standard error when None."""
+    """The stream to print to; standard error if None."""
     timing: Timing = field(default_factory=Timing)
     restore: Callable[[], ModuleOp] | None = None
-    """Makes the pipeline's input once more, to find a reproducer; without it a failure leaves none."""
+    """Recreates the pipeline's input, to write a reproducer; without it a failure leaves none."""
     reproducer: Path | None = None
-    """Where to write the reproducer; also for errors of the user's, when given."""
+    """Where to write the reproducer; if given, user errors leave one too."""
 
     def run(self, module: ModuleOp) -> None:
-        """Raises DiagnosticError (the user's) or PassFailure (ours)."""
+        """Raises DiagnosticError (a user error) or PassFailure (a compiler bug)."""
         for index, one in enumerate(self.passes):
             self._run_pass(index, one, module)
         if self.verify_end and not self.verify_each and self.passes:
@@ -130,7 +130,7 @@ class PassManager:
             raise self._failure(index, error, where=None, invalid=True) from error
 
     def _verify_end(self, module: ModuleOp) -> None:
-        """An invalid result is traced to the pass that made it, by running once more with a check after each."""
+        """Trace an invalid result to the pass that produced it, by running again with verification after each pass."""
         try:
             verify_module(module)
         except DiagnosticError as error:
@@ -159,10 +159,10 @@ class PassManager:
 
     def _write_reproducer(self, index: int, reason: str) -> Path | None:
         """
-        The module as it was before pass `index`, with the passes from there.
+        Write the module before pass `index`, and the pipeline from there.
 
-        No copy is kept while passes run: the input is made once more and run up to that pass. When that does not
-        work, the reproducer holds the input and all passes.
+        No copy is kept while passes run: the input is recreated and run up to that pass. If that fails, the reproducer
+        holds the input and all passes.
         """
         if self.restore is None:
             return None
@@ -184,7 +184,7 @@ def _first_error(error: Exception) -> str:
 
 
 def operation_in(traceback: TracebackType | None) -> Operation | None:
-    """The operation that the innermost frame worked on: its local `op`, or else any operation that it holds."""
+    """The operation that the innermost frame worked on: its local `op`, else any operation among its locals."""
     found: Operation | None = None
     for frame, _ in walk_tb(traceback):
         values = frame.f_locals

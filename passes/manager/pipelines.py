@@ -1,8 +1,8 @@
 """
-The named pipelines: which passes a program walks through, in order.
+The named pipelines: the passes that a program runs through, in order.
 
-Each is a tuple of pass specs as `hlo-opt --pass-pipeline` takes them. Each target puts its
-lowering together from them, in `targets/<name>/target.py`.
+Each is a tuple of pass specs as `hlo-opt --pass-pipeline` takes them. Each target builds its lowering from them, in
+`targets/<name>/target.py`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ FRONT = (
     "simplify-hlo",
     "cse",
 )
-"""Any program to the hlo operations that fusion and lowering know."""
+"""Any program to the hlo operations that fusion and lowering support."""
 
 FUSE = ("fuse-hlo",)
-"""Into fusions, as few as the cost model finds good."""
+"""Group operations into fusions by the cost model."""
 
 FUSE_NONE = ("fuse-hlo{strategy=none}",)
-"""Into fusions, one for each operation."""
+"""Group operations into fusions, one per operation."""
 
 LOWER_LINALG = ("outline-kernels", "convert-hlo-to-linalg", "fuse-linalg")
-"""Fusions to kernels, private functions of linalg on tensors."""
+"""Fusions to kernels: private functions of linalg on tensors."""
 
 LOWER_LOOPS = (
     "bufferize",
@@ -54,10 +54,10 @@ LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
 LIBRARIES = ("never", "auto", "always")
-"""The values of an option of plan-gpu-kernels: which contractions are calls of a library."""
+"""The values of an option of plan-gpu-kernels: the contractions that become library calls."""
 
 MATH_MODES = ("strict", "default", "fast")
-"""Of expand-math: fast alone takes a GPU's approximations."""
+"""The modes of expand-math; only `fast` uses the GPU's approximate instructions."""
 
 LOWER_GPU_LOOPS = ("bufferize", "plan-gpu-kernels", "map-kernels-to-gpu", "plan-buffers")
 """linalg on tensors to launches of functions of a gpu.module, on memrefs of one arena: the gpu level."""
@@ -66,11 +66,11 @@ LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "co
 """The gpu.module's functions to blocks, with the registers, barriers and shuffles of NVIDIA's GPUs."""
 
 LOWER_NVVM_TO_LLVM = ("convert-nvvm-to-llvm", "convert-to-llvm")
-"""The gpu.module's functions to the llvm dialect; the host's stay as they are, the runtime reads them."""
+"""The gpu.module's functions to the llvm dialect; host functions are unchanged because the runtime reads them."""
 
 
 class PipelineError(ValueError):
-    """A pipeline that cannot be built: its syntax, an unknown pass, options that the pass does not take."""
+    """A pipeline that cannot be built: a syntax error, an unknown pass, or options that the pass does not have."""
 
 
 def parse_specs(pipeline: str) -> list[ArgSpec]:
@@ -94,7 +94,7 @@ def parse_specs(pipeline: str) -> list[ArgSpec]:
 
 
 def build_pass(spec: ArgSpec) -> ModulePass:
-    """The pass that a spec stands for. Raises PipelineError."""
+    """The pass that a spec describes. Raises PipelineError."""
     try:
         pass_type = get_pass(spec.name)
     except UnknownPassError as error:
@@ -120,5 +120,5 @@ def build_passes(specs: str | Iterable[str]) -> list[ModulePass]:
 
 
 def pipeline_text(passes: Sequence[ModulePass]) -> str:
-    """The text from which `build_passes` makes the same passes."""
+    """The text from which `build_passes` builds the same passes."""
     return ",".join(str(one.pipeline_pass_spec()) for one in passes)

@@ -1,13 +1,13 @@
 """
-Every pass by its name, found without importing it.
+The pass registry: every pass by name, found without importing it.
 
 * Ours: a class whose name ends in `Pass`, with a `name = ".."`. The pass `x-y` is defined in `x_y.py`, or in a folder
   `x_y/`: in `transform.py` under `passes/`, in `conversion.py` under `lowering/`. The text is scanned; the module is
-  imported when the pass is asked for.
+  imported when the pass is requested.
 * xDSL's own, under their names (`canonicalize`, `cse`, ..).
-* Those of installed packages, through xDSL's entry points (group `xdsl.universe`).
+* Passes of installed packages, through xDSL's entry points (group `xdsl.universe`).
 
-A name belongs to one pass: a second registration raises DuplicatePassError.
+Names are unique: a second registration raises DuplicatePassError.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _XDSL_ENTRY = re.compile(r'^ {8}"([\w.-]+)": get_\w+,$', re.MULTILINE)
 
 
 class DuplicatePassError(Exception):
-    """Two passes of one name."""
+    """Two passes have the same name."""
 
 
 class UnknownPassError(LookupError):
@@ -51,14 +51,14 @@ class UnknownPassError(LookupError):
 
 @dataclass(frozen=True)
 class PassEntry:
-    """What is known of a pass before it is imported."""
+    """The facts about a pass that are known before it is imported."""
 
     name: str
     origin: Origin
     summary: str
-    """First line of the class's docstring; empty where it is not known without an import."""
+    """First line of the class's docstring; empty if unknown without an import."""
     home: str
-    """Where it comes from, for messages: a module, or a package's entry point."""
+    """Its origin, for messages: a module, or a package's entry point."""
     load: Callable[[], type[ModulePass]]
 
 
@@ -69,7 +69,7 @@ class PassRegistry:
         self._entries: dict[str, PassEntry] = {}
 
     def register(self, entry: PassEntry) -> None:
-        """Add a pass. Raises DuplicatePassError when the name is taken."""
+        """Add a pass. Raises DuplicatePassError if the name is taken."""
         taken = self._entries.get(entry.name)
         if taken is not None:
             raise DuplicatePassError(f"the pass name '{entry.name}' of {entry.home} is taken by {taken.home}")
@@ -132,12 +132,12 @@ def _xdsl_loader(name: str) -> Callable[[], type[ModulePass]]:
 
 
 def _plugin_passes() -> Iterator[PassEntry]:
-    """The passes of other packages' universes. Their entry points must be loaded to know the names."""
+    """The passes of other packages' universes. Their entry points must be loaded to get the names."""
     from importlib.metadata import entry_points
 
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         if point.value.startswith("xdsl."):
-            continue  # xDSL's own universe: _xdsl_passes has it
+            continue  # xDSL's own universe is covered by _xdsl_passes
         universe = point.load()
         for name, load in universe.all_passes.items():
             yield PassEntry(name, "plugin", "", f"{point.name} ({point.value})", load)
@@ -154,7 +154,7 @@ def builtin_registry() -> PassRegistry:
 
 @cache
 def full_registry() -> PassRegistry:
-    """The same with the passes of installed packages. Raises DuplicatePassError."""
+    """The builtin registry plus the passes of installed packages. Raises DuplicatePassError."""
     registry = PassRegistry()
     for entry in (*builtin_registry(), *_plugin_passes()):
         registry.register(entry)
@@ -162,7 +162,7 @@ def full_registry() -> PassRegistry:
 
 
 def find_pass(name: str) -> PassEntry | None:
-    """The entry of a pass, or None; installed packages are asked last."""
+    """The entry of a pass, or None; installed packages are searched last."""
     return builtin_registry().get(name) or full_registry().get(name)
 
 
@@ -175,7 +175,7 @@ def get_pass(name: str) -> type[ModulePass]:
 
 
 def list_passes() -> tuple[PassEntry, ...]:
-    """All passes: ours, xDSL's, plugins', each part in order of name."""
+    """All passes: ours, xDSL's, plugins', each group sorted by name."""
     order = {"xhlo": 0, "xdsl": 1, "plugin": 2}
     return tuple(sorted(full_registry(), key=lambda entry: (order[entry.origin], entry.name)))
 

@@ -1,4 +1,4 @@
-"""Wall-clock time by stage: what `--timing` prints and `Executable.compile_stages` holds."""
+"""Wall-clock time by stage, for `--timing` and `Executable.compile_stages`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Timing:
-    """Seconds by stage, in the order in which the stages first ran; a stage that runs again adds up."""
+    """Seconds by stage, in the order in which the stages first ran; repeated runs of a stage accumulate."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -26,7 +26,7 @@ class Timing:
         return sum(self.seconds.values())
 
     def table(self) -> str:
-        """One line a stage: milliseconds, share, name; then the total."""
+        """One line per stage: milliseconds, share, name; then the total."""
         total = self.total()
         rows = [(name, seconds) for name, seconds in self.seconds.items()] + [("total", total)]
         lines = [f"{'ms':>10}{'%':>8}  stage"]

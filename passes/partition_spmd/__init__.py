@@ -1,1 +1,1 @@
-"""The pass `partition-spmd`: one program for each device, from shardings."""
+"""The pass `partition-spmd`: the program of one device, from shardings."""

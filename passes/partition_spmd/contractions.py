@@ -1,4 +1,7 @@
-"""Rules of partition-spmd for reductions and for sums of products: parts are folded, then what the devices have."""
+"""
+Rules of partition-spmd for reductions and contractions: each device folds its part, then a collective folds the
+results.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,14 @@ from .layouts import Layouts
 from .parts import Parts, even, kept_along, on_parts, partition_rules
 
 _IDEMPOTENT = (AndOp, MaximumOp, MinimumOp, OrOp)
-"""Folding the initial value in once for each device changes nothing."""
+"""Combiners for which folding in the initial value once per device changes nothing."""
 
 
 @partition_rules.on(ReduceOp)
 def _reduction(op: Operation, layouts: Layouts) -> Parts:
-    """Along kept dimensions as they come; along folded ones each device folds its part, and then the devices theirs."""
+    """
+    Kept dimensions stay split; along reduced ones each device folds its part, then a collective folds the results.
+    """
     assert isinstance(op, ReduceOp)
     count = op.input_count
     found = next((tiling for value in op.operands[:count] if (tiling := even(value, layouts)) is not None), None)
@@ -46,7 +51,7 @@ def _reduction(op: Operation, layouts: Layouts) -> Parts:
 
 
 def _combines(combiner: Operation | None, op: ReduceOp) -> bool:
-    """Whether folding what was folded on each device, each with the initial value, is folding all."""
+    """Whether combining the devices' results, each of which includes the initial value, equals the full reduction."""
     if op.input_count != 1:
         return False
     neutral = 0 if isinstance(combiner, AddOp) else 1
@@ -56,7 +61,7 @@ def _combines(combiner: Operation | None, op: ReduceOp) -> bool:
 
 
 Labels = Sequence[str | None]
-"""Of each dimension of an operand or result: equal ones go together; None cannot be split."""
+"""The label per dimension of an operand or result: equal labels are split alike; None cannot be split."""
 
 
 @partition_rules.on(DotGeneralOp)
@@ -78,7 +83,7 @@ def _dot(op: Operation, layouts: Layouts) -> Parts:
 
 @partition_rules.on(ConvolutionOp)
 def _convolution(op: Operation, layouts: Layouts) -> Parts:
-    """Along the batch and the features; what lies in space is needed as a whole."""
+    """Split along the batch and the features; spatial dimensions are needed as a whole."""
     assert isinstance(op, ConvolutionOp)
     numbers = op.dimension_numbers
     if op.feature_group_count.value.data != 1 or op.batch_group_count.value.data != 1:
@@ -92,7 +97,7 @@ def _convolution(op: Operation, layouts: Layouts) -> Parts:
 
 
 def _contraction(op: Operation, layouts: Layouts, lhs: Labels, rhs: Labels, result: Labels) -> Parts:
-    """Products summed over the labels that the result has not."""
+    """A contraction sums products over the labels that the result lacks."""
     joint = _joint(op, layouts, (lhs, rhs))
     if joint is None:
         return None
@@ -111,8 +116,8 @@ def _contraction(op: Operation, layouts: Layouts, lhs: Labels, rhs: Labels, resu
 
 def _joint(op: Operation, layouts: Layouts, labelled: tuple[Labels, Labels]) -> tuple[list[str], Tiling] | None:
     """
-    Along which labels the operation is split, and how: as both operands are where that goes together, else as the one
-    with more elements is.
+    The labels along which the operation is split, and how: as both operands if they are compatible, else as the one
+    with more elements.
     """
     found: list[dict[str, tuple[int, list[int]]]] = []
     for value, labels in zip(op.operands, labelled, strict=True):
@@ -135,7 +140,7 @@ def _joint(op: Operation, layouts: Layouts, labelled: tuple[Labels, Labels]) -> 
 
 
 def _divides(op: Operation, labelled: tuple[Labels, Labels], joint: tuple[list[str], Tiling]) -> bool:
-    """Whether the dimensions of both operands divide into as many parts as their labels are split into."""
+    """Whether the dimensions of both operands are divisible by the number of parts of their labels."""
     counts = dict(zip(joint[0], joint[1].counts, strict=True))
     return all(
         size % counts.get(label or "", 1) == 0
@@ -145,7 +150,7 @@ def _divides(op: Operation, labelled: tuple[Labels, Labels], joint: tuple[list[s
 
 
 def _table(split: Mapping[str, tuple[int, list[int]]], partitions: int) -> tuple[list[str], Tiling] | None:
-    """The devices by their places along each label; None where some places have more devices than others."""
+    """The devices by their coordinates along each label; None if some coordinates have more devices than others."""
     labels = sorted(split)
     counts = tuple(split[label][0] for label in labels)
     places = [tuple(split[label][1][device] for label in labels) for device in range(partitions)]

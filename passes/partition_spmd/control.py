@@ -1,4 +1,4 @@
-"""Loops and branches in partition-spmd: what they carry and hand out is split as it comes."""
+"""Loops and branches in partition-spmd: their carried values and results are split as they come."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .layouts import Layouts
 from .parts import even
 
 ATTEMPTS = 4
-"""At what a loop carries: what its body makes of it may be split though it came in whole."""
+"""Attempts to find the tilings of a loop's state: the body may split a value that was whole at entry."""
 
 Tilings = Sequence[Tiling | None]
 
@@ -30,7 +30,7 @@ class ControlFlow:
         self.visit = visit
 
     def loop(self, op: WhileOp) -> None:
-        """Put a loop on parts before `op`."""
+        """Insert a loop on parts before `op`."""
         tilings: Tilings = [even(value, self.layouts) for value in op.operands]
         for attempt in range(ATTEMPTS):
             operations, arguments = len(self.replaced.operations), len(self.replaced.arguments)
@@ -47,7 +47,7 @@ class ControlFlow:
         self._results(op, new, tilings)
 
     def _carrying(self, op: WhileOp, tilings: Tilings) -> tuple[WhileOp, Tilings]:
-        """The loop with values split by `tilings`, and how its body splits what it hands on."""
+        """The loop with its state split by `tilings`, and the tilings of the values that its body yields."""
         operands = [self._as_carried(*pair) for pair in zip(op.operands, tilings, strict=True)]
         types = [value.type for value in operands]
         new = like(op, operands, types, regions=[region.clone() for region in op.regions])
@@ -62,7 +62,7 @@ class ControlFlow:
         return new, returned
 
     def _inside(self, block: Block, operands: Sequence[SSAValue], tilings: Tilings) -> None:
-        """Arguments of a region become parts; all but its last operation is rewritten."""
+        """Turn the arguments of a region into parts and rewrite all operations but the terminator."""
         operations = list(block.ops)
         for argument, value, tiling in zip(list(block.args), operands, tilings, strict=True):
             if tiling is not None:
@@ -91,7 +91,7 @@ class ControlFlow:
                 self.layouts.split(before, tiling, result)
 
     def branches(self, op: IfOp | CaseOp) -> None:
-        """Put a choice before `op` whose results are split as one of the branches splits them."""
+        """Insert a conditional before `op` whose results are split as one of the branches splits them."""
         blocks = [region.block for region in op.regions]
         for block in blocks:
             self._inside(block, (), ())

@@ -1,4 +1,4 @@
-"""Calls that happen once in a program of several devices: on one of them, which tells the others the results."""
+"""Calls that run once in a program of several devices: on one device, which broadcasts the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _MAXIMAL = re.compile(r"\{(?:maximal )?device=([0-9]+)\}|\{maximal device=([0-9]
 
 
 def device_of(op: CustomCallOp) -> int | None:
-    """The partition that alone makes a call: the one of which its sharding says so, the first for one of effects."""
+    """
+    The partition that alone makes a call: the one that its sharding names, or the first for a call with side effects.
+    """
     stated = op.attributes.get("sdy.sharding")
     if isinstance(stated, ShardingPerValueAttr) and stated.shardings.data:
         stated = stated.shardings.data[0]
@@ -45,7 +47,7 @@ def run_once(op: CustomCallOp, layouts: Layouts) -> bool:
     """
     Before: `%0 = custom_call @f(%x) {has_side_effect = true}`
     After:  `if (partition_id == 0) { custom_call @f(%x) } else { zeros }`, and a collective_broadcast of its results
-    Whether it was done: for calls that one device makes, and which are no checks.
+    Returns whether it was rewritten: only calls that one device makes and that are not checks.
     """
     device = None if is_check(op) else device_of(op)
     if device is None:
@@ -74,7 +76,7 @@ def run_once(op: CustomCallOp, layouts: Layouts) -> bool:
 
 
 def _nothing(value: SSAValue) -> Operation:
-    """What a device has for a result of a call that it does not make."""
+    """The placeholder for a call's result on devices that do not make the call."""
     if isinstance(value.type, TokenType):
         return CreateTokenOp.create(result_types=[value.type])
     type_ = tensor_type(value)

@@ -1,4 +1,4 @@
-"""Rules of partition-spmd for slices at computed places, gather and scatter."""
+"""Rules of partition-spmd for dynamic slices, gather and scatter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .parts import Parts, even, kept_along, on_parts, partition_rules
 
 @partition_rules.on(DynamicSliceOp)
 def _dynamic_slice(op: Operation, layouts: Layouts) -> Parts:
-    """Along dimensions that are taken whole; their start is 0, whatever the index says."""
+    """Split along dimensions that the slice covers entirely; their start is clamped to 0."""
     assert isinstance(op, DynamicSliceOp)
     shape, sizes, tiling = shape_of(op.operands[0]), ints(op.slice_sizes), even(op.operands[0], layouts)
     kept = None if tiling is None else kept_along(tiling, [a == b for a, b in zip(shape, sizes, strict=True)])
@@ -47,7 +47,9 @@ def _dynamic_update_slice(op: Operation, layouts: Layouts) -> Parts:
 
 @partition_rules.on(GatherOp)
 def _gather(op: Operation, layouts: Layouts) -> Parts:
-    """Along the dimensions of the indices each device looks up its own; else along those that are taken whole."""
+    """
+    Split along the dimensions of the indices, where each device looks up its own; else along those sliced entirely.
+    """
     assert isinstance(op, GatherOp)
     operand, indices = op.operands
     numbers = op.dimension_numbers
@@ -77,13 +79,13 @@ def _gather(op: Operation, layouts: Layouts) -> Parts:
 
 
 def _of_indices(indices: SSAValue, layouts: Layouts, vector: int) -> Tiling | None:
-    """How indices are split along their batch dimensions."""
+    """The tiling of the indices along their batch dimensions."""
     found = even(indices, layouts)
     return None if found is None else kept_along(found, [dim != vector for dim in range(len(found.counts))])
 
 
 def _from_batching(operand: SSAValue, indices: SSAValue, layouts: Layouts, pairs: Mapping[int, int]) -> Tiling | None:
-    """How indices are to be split where the operand is split along a dimension that goes with one of theirs."""
+    """The tiling that the indices need when the operand is split along a dimension that batches with one of theirs."""
     found = even(operand, layouts)
     kept = None if found is None else kept_along(found, [dim in pairs for dim in range(len(found.counts))])
     if kept is None:
@@ -95,8 +97,8 @@ def _from_batching(operand: SSAValue, indices: SSAValue, layouts: Layouts, pairs
 @partition_rules.on(ScatterOp)
 def _scatter(op: Operation, layouts: Layouts) -> Parts:
     """
-    Along batching dimensions as they come. Along other dimensions of the indices each device adds up its own updates,
-    where sums are asked for, and then the devices theirs.
+    Batching dimensions stay split. Along other dimensions of the indices, for scatters that add, each device adds its
+    own updates, then a collective adds the results.
     """
     assert isinstance(op, ScatterOp)
     if op.input_count != 1:
@@ -135,11 +137,11 @@ def _scatter(op: Operation, layouts: Layouts) -> Parts:
 
 
 def _sources(place: Mapping[int, int], rank: int) -> list[int | None]:
-    """The inverse of a map of dimensions, as `Tiling.derived` takes it."""
+    """The inverse of a dimension map, in the form that `Tiling.derived` takes."""
     inverse = {target: source for source, target in place.items()}
     return [inverse.get(dim) for dim in range(rank)]
 
 
 def zeros_like(value: SSAValue, op: Operation) -> SSAValue:
-    """Zeros of the value's type, before an operation."""
+    """Zeros of the value's type, inserted before an operation."""
     return Builder.before(op).constant(np.zeros(1, numpy_dtype(element_of(value))), tensor_type(value)).value

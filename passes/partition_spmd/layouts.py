@@ -1,9 +1,9 @@
 """
-The values of a program that is partitioned: whole arrays, parts of them on each device, and the ways between.
+The values of a program during partitioning: whole arrays, parts on each device, and the conversions between them.
 
 A value that is `split` exists as parts only, until something needs all of it: then its parts are gathered, after their
-definition. A part of a whole value is sliced out after that value's definition, at a place that depends on the number
-of the partition.
+definition. A part of a whole value is sliced out after that value's definition, at an offset that depends on the
+partition number.
 """
 
 from __future__ import annotations
@@ -47,25 +47,28 @@ class Layouts:
         self.partitions = partitions
         self._channel = first_channel
         self._forms: dict[SSAValue, dict[Tiling, SSAValue]] = {}
-        """Of values that exist as parts: the parts, those of the first tiling as they were computed."""
+        """The parts of split values by tiling; those of the first tiling are as computed."""
         self._cut: dict[SSAValue, dict[Tiling, SSAValue]] = {}
-        """Of other values, the parts that were sliced out of them."""
+        """The parts that were sliced out of whole values."""
         self._starts: dict[tuple[int, ...], SSAValue] = {}
         self._number: SSAValue | None = None
         self._made: list[Operation] = []
-        # Values that depend on the number of the partition alone are computed once, before this operation.
+        # Values that depend only on the partition number are computed once, before this operation.
         self._marker = ConstantOp.of(np.zeros(1, np.int32), _SCALAR)
         Builder(InsertPoint.at_start(entry)).insert(self._marker)
 
     def finish(self) -> None:
-        """Call when all is done: what was made and is not needed goes."""
+        """Erase the operations that turned out to be unused. Call last."""
         for op in reversed([*self._made, self._marker]):
             if op.parent is not None and not any(result.first_use for result in op.results):
                 op.detach()
                 op.erase()
 
     def _after(self, value: SSAValue) -> Tensor:
-        """A value, to compute with right after its definition; after the marker for arguments of the marker's block."""
+        """
+        A handle to compute with right after the value's definition; for arguments of the marker's block, after the
+        marker.
+        """
         owner = value.owner
         if isinstance(owner, Operation):
             return Tensor(Builder(InsertPoint.after(owner), owner.location, self._made), value)
@@ -77,10 +80,10 @@ class Layouts:
     def _before_all(self) -> Builder:
         return Builder(InsertPoint.before(self._marker), ops=self._made)
 
-    # What is known of values ---------------------------------------------------------------------------------------
+    # Tilings of values ---------------------------------------------------------------------------------------
 
     def split(self, value: SSAValue, tiling: Tiling, part: SSAValue, whole: SSAValue | None = None) -> None:
-        """State that `value` exists as parts, and as `whole` if that is given; one part that is all takes its place."""
+        """Record that `value` exists as parts, and as `whole` if given; a single part replaces it."""
         if tiling.is_replicated:
             value.replace_all_uses_with(part)
             return
@@ -89,17 +92,17 @@ class Layouts:
             forms[Tiling.replicated(len(tiling.counts), self.partitions)] = whole
 
     def tiling(self, value: SSAValue) -> Tiling | None:
-        """How a value is split; None for one that is whole on every device."""
+        """The tiling of a value; None for one that is whole on every device."""
         forms = self._forms.get(value)
         tiling = None if forms is None else next(iter(forms))
         return None if tiling is None or tiling.is_replicated else tiling
 
     def whole(self, value: SSAValue) -> SSAValue:
-        """All of a value, on every device."""
+        """The whole value, on every device."""
         return self.part(value, Tiling.replicated(len(shape_of(value)), self.partitions))
 
     def part(self, value: SSAValue, tiling: Tiling) -> SSAValue:
-        """What each device holds of a value under a tiling."""
+        """The part of a value that each device holds under a tiling."""
         forms = self._forms.get(value)
         if forms is None:
             if tiling.is_replicated:
@@ -143,17 +146,17 @@ class Layouts:
     def _gathered(
         self, part: SSAValue, shape: tuple[int, ...], tiling: Tiling, dims: Collection[int] | None = None
     ) -> SSAValue:
-        """The array of `shape` whose parts the devices hold; of parts along `dims` only, where they are given."""
+        """Gather the array of `shape` from the devices' parts; only along `dims` if given."""
         x, filled = self._after(part), list(shape_of(part))
         for dim, count in enumerate(tiling.counts):
             if count > 1 and (dims is None or dim in dims):
                 filled[dim] *= count
                 type_, groups = make_tensor(tuple(filled), x.element), self._communication(tiling.groups_along([dim]))
                 x = x.builder.op(AllGatherOp, [x], type_, all_gather_dim=int_attr(dim), **groups)
-        return (x if x.shape == shape else x.first(shape)).value  # the last parts may be filled up
+        return (x if x.shape == shape else x.first(shape)).value  # the last parts may be padded
 
     def reduced(self, part: SSAValue, groups: Groups, combiner: type[Operation], location: LocationAttr) -> SSAValue:
-        """What the devices of each group have, folded element by element."""
+        """Reduce the values of the devices in each group, element by element."""
         reduction = AllReduceOp.create(
             operands=[part],
             result_types=[part.type],
@@ -166,7 +169,7 @@ class Layouts:
     # From wholes to parts ------------------------------------------------------------------------------------------
 
     def _sliced(self, value: SSAValue, shape: tuple[int, ...], known: Tiling, wanted: Tiling) -> SSAValue:
-        """The part under `wanted`, which refines `known`, of a value of which each device holds the part of `shape`."""
+        """The part under `wanted`, which refines `known`, of a value of `shape`, the device's part under `known`."""
         x = self._after(value)
         ratios = [after // before for before, after in zip(known.counts, wanted.counts, strict=True)]
         sizes = tuple(-(-size // ratio) for size, ratio in zip(shape, ratios, strict=True))
@@ -184,7 +187,7 @@ class Layouts:
         return x.dynamic_slice(x.builder.tensors(starts), sizes).value
 
     def _start(self, offsets: tuple[int, ...]) -> SSAValue:
-        """The entry of a table that belongs to the partition."""
+        """The partition's entry in a table."""
         if offsets not in self._starts:
             if not any(offsets):
                 start = self._before_all.constant(np.zeros(1, np.int32), _SCALAR)
@@ -196,7 +199,7 @@ class Layouts:
         return self._starts[offsets]
 
     def broadcast(self, value: SSAValue, source: int, op: Operation) -> SSAValue:
-        """The value that partition `source` has, after an operation."""
+        """Broadcast partition `source`'s value, after an operation."""
         numbers = [source, *(number for number in range(self.partitions) if number != source)]
         self._channel += 1
         broadcast = Builder(InsertPoint.after(op), op.location).op(
@@ -210,14 +213,14 @@ class Layouts:
 
     @property
     def number(self) -> SSAValue:
-        """The number of the partition, an i32."""
+        """The partition number, an i32."""
         if self._number is None:
             self._number = self._before_all.op(PartitionIdOp, (), make_tensor((), ui32)).convert(i32).value
         return self._number
 
 
 def _refines(known: Tiling, wanted: Tiling, shape: Sequence[int]) -> bool:
-    """Whether each device holds, of an array of `shape` under `known`, all of its part under `wanted`."""
+    """Whether each device's part under `known`, of an array of `shape`, contains its part under `wanted`."""
     if not (known.fits(shape) and wanted.fits(shape)):
         return False
     for dim, (before, after) in enumerate(zip(known.counts, wanted.counts, strict=True)):
@@ -228,14 +231,16 @@ def _refines(known: Tiling, wanted: Tiling, shape: Sequence[int]) -> bool:
 
 
 def _joined(known: Tiling, wanted: Tiling) -> list[int]:
-    """The dimensions along which the parts of `known` make up those of `wanted`; none where that is not so."""
+    """
+    The dimensions along which to gather the parts of `known` to get those of `wanted`; empty if that is not possible.
+    """
     dims = [dim for dim, (a, b) in enumerate(zip(known.counts, wanted.counts, strict=True)) if a != b]
     kept = known.derived([None if dim in dims else dim for dim in range(len(known.counts))])
     return dims if kept == wanted else []
 
 
 def _splat_of(x: Tensor, shape: tuple[int, ...]) -> Tensor | None:
-    """For a value whose elements are all the same, such a value of another shape."""
+    """A splat of another shape with the value's element, if the value is a splat."""
     op = x.value.owner
     type_ = make_tensor(shape, x.element)
     if isinstance(op, ConstantOp) and is_splat(op.dense):

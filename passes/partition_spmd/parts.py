@@ -1,4 +1,4 @@
-"""What the rules of partition-spmd have in common: operations on parts of arrays, put before those on wholes."""
+"""Shared by the rules of partition-spmd: operations on parts of arrays, inserted before those on whole arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .layouts import Layouts
 
 Parts = Sequence[tuple[Tiling, SSAValue]] | None
-"""How each result is split, and what it became; None where the rule does not apply."""
+"""The tiling and the parts of each result; None if the rule does not apply."""
 Rule = Callable[[Operation, Layouts], Parts]
 partition_rules = Rules[Rule]("partition-spmd", __package__)
 
 STATED = ("sdy.sharding", "mhlo.sharding")
-"""Attributes of arguments, results and operations that say how they are split."""
+"""Attributes that state the sharding of arguments, results and operations."""
 
 
 def is_split(value: SSAValue, layouts: Layouts) -> bool:
@@ -28,13 +28,13 @@ def is_split(value: SSAValue, layouts: Layouts) -> bool:
 
 
 def even(value: SSAValue, layouts: Layouts) -> Tiling | None:
-    """How a value is split, where all its parts have the same size."""
+    """The tiling of a value whose parts all have the same size, else None."""
     tiling = layouts.tiling(value)
     return tiling if tiling is not None and tiling.fits(shape_of(value)) else None
 
 
 def kept_along(tiling: Tiling, dims: Sequence[bool]) -> Tiling | None:
-    """The tiling along the dimensions that are true only; None where nothing is left of it."""
+    """The tiling restricted to the dimensions marked true; None if nothing remains."""
     kept = tiling.derived([dim if keep else None for dim, keep in enumerate(dims)])
     return None if kept.is_replicated else kept
 
@@ -46,7 +46,7 @@ def on_parts(
     tilings: Sequence[Tiling],
     properties: Mapping[str, Attribute] | None = None,
 ) -> list[tuple[Tiling, SSAValue]]:
-    """The operation on other operands, its results split by `tilings`."""
+    """The operation on the given operands, with its results split by `tilings`."""
     types = [
         make_tensor(tiling.part_shape(shape_of(result)), element_of(result))
         for tiling, result in zip(tilings, op.results, strict=True)
@@ -59,7 +59,7 @@ def on_parts(
 
 
 def same_shape(op: Operation, layouts: Layouts, dims: Sequence[bool] | None = None) -> Parts:
-    """Operands of the first operand's rank are split alike, along `dims` where they are given; results too."""
+    """Split operands of the first operand's rank alike, only along `dims` if given; results too."""
     shape = shape_of(op.results[0])
     candidates = [even(value, layouts) for value in op.operands if len(shape_of(value)) == len(shape)]
     found = max((tiling for tiling in candidates if tiling is not None), key=lambda each: each.parts, default=None)

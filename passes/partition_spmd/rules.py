@@ -1,8 +1,8 @@
 """
-Which operations compute on parts of arrays, and how: the rules of partition-spmd.
+The rules of partition-spmd: the operations that compute on parts of arrays, and how.
 
-A rule looks at how the operands are split, and puts an operation on parts before the one on wholes. It may ask for
-parts of other operands; what it cannot keep split, it asks for as a whole.
+A rule reads the tilings of the operands and inserts an operation on parts before the one on whole arrays. It may
+request parts of other operands; operands that it cannot keep split it requests as a whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .parts import Parts, even, is_split, kept_along, on_parts, partition_rules,
 
 
 def partition_operation(op: Operation, layouts: Layouts) -> bool:
-    """Put an operation on parts before `op` where operands are split and a rule says how. Whether it did."""
+    """Insert an operation on parts before `op` if operands are split and a rule applies. Returns whether it did."""
     rule = partition_rules.get(type(op)) or (_elementwise if is_elementwise(op) else None)
     if rule is None or not any(is_split(operand, layouts) for operand in op.operands):
         return False
@@ -81,7 +81,7 @@ def _transpose(op: Operation, layouts: Layouts) -> Parts:
 
 @partition_rules.on(ReshapeOp)
 def _reshape(op: Operation, layouts: Layouts) -> Parts:
-    """A dimension stays split where it is the outermost of those that are merged, or of which it is made."""
+    """A dimension stays split if it is the outermost of a group that is merged or split up."""
     found = even(op.operands[0], layouts)
     before, after = shape_of(op.operands[0]), shape_of(op.results[0])
     if found is None or 0 in before or not is_static(after):
@@ -94,7 +94,7 @@ def _reshape(op: Operation, layouts: Layouts) -> Parts:
 
 
 def _reshape_groups(before: Sequence[int], after: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """The smallest groups of dimensions, those of size 1 left out, that have as many elements before as after."""
+    """The smallest groups of dimensions, without those of size 1, with the same number of elements before and after."""
     groups: list[tuple[list[int], list[int]]] = []
     first = [dim for dim, size in enumerate(before) if size != 1]
     second = [dim for dim, size in enumerate(after) if size != 1]
@@ -155,7 +155,7 @@ def _pad(op: Operation, layouts: Layouts) -> Parts:
 
 @partition_rules.on(CholeskyOp, TriangularSolveOp)
 def _matrices(op: Operation, layouts: Layouts) -> Parts:
-    """Along the dimensions of a batch of matrices."""
+    """Split along the batch dimensions of matrices."""
     rank = len(shape_of(op.results[0]))
     return same_shape(op, layouts, [dim < rank - 2 for dim in range(rank)])
 
@@ -181,7 +181,7 @@ def _barrier(op: Operation, layouts: Layouts) -> Parts:
 
 @partition_rules.on(ReduceWindowOp, SelectAndScatterOp)
 def _windowed(op: Operation, layouts: Layouts) -> Parts:
-    """Along dimensions in which the window is one element that does not move past others."""
+    """Split along dimensions in which the window is a single element that does not overlap others."""
     assert isinstance(op, (ReduceWindowOp, SelectAndScatterOp))
     window = op.window
     fields = (window.dimensions, window.strides, window.base_dilations, window.dilations, window.low, window.high)

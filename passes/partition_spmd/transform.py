@@ -1,7 +1,7 @@
 """
-From the program of all devices to the program of one: what shardings and manual computations stand for.
+From the program of all devices to the program of one: implement shardings and manual computations.
 
-`parameter_tilings` and `output_tilings` say how the entry's arguments and results lie on the devices.
+`parameter_tilings` and `output_tilings` describe how the entry's arguments and results are distributed.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from .parts import STATED
 from .rules import partition_operation
 
 PARAMETERS, OUTPUTS = "mhlo.spmd_parameters_shardings", "mhlo.spmd_output_sharding"
-"""Attributes by which XLA's partitioned modules say how their arguments and results are split, and so do ours."""
+"""Attributes that state how arguments and results of a partitioned module are split, as in XLA."""
 
 MAX_PARTITIONS = 4096
-"""Each is a thread when the program runs, and tables of them stand in the program."""
+"""Each partition is a thread at run time, and the program contains tables of partitions."""
 
 
 def parameter_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
-    """How each argument of the entry lies on the partitions. Raises DiagnosticError for what is not supported."""
+    """The tiling of each argument of the entry. Raises DiagnosticError for unsupported shardings."""
     function = _entry(module, entry)
     types = function.function_type.inputs.data
     return _tilings(module, function, PARAMETERS, types, function.arg_attrs, "argument")
@@ -58,9 +58,9 @@ def parameter_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
 
 def output_tilings(module: ModuleOp, entry: str = "main") -> list[Tiling]:
     """
-    How each result of the entry lies on the partitions.
+    The tiling of each result of the entry.
 
-    Results of which the program says nothing are known after partition-spmd only; before it they count as replicated.
+    Results without a sharding are known only after partition-spmd; before it they count as replicated.
     """
     function = _entry(module, entry)
     types = function.function_type.outputs.data
@@ -106,7 +106,7 @@ def _tilings(
 
 
 def _texts(recorded: Attribute) -> list[str]:
-    """The shardings that an attribute of a partitioned module holds: an array, one, or several as `{{..}, {..}}`."""
+    """The shardings in an attribute of a partitioned module: an array, a single one, or several as `{{..}, {..}}`."""
     if isinstance(recorded, ArrayAttr):
         return [text.data for text in cast("ArrayAttr[StringAttr]", recorded).data]
     text = recorded.data if isinstance(recorded, StringAttr) else ""
@@ -114,7 +114,7 @@ def _texts(recorded: Attribute) -> list[str]:
 
 
 def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
-    """What the dictionaries of arguments or results say of their shardings."""
+    """The shardings in the attribute dictionaries of arguments or results."""
     if not isinstance(attributes, ArrayAttr):
         return [None] * count
     each = cast("ArrayAttr[DictionaryAttr]", attributes).data
@@ -123,9 +123,9 @@ def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
 
 def stated_tiling(stated: Attribute | None, user: Operation, type_: Attribute, partitions: int) -> Tiling | None:
     """
-    The tiling that an attribute sdy.sharding or mhlo.sharding of a value stands for; None where it says nothing.
+    The tiling described by a value's sdy.sharding or mhlo.sharding attribute; None if there is none.
 
-    Raises VerifyException for one that does not fit.
+    Raises VerifyException for a sharding that does not fit the value.
     """
     if not isinstance(type_, TensorType):
         return None
@@ -140,7 +140,7 @@ def stated_tiling(stated: Attribute | None, user: Operation, type_: Attribute, p
 
 
 def states_shardings(module: ModuleOp) -> bool:
-    """Whether the program is one on whole arrays that says how they are split, and is not partitioned yet."""
+    """Whether the program has shardings and is not partitioned yet."""
     if PARAMETERS in module.attributes:
         return False
     for op in module.walk():
@@ -156,16 +156,16 @@ def states_shardings(module: ModuleOp) -> bool:
 @dataclass(frozen=True)
 class PartitionSpmdPass(HloPass):
     """
-    The program of one device out of `mhlo.num_partitions`: arguments and results become parts of arrays.
+    Partition a program for `mhlo.num_partitions` devices by its shardings. Arguments and results become parts of
+    arrays.
 
     Before: `@main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})`, `%0 = hlo.add %x, %x`
     After:  `@main(%x: tensor<4xf32>)`, `%0 = hlo.add %x, %x : tensor<4xf32>`
-    An operation computes on parts where a rule says how (spmd_rules.py), else every device computes all of it from
-    gathered operands. Bodies of manual computations see parts, as they are written. Results whose sharding is not
-    stated stay as they come; the module's attributes mhlo.spmd_parameters_shardings and mhlo.spmd_output_sharding say
-    how.
-    Assumes: the level after inline. A module of one partition stays as it is, and so does one without shardings: it is
-    the program of one device already.
+    An operation computes on parts if a rule applies (rules.py), else every device computes all of it from gathered
+    operands. Bodies of manual computations already work on parts. Results without a sharding are split as they come;
+    the module attributes mhlo.spmd_parameters_shardings and mhlo.spmd_output_sharding say how.
+    Assumes: the level after inline. A module with one partition or without shardings is unchanged: it already is the
+             program of one device.
     Leaves: no shardings, constraints and manual computations; collectives and partition_id.
     """
 
@@ -183,7 +183,7 @@ class PartitionSpmdPass(HloPass):
 
 
 class _Partitioner:
-    """Rewrites one entry in program order. Operations on whole arrays that were replaced stay until the end."""
+    """Rewrites one entry in program order. Replaced operations on whole arrays stay until the end."""
 
     def __init__(self, module: ModuleOp, function: func.FuncOp):
         self.module = module
@@ -198,7 +198,7 @@ class _Partitioner:
         self.replaced = Replaced()
         self.control_flow = ControlFlow(self.layouts, self.replaced, self._visit_all)
         self.manual = 0
-        """How many manual computations are around the operation."""
+        """The nesting depth of manual computations around the operation."""
 
     def run(self) -> None:
         operations = list(self.block.ops)
@@ -251,7 +251,7 @@ class _Partitioner:
             op.attributes.pop(name, None)
 
     def _share_out(self, op: Operation) -> None:
-        """Any operation but those that only say how values are split."""
+        """Partition an operation that is not merely an annotation."""
         if not self.manual and self._is_partitioned(op):
             self.replaced.operations.append(op)
         else:
@@ -261,7 +261,7 @@ class _Partitioner:
             self._on_whole_operands(op)
 
     def _is_partitioned(self, op: Operation) -> bool:
-        """Put what the devices share out between them before an operation outside of manual computations."""
+        """Insert the partitioned form before an operation outside of manual computations."""
         if isinstance(op, CustomCallOp) and run_once(op, self.layouts):
             return True
         if isinstance(op, WhileOp):
@@ -290,7 +290,7 @@ class _Partitioner:
     # Annotations ---------------------------------------------------------------------------------------------------
 
     def _same_value(self, op: Operation) -> None:
-        """The result is the operand, split as the operation says."""
+        """Replace the result by the operand, split as the operation says."""
         operand, result = op.operands[0], op.results[0]
         if isinstance(op, CustomCallOp) and op.target == "SPMDFullToShardShape":
             self._to_part(op)
@@ -352,7 +352,7 @@ class _Partitioner:
             fail(op, f"has a sharding that is wrong: {error}")
 
     def _to_part(self, op: CustomCallOp) -> None:
-        """`SPMDFullToShardShape`: its operand is annotated with how it is split, its result is the part."""
+        """`SPMDFullToShardShape`: the operand's annotation states the split, the result is the part."""
         operand, result = op.operands[0], op.results[0]
         tiling = self.layouts.tiling(operand) or Tiling.replicated(len(shape_of(operand)), self.partitions)
         if make_tensor(tiling.part_shape(shape_of(operand)), element_of(operand)) != result.type:
@@ -362,7 +362,7 @@ class _Partitioner:
         self.replaced.operations.append(op)
 
     def _to_whole(self, op: CustomCallOp) -> None:
-        """`SPMDShardToFullShape`: its operand is the part, its sharding says of what."""
+        """`SPMDShardToFullShape`: the operand is a part of the whole that the sharding describes."""
         operand, result = op.operands[0], op.results[0]
         tiling = self._wanted(op)
         if tiling is None:
@@ -374,13 +374,13 @@ class _Partitioner:
 
 
 def _forget_shardings(op: Operation) -> None:
-    """In regions that compute on elements there is nothing to split."""
+    """Remove shardings in regions that compute on elements, where nothing can be split."""
     for inner in [inner for inner in op.walk() if isinstance(inner, (SameValueOp, ShardingGroupOp))]:
         erase_sharding(inner)
 
 
 def _take_body(op: ManualComputationOp, block: Block, arguments: Sequence[SSAValue]) -> list[Operation]:
-    """Move the body's operations, all but the return, before the computation."""
+    """Move the body's operations, except the return, before the computation."""
     around = op.parent
     assert around is not None
     for argument, value in zip(block.args, arguments, strict=True):

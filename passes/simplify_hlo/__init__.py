@@ -1,1 +1,1 @@
-"""The pass `simplify-hlo` and its rules, a file per family."""
+"""The pass `simplify-hlo` and its rules, one file per family."""

@@ -1,8 +1,8 @@
 """
-Operations on constants, evaluated by their own reference.
+Constant evaluation of operations by their reference implementations.
 
-Only where the result is small or one repeated element: reading a large constant that was computed at compile time costs
-more memory traffic than the operation costs when it runs.
+Only if the result is small or a splat: reading a large precomputed constant costs more memory traffic than running the
+operation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Dense = DenseIntOrFPElementsAttr[Any]
 
 
 def evaluate(op: HloOp) -> Sequence[Attribute] | None:
-    """The constants that an operation on constants results in; None where that is not known or not small."""
+    """The constant results of an operation on constants; None if unknown or too large."""
     if not op.operands or op.regions or isinstance(op, _NEVER):
         return None
     constants: list[Dense] = []
@@ -59,7 +59,7 @@ def evaluate(op: HloOp) -> Sequence[Attribute] | None:
 
 
 def _is_known(type_: Attribute) -> bool:
-    """Whether constants of the type can be written down: static, of an element type that NumPy has."""
+    """Whether the type can have constants: static, with an element type that NumPy has."""
     if not isinstance(type_, TensorType):
         return False
     tensor = cast(HloTensor, type_)
@@ -71,7 +71,7 @@ def _element(constant: Dense) -> Array:
 
 
 def _reference(op: HloOp, operands: list[Array]) -> tuple[Array, ...] | None:
-    """The operation's own reference; None where it has none for these types, and the operation stays."""
+    """The operation's reference; None if it has none for these types."""
     try:
         values = op.reference(*operands)
     except (NotImplementedError, DiagnosticError):
@@ -80,6 +80,6 @@ def _reference(op: HloOp, operands: list[Array]) -> tuple[Array, ...] | None:
 
 
 def constant_operand(op: Operation, index: int) -> Dense | None:
-    """The constant that an operand is, or None."""
+    """The operand's constant value, or None."""
     owner = op.operands[index].owner
     return owner.dense if isinstance(owner, ConstantOp) else None

@@ -1,8 +1,8 @@
 """
-Rules for while, if and case: known branches, values that a loop carries for nothing.
+Rules for while, if and case: known branches, values that a loop carries needlessly.
 
-A while's value that every iteration hands on unchanged is used from outside instead (regions may do so); one that
-neither the condition nor a used result needs is not carried at all.
+A loop-invariant value of a while is used directly from outside (regions may do so); one that neither the condition nor
+a used result needs is dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _terminator(region: Region) -> Operation:
 
 
 def _inlined(region: Region) -> Rewrite:
-    """The operations of a region without arguments, taken out of it, and what it returns."""
+    """Detach the operations of a region without arguments; return them and the values that the region returns."""
     block = region.block
     ops = list(block.ops)
     values = tuple(ops[-1].operands)
@@ -41,7 +41,7 @@ def _inlined(region: Region) -> Rewrite:
 
 @simplifications.on(IfOp, CaseOp)
 def known_branch(op: Operation) -> Rewrite | None:
-    """A branch that is known at compile time takes the place of the if or case."""
+    """Replace an if or case by the branch that is known at compile time."""
     choice = constant_of(op.operands[0])
     if choice is None:
         return None
@@ -53,7 +53,7 @@ def known_branch(op: Operation) -> Rewrite | None:
 
 @simplifications.on(IfOp, CaseOp)
 def unused_branch_results(op: Operation) -> Rewrite | None:
-    """Results that nothing uses are not computed; one that all branches return alike from outside is that value."""
+    """Drop unused results; replace a result for which all branches return the same outside value by that value."""
     keep = [i for i, result in enumerate(op.results) if result.first_use is not None]
     outside = {i: value for i in keep if (value := _same_from_outside(op, i)) is not None}
     keep = [i for i in keep if i not in outside]
@@ -87,7 +87,7 @@ def _same_from_outside(op: Operation, index: int) -> SSAValue | None:
 
 
 def _restrict(terminator: Operation, keep: Sequence[int]) -> list[object]:
-    """Hand out only the values `keep`; returns what made the others."""
+    """Restrict the block's terminator to the values `keep`; return the owners of the others."""
     dropped: list[object] = [value.owner for i, value in enumerate(terminator.operands) if i not in keep]
     terminator.operands = [terminator.operands[i] for i in keep]
     return dropped
@@ -98,7 +98,7 @@ def _restrict(terminator: Operation, keep: Sequence[int]) -> list[object]:
 
 @simplifications.on(WhileOp)
 def never_runs(op: Operation) -> Rewrite | None:
-    """A loop whose condition is the constant false hands its operands on."""
+    """Replace a loop whose condition is the constant false by its operands."""
     condition = constant_of(_terminator(op.regions[0]).operands[0])
     if condition is None or bool(condition):
         return None
@@ -125,7 +125,7 @@ def same_values(op: Operation) -> Rewrite | None:
 
 @simplifications.on(WhileOp)
 def carried_for_nothing(op: Operation) -> Rewrite | None:
-    """Stop carrying values that never change, or that nothing needs."""
+    """Stop carrying values that never change or that nothing needs."""
     cond, body = (region.block for region in op.regions)
     returned = tuple(_terminator(op.regions[1]).operands)
     outside: dict[int, SSAValue] = {
@@ -149,13 +149,16 @@ def carried_for_nothing(op: Operation) -> Rewrite | None:
         operands=operands, result_types=[value.type for value in operands], regions=regions, attributes=op.attributes
     )
     position = {old: i for i, old in enumerate(keep)}
-    # A result that nothing needs has no uses: any value stands for it.
+    # A result that nothing needs has no uses: any value can replace it.
     values = [new.results[position[i]] if i in position else op.operands[i] for i in range(len(returned))]
     return Rewrite((new,), values, touched)
 
 
 def _drop_arguments(block: Block, keep: Sequence[int]) -> list[object]:
-    """Erase the other arguments; what still uses them is dead and goes first. Returns what fed those operations."""
+    """
+    Erase the other arguments, and first their remaining users, which are dead. Returns the owners of those users'
+    operands.
+    """
     kept = set(keep)
     touched: list[object] = []
     for argument in reversed(block.args):
@@ -183,7 +186,9 @@ def _in_block(block: Block, op: Operation) -> Operation:
 
 
 def _needed(op: Operation, cond: Block, body: Block, returned: Sequence[SSAValue]) -> set[int]:
-    """The values that the condition, an effect in the body, a used result, or a needed value's next one depends on."""
+    """
+    The values that the condition, an effect in the body, a used result or the next value of a needed one depends on.
+    """
     needed: set[int] = set()
     for block in (cond, body):
         roots: list[SSAValue] = list(_terminator(op.regions[0]).operands) if block is cond else []
@@ -202,7 +207,7 @@ def _needed(op: Operation, cond: Block, body: Block, returned: Sequence[SSAValue
 
 
 def _arguments_behind(block: Block, values: Sequence[SSAValue]) -> set[int]:
-    """The indices of the block's arguments that the values are computed from."""
+    """The indices of the block arguments that the values depend on."""
     found: set[int] = set()
     pending = list(values)
     seen: set[Operation] = set()

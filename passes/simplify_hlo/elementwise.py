@@ -1,4 +1,4 @@
-"""Rules for elementwise operations: conversions that lose nothing, neutral infinities, reshapes moved after them."""
+"""Rules for elementwise operations: exact conversions, neutral infinities, reshapes sunk below them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WIDER_FLOATS: dict[type, tuple[type, ...]] = {
 
 
 def _is_whole(element_type: Attribute) -> bool:
-    """Whether the type is an integer's or a boolean's."""
+    """Whether the type is an integer or boolean type."""
     return isinstance(element_type, IntegerType)
 
 
@@ -67,9 +67,10 @@ def is_exact_conversion(source: Attribute, target: Attribute) -> bool:
 @simplifications.on(ConvertOp)
 def merge_conversions(op: Operation) -> Rewrite | None:
     """
-    `convert(convert(x))` is one conversion where the first loses nothing.
+    `convert(convert(x))` becomes one conversion if the first is exact.
 
-    Not from integers through floats to integers that cannot hold all of them: floats saturate, integers wrap around.
+    Not from integers via floats to integers that cannot represent all of them: conversions from floats saturate, those
+    from integers wrap around.
     """
     inner = op.operands[0].owner
     if not isinstance(inner, ConvertOp):
@@ -111,10 +112,10 @@ def minimum_with_greatest(op: Operation) -> Rewrite | None:
 @simplifications.on(HloOp)
 def sink_reshape(op: Operation) -> Rewrite | None:
     """
-    What is computed from a reduction that kept its dimensions is computed before the reshape.
+    Sink the reshape after a keepdims reduction below elementwise operations.
 
     `divide(reshape(sum), splat)` becomes `reshape(divide(sum, splat))`: the quotient can then be the reduction's
-    epilogue, and the reshape melts into a broadcast or costs nothing at the end.
+    epilogue, and the reshape folds into a broadcast or is free at the end.
     """
     if not is_elementwise(op) or len(op.results) != 1:
         return None
@@ -156,7 +157,7 @@ def _computed_at(op: Operation, shape: tuple[int, ...]) -> Rewrite:
 
 
 def _comes_from_reduce(value: SSAValue) -> bool:
-    """Whether a value is a reduction's result, or computed from one element by element."""
+    """Whether a value is a reduction's result, or computed elementwise from one."""
     for _ in range(16):
         owner = value.owner
         if isinstance(owner, ReduceOp):

@@ -1,7 +1,7 @@
 """
-Rules for operations that move elements: chains become one operation, or a reshape, which costs nothing.
+Rules for operations that move elements: chains become one operation, or a reshape, which is free.
 
-An operation that changes nothing is not their concern: the operation's own `fold` says so.
+No-op operations are handled by their own `fold`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 @simplifications.on(BroadcastInDimOp)
 def simplify_broadcast(op: Operation) -> Rewrite | None:
-    """A reshape, where only dimensions of size 1 are added; one broadcast for two."""
+    """A broadcast that only adds dimensions of size 1 becomes a reshape; two broadcasts become one."""
     assert isinstance(op, BroadcastInDimOp)
     operand, result = op.operands[0], tensor_type(op.results[0])
     source, shape, dims = shape_of(operand), result.get_shape(), op.dims
@@ -43,8 +43,8 @@ def simplify_broadcast(op: Operation) -> Rewrite | None:
 
 def _through_reshape(source: Shape, reshaped: Shape, dims: Shape, shape: Shape) -> list[int] | None:
     """
-    Where the dimensions before a reshape go in the broadcast of its result; None where the reshape does more than
-    add and drop dimensions of size 1. A dropped one takes a place of the result that nothing else takes.
+    The broadcast dimensions for the reshape's operand, if its result is broadcast; None if the reshape does more than
+    add and drop dimensions of size 1. A dropped dimension maps to a free dimension of the result.
     """
     if [size for size in source if size != 1] != [size for size in reshaped if size != 1]:
         return None
@@ -64,7 +64,7 @@ def _through_reshape(source: Shape, reshaped: Shape, dims: Shape, shape: Shape) 
 
 @simplifications.on(ReshapeOp)
 def simplify_reshape(op: Operation) -> Rewrite | None:
-    """One reshape for two; the broadcast of a scalar to the new shape."""
+    """Two reshapes become one; a reshaped scalar broadcast becomes a broadcast to the new shape."""
     inner, result = op.operands[0].owner, tensor_type(op.results[0])
     if isinstance(inner, ReshapeOp):
         return by(start(inner.operands[0]).reshape(result))
@@ -75,7 +75,9 @@ def simplify_reshape(op: Operation) -> Rewrite | None:
 
 @simplifications.on(TransposeOp)
 def simplify_transpose(op: Operation) -> Rewrite | None:
-    """A reshape, where only dimensions of size 1 move; one transpose or broadcast for two."""
+    """
+    A transpose that only moves dimensions of size 1 becomes a reshape; it merges with another transpose or a broadcast.
+    """
     assert isinstance(op, TransposeOp)
     operand, result = op.operands[0], tensor_type(op.results[0])
     source = shape_of(operand)
@@ -94,7 +96,7 @@ def simplify_transpose(op: Operation) -> Rewrite | None:
 
 @simplifications.on(SliceOp)
 def simplify_slice(op: Operation) -> Rewrite | None:
-    """One slice for two; the broadcast of a slice for the slice of a broadcast."""
+    """Two slices become one; a slice of a broadcast becomes a broadcast of a slice."""
     assert isinstance(op, SliceOp)
     inner, shape = op.operands[0].owner, shape_of(op.results[0])
     if not is_static(shape):
@@ -131,7 +133,7 @@ def _slice_of_broadcast(inner: BroadcastInDimOp, op: SliceOp) -> Tensor:
 
 @simplifications.on(ConcatenateOp)
 def simplify_concatenate(op: Operation) -> Rewrite | None:
-    """Operands without elements go."""
+    """Drop operands without elements."""
     assert isinstance(op, ConcatenateOp)
     kept = [value for value in op.operands if shape_of(value)[op.dim] != 0]
     if len(kept) == 1 and kept[0].type == op.results[0].type:

@@ -1,4 +1,4 @@
-"""Rules for reduce: one over dimensions of one element is no reduction."""
+"""Rules for reduce: a reduction over dimensions of size 1 is elementwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...hlo_dialect.types import element_of, shape_of
 from .rewrite import Rewrite, by, simplifications
 
 _LIFTED = (ElementwiseBinaryOp, ElementwiseUnaryOp, CompareOp, SelectOp)
-"""Operations of a reducer that work on whole tensors as they do on elements."""
+"""Operations of a reducer that also apply to whole tensors."""
 
 
 @simplifications.on(ReduceOp)
@@ -24,7 +24,7 @@ def simplify_unit_reduction(op: Operation) -> Rewrite | None:
     """
     `reduce(%x: 4x1, init)` over dimension 1 becomes the reducer itself, on init and the reshaped operand.
 
-    Each result is the reducer applied once, which is what is written instead: bit for bit the same.
+    Each result is the reducer applied once, so the rewrite is bit-exact.
     """
     reduce = cast(ReduceOp, op)
     shape = shape_of(reduce.inputs[0])

@@ -13,12 +13,12 @@ from ...hlo_dialect.rules import Rules
 
 @dataclass(frozen=True)
 class Rewrite:
-    """The operation's results become `values`, `new_ops` take its place. Without values it was changed in place."""
+    """Replace the operation by `new_ops` and its results by `values`. Without values it was changed in place."""
 
     new_ops: Sequence[Operation] = ()
     values: Sequence[SSAValue] | None = None
     touched: Sequence[object] = ()
-    """Operations that are worth another visit beside the users and the operands' owners."""
+    """Operations to revisit, besides the users and the operands' owners."""
 
 
 Rule = Callable[[Operation], Rewrite | None]
@@ -26,7 +26,7 @@ simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
 
 
 def start(value: SSAValue) -> Tensor:
-    """A value to compute with; `by` makes a rewrite of what comes of it."""
+    """A handle to compute with; `by` makes a rewrite of the result."""
     return Tensor(Builder(), value)
 
 

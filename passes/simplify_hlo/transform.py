@@ -1,4 +1,4 @@
-"""Fold, evaluate constants, merge movements, simplify control flow, drop what nothing uses; results stay exact."""
+"""Fold, evaluate constants, merge movements, simplify control flow, erase dead code; results stay exact."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .constants import evaluate
 from .rewrite import Rewrite, simplifications
 
 MAX_VISITS = 64
-"""How often one operation may be visited: rules end by construction, this holds even if one does not."""
+"""Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
 
 
 @cache
 def _purity(op_type: type[Operation]) -> bool | None:
-    """Whether operations of the class have no effect; None where it depends on the operation's regions."""
+    """Whether operations of the class have no effect; None if it depends on the operation's regions."""
     if op_type.has_trait(IsTerminator):
         return False
     if op_type.has_trait(Pure) or op_type.has_trait(NoMemoryEffect):
@@ -35,7 +35,7 @@ def _purity(op_type: type[Operation]) -> bool | None:
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether the operation can go when nothing uses its results."""
+    """Whether the operation can be erased if its results are unused."""
     known = _purity(type(op))
     return known if known is not None else is_side_effect_free(op)
 
@@ -43,12 +43,12 @@ def is_pure(op: Operation) -> bool:
 @dataclass(frozen=True)
 class SimplifyHloPass(HloPass):
     """
-    Simplify operations until nothing changes; every result keeps its exact value.
+    Simplify operations until nothing changes. Every result keeps its exact value.
 
     Before: `%1 = hlo.reshape %0`, `%2 = hlo.reshape %1`, `%3 = hlo.add %2, %zero` (integers)
     After:  `%2 = hlo.reshape %0`
     Assumes: the level after inline. Functions called from elsewhere keep their signature.
-    Leaves: no constant expressions of up to 64 elements, no chains of movements that are one, no dead code.
+    Leaves: no constant expressions of up to 64 elements, no mergeable chains of movements, no dead code.
     """
 
     name = "simplify-hlo"
@@ -58,7 +58,7 @@ class SimplifyHloPass(HloPass):
 
 
 class Simplifier:
-    """A worklist of operations; what a rewrite touches is visited again."""
+    """A worklist of operations; operations that a rewrite touches are visited again."""
 
     def __init__(self, module: ModuleOp):
         self.queue: deque[Operation] = deque(op for op in operations_in(module) if isinstance(op, HloOp))

@@ -1,7 +1,7 @@
 """
 Each operation on complex numbers in terms of the real and the imaginary parts.
 
-A rule returns both parts, or one tensor where the result is real; None where it does not take the operands.
+A rule returns both parts, or one tensor if the result is real; None if it does not apply to the operands.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Parts: TypeAlias = tuple[SSAValue, SSAValue]
 
 
 class PartsBuilder(Builder):
-    """Builds the real operations of a complex one, before it; `parts` has those of each complex value."""
+    """Builds the real operations of a complex one, before it; `parts` holds the parts of each complex value."""
 
     def __init__(self, op: Operation, parts: dict[SSAValue, Parts]):
         super().__init__(InsertPoint.before(op), op.location)
@@ -44,7 +44,7 @@ class PartsBuilder(Builder):
 
     @property
     def real_type(self) -> HloTensor:
-        """The type of one part of the result, or the result's own where that is real."""
+        """The type of one part of the result, or the result's own type if that is real."""
         result = self.complex_op.results[0]
         return make_tensor(shape_of(result), part_type(element_of(result)))
 
@@ -107,7 +107,9 @@ def _imag(op: Operation, b: PartsBuilder) -> Tensor:
 
 @split_rules.on(ConvertOp)
 def _convert(op: Operation, b: PartsBuilder) -> Complex | Tensor:
-    """To complex: each part, or the real one and 0. To anything else: the real part."""
+    """
+    Conversion to complex: of each part, or of the real operand with imaginary part 0. To other types: of the real part.
+    """
     operand, target = op.operands[0], b.real_type
     if not isinstance(element_of(op.results[0]), ComplexType):
         return b.op(ConvertOp, [b.operand(0).re], target)
@@ -118,7 +120,7 @@ def _convert(op: Operation, b: PartsBuilder) -> Complex | Tensor:
 
 @split_rules.on(DotGeneralOp, ConvolutionOp, DynamicConvOp)
 def _bilinear(op: Operation, b: PartsBuilder) -> Complex:
-    """A contraction or convolution is four of the parts."""
+    """A contraction or convolution becomes four on the parts."""
     x, y = b.operand(0), b.operand(1)
 
     def dot(lhs: Tensor, rhs: Tensor) -> Tensor:
@@ -149,7 +151,7 @@ def _bitcast(op: Operation, b: PartsBuilder) -> Complex:
 
 
 def _exchanged(z: Complex) -> Complex:
-    """For parts of shape (.., 2), the tensor of both first columns and that of both second ones."""
+    """For parts of shape (.., 2), the tensor of both first columns and the tensor of both second ones."""
     last = len(z.re.shape) - 1
     first, second = (concatenate([part.part(last, i, i + 1) for part in z], last) for i in (0, 1))
     return Complex(first, second)

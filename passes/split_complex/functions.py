@@ -1,8 +1,8 @@
 """
 Elementary functions of complex numbers in terms of the real and the imaginary parts.
 
-Formulas avoid overflow inside, and the cancellation near zeros: where that needs more digits than the type has,
-complex<f32> is computed in f64. Infinities and signed zeros come out as C's Annex G has them, NaNs as NaNs.
+The formulas avoid intermediate overflow, and cancellation near zeros: if that needs more digits than the type has,
+complex<f32> is computed in f64. Infinities and signed zeros follow C's Annex G; NaN stays NaN.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _equals(z: Complex, number: float) -> Tensor:
 
 
 def _copysign(x: Tensor, sign: Tensor) -> Tensor:
-    """|x| with the sign of a number, of a zero too."""
+    """|x| with the sign of a number, including signed zeros."""
     size = abs(x)
     return (sign.bits_as(i64 if sign.element == f64 else i32) < 0).select(-size, size)
 
@@ -46,7 +46,7 @@ def _hypot(z: Complex) -> Tensor:
 
 
 def _divide(x: Complex, y: Complex) -> Complex:
-    """Smith's quotient: the smaller part of y is divided by the larger one, so that no square overflows."""
+    """Smith's division: the smaller part of y is divided by the larger one, so that no square overflows."""
     larger = abs(y.re) >= abs(y.im)
     large, small = larger.select(y.re, y.im), larger.select(y.im, y.re)
     ratio = small / large
@@ -71,8 +71,8 @@ def _all_finite(z: Complex) -> Tensor:
 
 def _quotient(x: Complex, y: Complex) -> Complex:
     """
-    The quotient; where both parts come out as NaN, as C's Annex G recovers them: something by 0 is infinite, so is
-    infinite by finite, and finite by infinite is 0.
+    The quotient; if both parts are NaN, the result recovered as in C's Annex G: nonzero by 0 and infinite by finite are
+    infinite, finite by infinite is 0.
     """
     plain = _divide(x, y)
     lost = plain.re.is_nan() & plain.im.is_nan()
@@ -89,7 +89,9 @@ def _quotient(x: Complex, y: Complex) -> Complex:
 
 
 def _sinh_cosh(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Both, from e**|x| - 1; beyond 20, where both are e**|x| / 2, as a product that overflows no earlier than they."""
+    """
+    sinh and cosh from e**|x| - 1; beyond 20, both are e**|x| / 2, as a product that overflows no earlier than they.
+    """
     size = abs(x)
     grown = size.exponential_minus_one()
     shrunk = grown / (grown + 1.0)
@@ -101,14 +103,14 @@ def _sinh_cosh(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _product(x: Tensor, y: Tensor) -> Tensor:
-    """x * y, but zero where a factor is: an infinite or unknown other factor does not matter."""
+    """x * y, but zero if a factor is zero, even if the other is infinite or NaN."""
     none = x.equals(0.0) | y.equals(0.0)
     zero, one = x.like(0.0), x.like(1.0)
     return none.select(_copysign(zero, x) * _copysign(one, y), x * y)
 
 
 def _exponential(z: Complex) -> Complex:
-    """e**re (cos im + i sin im), in two factors where e**re overflows and the result may not."""
+    """e**re (cos im + i sin im), in two factors if e**re overflows but the result may not."""
     sine, cosine = z.im.sine(), z.im.cosine()
     big = z.re > (700.0 if z.re.element == f64 else 88.0)
     factor = big.select(z.re * 0.5, z.re).exponential()
@@ -117,25 +119,25 @@ def _exponential(z: Complex) -> Complex:
 
 
 def _exponential_minus_one(z: Complex) -> Complex:
-    """e**re - 1 times cos im, less 2 sin(im / 2)**2, which is 1 - cos im; the imaginary part is that of e**z."""
+    """(e**re - 1) cos im - 2 sin(im / 2)**2, the latter being 1 - cos im; the imaginary part is that of e**z."""
     half = (z.im * 0.5).sine()
     cosine = z.im.cosine()
     re = z.re.exponential_minus_one() * cosine - half * half * 2.0
     whole = _exponential(z)
-    large = z.re > 40.0  # the 1 is below the last digit
+    large = z.re > 40.0  # the 1 is below the last bit
     return Complex(large.select(whole.re, re), whole.im)
 
 
 def _wider(x: Tensor) -> Tensor:
-    """In f64, where products of f32 are exact."""
+    """Convert to f64, in which products of f32 are exact."""
     return x.convert(f64)
 
 
 def _log_of(z: Complex, excess: Tensor) -> Complex:
     """
-    log |z| + i arg z, given |z|**2 - 1 for where it is near 0.
+    log |z| + i arg z; `excess` is |z|**2 - 1, used if |z| is near 1.
 
-    |z| is the larger part times sqrt(1 + ratio**2). Near 1 those logarithms cancel: half of log1p(excess) does not.
+    |z| is the larger part times sqrt(1 + ratio**2). Near 1 those logarithms cancel; log1p(excess) / 2 does not.
     """
     a, b = abs(z.re), abs(z.im)
     large, small = a.maximum(b), a.minimum(b)
@@ -157,7 +159,7 @@ def _log(z: Complex) -> Complex:
 
 
 def _log_plus_one(z: Complex) -> Complex:
-    """log(1 + z); where |z| is small, |1 + z|**2 - 1 is re (re + 2) + im**2."""
+    """log(1 + z); for small |z|, |1 + z|**2 - 1 is computed as re (re + 2) + im**2."""
     re, im = _wider(z.re), _wider(z.im)
     a, b = abs(re + 1.0), abs(im)
     large, small = a.maximum(b), a.minimum(b)
@@ -168,8 +170,8 @@ def _log_plus_one(z: Complex) -> Complex:
 
 def _sqrt(z: Complex) -> Complex:
     """
-    t = sqrt((|re| + |z|) / 2) is the larger part, im / 2t the other. A power of 4 keeps the sum from overflow, and from
-    denormals; the root is scaled back by the power of 2.
+    t = sqrt((|re| + |z|) / 2) is the larger part, im / 2t the other. Scaling by a power of 4 keeps the sum from
+    overflow and from denormals; the root is scaled back by the power of 2.
     """
     a, b = abs(z.re), abs(z.im)
     large = a.maximum(b)
@@ -187,7 +189,7 @@ def _sqrt(z: Complex) -> Complex:
     im = _copysign(right.select(other, root), z.im)
     zero = large.equals(0.0)
     infinite, endless = z.im.is_infinite(), z.re.is_infinite() & z.im.equals(z.im)
-    # Where the real part is infinite, one part of the root is infinite and the other 0.
+    # If the real part is infinite, one part of the root is infinite and the other 0.
     re = endless.select(right.select(re.like(INF), re.like(0.0)), re)
     im = endless.select(_copysign(right.select(im.like(0.0), im.like(INF)), z.im), im)
     re = infinite.select(re.like(INF), zero.select(re.like(0.0), re))
@@ -231,7 +233,7 @@ def _tanh(z: Complex) -> Complex:
     """
     Kahan's formula in s = sinh re and t = tan im: (b r s + i t) / (1 + b s**2), with b = 1 + t**2, r = sqrt(1 + s**2).
 
-    From 20 on (11 in f32) the real part is 1 and the imaginary one 4 sin im cos im e**-2|re|.
+    From |re| = 20 on (11 in f32) the real part is 1 and the imaginary part 4 sin im cos im e**-2|re|.
     """
     limit = 20.0 if z.re.element == f64 else 11.0
     size = abs(z.re)
@@ -257,7 +259,7 @@ def _tan(z: Complex) -> Complex:
 
 
 def _logistic(z: Complex) -> Complex:
-    """1 / (1 + e**-z), or e**z / (1 + e**z) on the left, where e**-z would overflow."""
+    """1 / (1 + e**-z), or e**z / (1 + e**z) for negative re, where e**-z would overflow."""
     left = z.re < 0.0
     small = _exponential(z.where(left, -z))
     one = Complex(z.re.like(1.0), z.re.like(0.0))
@@ -265,7 +267,7 @@ def _logistic(z: Complex) -> Complex:
 
 
 def _sign(z: Complex) -> Complex:
-    """z / |z|; 0 is its own, with its signs; NaN in both parts where one is."""
+    """z / |z|; zeros are returned unchanged, with their signs; NaN in both parts if either is NaN."""
     a, b = abs(z.re), abs(z.im)
     large = a.maximum(b)
     reduced = z.each(lambda part: part / large)
@@ -277,7 +279,7 @@ def _sign(z: Complex) -> Complex:
 
 
 def _power(x: Complex, y: Complex) -> Complex:
-    """e**(y log x); 1 where y is 0 or x is 1; 0 to an exponent with a positive real part is 0."""
+    """e**(y log x); 1 if y is 0 or x is 1; 0 to an exponent with a positive real part is 0."""
     found = _exponential(y * _log(x))
     base_zero = _equals(x, 0.0)
     base_one = _equals(x, 1.0)
@@ -296,13 +298,13 @@ def _atan2(y: Complex, x: Complex) -> Complex:
 
 
 def _less(x: Complex, y: Complex, direction: str = "LT") -> Tensor:
-    """By the real parts, by the imaginary ones where those are equal."""
+    """Lexicographic order: by the real parts, then by the imaginary ones."""
     strict = direction[0] + "T"
     return x.re.compare(strict, y.re) | (x.re.equals(y.re) & x.im.compare(direction, y.im))
 
 
 def _extreme(x: Complex, y: Complex, direction: str) -> Complex:
-    """The one that lies in the direction of the other; one with a NaN wins, the first of two."""
+    """The extreme of two numbers in lexicographic order; a NaN wins, the first if both are."""
     first = x.re.is_nan() | x.im.is_nan()
     second = y.re.is_nan() | y.im.is_nan()
     return x.where(first, y.where(second, x.where(_less(x, y, direction), y)))
@@ -317,7 +319,7 @@ def _minimum(x: Complex, y: Complex) -> Complex:
 
 
 def _rule(function: Callable[..., Complex], wide: bool = False) -> Rule:
-    """The rule of an operation of complex numbers; `wide` computes complex<f32> in f64."""
+    """The rule of an elementwise operation on complex numbers; `wide` computes complex<f32> in f64."""
 
     def rule(op: Operation, b: PartsBuilder) -> Complex:
         operands = [b.operand(index) for index in range(len(op.operands))]
@@ -331,7 +333,7 @@ def _rule(function: Callable[..., Complex], wide: bool = False) -> Rule:
 
 @split_rules.on(CompareOp)
 def _compare(op: Operation, b: PartsBuilder) -> Tensor:
-    """Equal where both parts are, different where one is; else by the real, then by the imaginary parts."""
+    """Equal if both parts are, different if either is; else ordered by the real, then by the imaginary parts."""
     x, y = b.operand(0), b.operand(1)
     direction = cast(CompareOp, op).direction
     if direction == "EQ":

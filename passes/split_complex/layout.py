@@ -1,15 +1,15 @@
 """
-Complex numbers as they lie in memory: the real part, then the imaginary one, in a last dimension of two.
+The memory layout of complex numbers: real and imaginary part interleaved, in a last dimension of size 2.
 
-What needs that form gets it by two functions, whose operations fusion takes for what they are: `deinterleave` reads
-every other number of a buffer, in the kernels that use the parts; `interleave` chooses a part by the last index, in the
+Two functions convert from and to that form; fusion sees through the operations they emit: `deinterleave` reads every
+other number of a buffer, in the kernels that use the parts; `interleave` selects a part by the last index, in the
 kernel that computes them.
 
 * The arguments and results of a function: `tensor<4xcomplex<f32>>` becomes `tensor<4x2xf32>`, marked by the attribute
-  `xhlo.complex` of the argument or result, which tells the executable to take and return complex arrays.
+  `xhlo.complex` of the argument or result, so that the executable takes and returns complex arrays.
 * Custom calls: their complex operands and results become tensors with a last dimension of two, layouts included; the
-  discardable attributes `xhlo.complex_operands` and `xhlo.complex_results`, arrays of booleans, say which. Who lowers a
-  call finds pointers to what C calls `float complex` or `double complex` there.
+  discardable attributes `xhlo.complex_operands` and `xhlo.complex_results`, arrays of booleans, mark them. The lowering
+  of a call then passes pointers to C's `float complex` or `double complex`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def part_type(type_: Attribute) -> HloTensor:
 
 
 def pairs_type(type_: Attribute) -> Attribute:
-    """`tensor<4xcomplex<f32>>` as `tensor<4x2xf32>`; other types as they are."""
+    """`tensor<4xcomplex<f32>>` as `tensor<4x2xf32>`; other types are unchanged."""
     if not is_complex_type(type_):
         return type_
     part = part_type(type_)
@@ -61,9 +61,9 @@ def pairs_type(type_: Attribute) -> Attribute:
 
 def interleave(z: Complex) -> Tensor:
     """
-    A tensor (.., 2) of both parts, as complex numbers lie in memory, from two of shape (..).
+    Interleave two tensors of shape (..) into one of shape (.., 2), the memory layout of complex numbers.
 
-    It is a choice by the last index, not a concatenation: one loop computes both parts and writes whole pairs.
+    This is a select by the last index, not a concatenation: one loop computes both parts and writes whole pairs.
     """
     shape, rank = (*z.re.shape, 2), len(z.re.shape)
     re, im = (part.broadcast(shape, range(rank)) for part in z)
@@ -72,7 +72,7 @@ def interleave(z: Complex) -> Tensor:
 
 
 def as_pairs(value: SSAValue, parts: dict[SSAValue, Parts], op: Operation) -> SSAValue:
-    """A complex value interleaved before `op`, which uses it; any other value as it is."""
+    """A complex value interleaved before its user `op`; any other value unchanged."""
     return interleave(Complex(*Builder.before(op).tensors(parts[value]))).value if value in parts else value
 
 
@@ -83,7 +83,7 @@ def deinterleave(pairs: Tensor) -> Complex:
 
 
 def split_signature(function: FuncOp) -> None:
-    """The function's type with pairs for complex numbers, its arguments and results marked."""
+    """Replace complex types in the function's signature by pairs, marking its arguments and results."""
     types = function.function_type
     for name, found in (("arg_attrs", types.inputs.data), ("res_attrs", types.outputs.data)):
         if any(map(is_complex_type, found)):
@@ -102,7 +102,7 @@ def _marked(attributes: Attribute | None, types: Sequence[Attribute]) -> Attribu
 
 
 def split_custom_call(op: CustomCallOp, parts: dict[SSAValue, Parts]) -> list[Complex | Tensor]:
-    """The call on pairs; for each result the value, or the parts where it is complex."""
+    """The call on pairs; returns each result's value, or its parts if it is complex."""
 
     builder = Builder.before(op)
     new = CustomCallOp.create(
@@ -127,7 +127,7 @@ def _flags(types: Sequence[Attribute]) -> Attribute:
 
 
 def _layouts(op: CustomCallOp) -> dict[str, Attribute]:
-    """The layouts, minor to major, with the dimension of the parts as the most minor."""
+    """The layouts, minor to major, with the dimension of the parts as the minormost."""
     changed: dict[str, Attribute] = {}
     for name, types in (("operand_layouts", op.operand_types), ("result_layouts", op.result_types)):
         layouts = op.properties.get(name)

@@ -44,7 +44,7 @@ CARRIERS = (
     *(WhileOp, IfOp, CaseOp, OptimizationBarrierOp, ReturnOp, ReduceOp, ReduceWindowOp),
     *(AllGatherOp, AllToAllOp, MapOp, ScatterOp, SortOp),
 )
-"""Operations that take any number of tensors, and so both parts of one."""
+"""Variadic operations, which can take both parts of a value."""
 
 
 def _part_types(type_: Attribute) -> Sequence[Attribute] | None:
@@ -54,7 +54,7 @@ def _part_types(type_: Attribute) -> Sequence[Attribute] | None:
 @dataclass(frozen=True)
 class SplitComplexPass(HloPass):
     """
-    Each tensor of complex numbers becomes two of real ones; control flow carries both.
+    Split each complex tensor into two real ones; control flow carries both.
 
     Before: `%1 = hlo.multiply %z, %z : tensor<4xcomplex<f32>>`
     After:  two subtractions and additions of products of %z's parts
@@ -79,7 +79,7 @@ class SplitComplexPass(HloPass):
 
 
 class Splitter:
-    """Splits the operations of a function in program order; `parts` says what stands for each complex value."""
+    """Splits the operations of a function in program order; `parts` maps each complex value to its two parts."""
 
     def __init__(self, owner: HloPass):
         self.owner = owner
@@ -87,7 +87,7 @@ class Splitter:
         self.parts = cast("dict[SSAValue, Parts]", self.spread.parts)
 
     def arguments(self, function: func.FuncOp) -> None:
-        """Complex arguments of a function become pairs, which the first operations take apart."""
+        """Complex arguments of a function become pairs, which are deinterleaved at the start."""
         block = function.body.block
         first = block.first_op
         assert first is not None, "a function ends with a terminator"
@@ -151,7 +151,7 @@ class Splitter:
         self.spread.carry(op)
 
     def _sums(self, op: ReduceOp | ReduceWindowOp) -> None:
-        """A sum is two sums."""
+        """A complex sum becomes two real ones."""
         sums: list[SSAValue] = []
         for value, init in zip(self.parts[op.operands[0]], self.parts[op.operands[1]], strict=True):
             body = Block(arg_types=[init.type, init.type])
