@@ -18,7 +18,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-from ..dialects.build.buffers import i64_array
+from ..dialects.support.buffers import i64_array
 from .types import i1, i64
 
 IntArray = DenseArrayBase[IntegerType]

@@ -26,8 +26,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ..dialects.build.buffers import INDEX, Buffer
-from ..dialects.build.scalar import width_of
 from ..dialects.gpu import nvvm
 from ..dialects.gpu.functions import WORKGROUP, WORKGROUP_ALIGNMENT, GpuFuncOp, GpuModuleOp, GpuReturnOp
 from ..dialects.gpu.threads import (
@@ -40,6 +38,8 @@ from ..dialects.gpu.threads import (
     GpuShuffleOp,
     GpuThreadIdOp,
 )
+from ..dialects.support.buffers import INDEX, Buffer
+from ..dialects.support.scalar import width_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in

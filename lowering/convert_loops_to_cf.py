@@ -20,8 +20,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.build.kernel import PARALLEL, VECTORIZE
 from ..dialects.gpu.functions import GpuFuncOp
+from ..dialects.support.kernel import PARALLEL, VECTORIZE
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from .device.parts import lowered_functions, lowered_parts

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.build.kernel import CHECKS, RESULT_COUNT
+from ..dialects.support.kernel import CHECKS, RESULT_COUNT
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.ops.check_calls import check_kind, check_name

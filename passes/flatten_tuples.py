@@ -11,7 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.build.spread import Spread
+from ..dialects.support.spread import Spread
 from ..hlo_dialect.attributes import OutputOperandAliasAttr, int_array, int_attr, ints
 from ..hlo_dialect.collectives.asynchronous import AsyncDoneOp, AsyncStartOp, FutureType
 from ..hlo_dialect.collectives.host_transfers import AfterAllOp, CreateTokenOp, HostOp, TokenType

@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.build.kernel import is_kernel
+from ..dialects.support.kernel import is_kernel
 from ..hlo_dialect.custom_calls.operations import CompositeOp, CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass

@@ -10,9 +10,9 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.build.buffer_ops import index_constant
-from ..dialects.build.buffers import memref_type
-from ..dialects.build.kernel import kernels_of
+from ..dialects.support.buffer_ops import index_constant
+from ..dialects.support.buffers import memref_type
+from ..dialects.support.kernel import kernels_of
 from ..hlo_dialect.hlo_pass import HloPass
 
 CLOCK = "xhlo_clock"

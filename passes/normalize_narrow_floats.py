@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Float8E8M0FNUType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ..dialects.build.rewriting import like
+from ..dialects.support.rewriting import like
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.ops.conversion import ConvertOp, ReducePrecisionOp

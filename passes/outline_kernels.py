@@ -13,7 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.build.kernel import Kernel
+from ..dialects.support.kernel import Kernel
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op

@@ -10,9 +10,9 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.build.kernel import PARALLEL, PARALLEL_BODY
-from ..dialects.build.views import is_view
 from ..dialects.cpu import ParallelForOp
+from ..dialects.support.kernel import PARALLEL, PARALLEL_BODY
+from ..dialects.support.views import is_view
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in

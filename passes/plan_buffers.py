@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import i64 as i64_type
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from ..dialects.build.buffer_ops import alloc, byte_size, index_constant, take_block_arguments
-from ..dialects.build.buffers import Buffer, memref_type
-from ..dialects.build.kernel import ARENA_SIZE, is_kernel, kernels_of
 from ..dialects.cpu import SHARED
+from ..dialects.support.buffer_ops import alloc, byte_size, index_constant, take_block_arguments
+from ..dialects.support.buffers import Buffer, memref_type
+from ..dialects.support.kernel import ARENA_SIZE, is_kernel, kernels_of
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.walking import operations_in

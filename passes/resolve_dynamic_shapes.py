@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.build.rewriting import set_type
+from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.attributes import int_array
 from ..hlo_dialect.expressions.tensor import Builder, Tensor
 from ..hlo_dialect.hlo_pass import HloPass

@@ -47,7 +47,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..build.buffers import i32_array
+from ..support.buffers import i32_array
 
 INDEX = IndexType()
 I32 = IntegerType(32)

@@ -61,7 +61,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..build.buffers import INDEX, Buffer
+from ..support.buffers import INDEX, Buffer
 from .functions import WORKGROUP
 
 Fragment = VectorType[Any]

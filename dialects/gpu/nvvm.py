@@ -27,7 +27,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..build.buffers import i32_array
+from ..support.buffers import i32_array
 
 I32 = IntegerType(32)
 

@@ -38,7 +38,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..build.buffers import i32_array, i64_array
+from ..support.buffers import i32_array, i64_array
 
 MULTIPLICATIONS: dict[tuple[str, int], tuple[int, int]] = {
     ("f16", 8): (2, 1),

@@ -27,8 +27,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..build.buffers import i32_array
-from ..build.rewriting import like
+from ..support.buffers import i32_array
+from ..support.rewriting import like
 
 _SEGMENTS = "operandSegmentSizes"
 

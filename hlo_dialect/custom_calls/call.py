@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.build.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
+from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ..diagnostics import fail
 from ..shapes import is_static
 from ..types import Array, ArrayType, constant_array, make_tensor, numpy_dtype, tensor_type

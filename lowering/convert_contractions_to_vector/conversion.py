@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
-from ...dialects.build.kernel import CONTRACTION, kernels_of
+from ...dialects.support.kernel import CONTRACTION, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills

@@ -16,8 +16,8 @@ from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import FloatAttr, VectorType
 from xdsl.ir import SSAValue
 
-from ...dialects.build.buffers import memref_type
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import Scalar
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking

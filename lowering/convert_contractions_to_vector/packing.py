@@ -16,7 +16,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
-from ...dialects.build.buffers import memref_type
+from ...dialects.support.buffers import memref_type
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.build.scalar import Scalar, width_of
+from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import conversion as hlo
 from ...hlo_dialect.types import bit_width, element_of, shape_of
 from .emission import Emitter, affine_map, dims_map, identity_map, iterators, loop_index, patterns, signless

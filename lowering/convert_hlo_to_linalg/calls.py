@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute
 
-from ...dialects.build.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.linalg_ext.calls import HostCallOp
+from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...hlo_dialect.custom_calls.call import describe_call
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of

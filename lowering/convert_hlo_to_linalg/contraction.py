@@ -10,8 +10,8 @@ from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.build.kernel import CONTRACTION
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.kernel import CONTRACTION
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.ops import contraction as hlo
 from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.types import element_of, is_boolean, is_float, make_tensor, shape_of

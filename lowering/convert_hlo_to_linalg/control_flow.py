@@ -8,7 +8,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from ...dialects.build.buffers import INDEX
+from ...dialects.support.buffers import INDEX
 from ...hlo_dialect.ops import control_flow as hlo
 from .conversion import convert_operations
 from .emission import Emitter, patterns, signless

@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.build.kernel import is_kernel
+from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.narrow_floats import needs_normalization

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import AffineMapAttr, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.build.buffers import i64_array
-from ...dialects.build.kernel import CONTRACTION, LOOP_SIZES
+from ...dialects.support.buffers import i64_array
+from ...dialects.support.kernel import CONTRACTION, LOOP_SIZES
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import convolution as hlo
 from ...hlo_dialect.types import i1, make_tensor, shape_of

@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32, i64
 from xdsl.ir import Attribute, Block
 
-from ...dialects.build.scalar import Scalar, constant
+from ...dialects.support.scalar import Scalar, constant
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import creation as hlo
 from ...hlo_dialect.types import element_of, is_narrow_float, is_splat, numpy_dtype

@@ -9,8 +9,8 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import SSAValue
 
-from ...dialects.build.buffers import INDEX
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.buffers import INDEX
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import dynamic as hlo
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of

@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32, f64
 from xdsl.ir import Attribute
 
-from ...dialects.build.scalar import Scalar, width_of
+from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import conversion as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned
 from .bits import bitcast

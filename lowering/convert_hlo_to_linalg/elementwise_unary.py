@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects import math
 
-from ...dialects.build.scalar import Scalar, width_of
+from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import elementwise_unary as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
 from .emission import scalar_patterns

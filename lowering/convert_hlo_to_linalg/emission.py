@@ -26,9 +26,9 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ...dialects.build.buffers import INDEX, i32_array
-from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.buffers import INDEX, i32_array
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.types import is_narrow_float, is_unsigned, make_tensor
 

@@ -10,8 +10,8 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, i64
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.build.buffers import INDEX
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.buffers import INDEX
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.ops import gather as hlo
 from ...hlo_dialect.types import element_of, is_unsigned, shape_of
 from .element_types import convert

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.build.buffers import i64_array
+from ...dialects.support.buffers import i64_array
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import movement as hlo

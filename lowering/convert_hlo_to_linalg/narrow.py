@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.scalar import Scalar
 
 NARROW = (BFloat16Type, Float16Type)
 

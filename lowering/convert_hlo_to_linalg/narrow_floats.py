@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, f64, i8, i32
 from xdsl.ir import Attribute
 
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.scalar import Scalar
 
 
 class Special(Enum):

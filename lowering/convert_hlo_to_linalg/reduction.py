@@ -11,7 +11,7 @@ from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.build.scalar import NO_FASTMATH, Scalar
+from ...dialects.support.scalar import NO_FASTMATH, Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import elementwise_binary as binary
 from ...hlo_dialect.ops import reduction as hlo

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp

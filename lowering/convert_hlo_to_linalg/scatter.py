@@ -6,8 +6,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 
-from ...dialects.build.buffers import i64_array
 from ...dialects.linalg_ext import indexing as linalg_ext
+from ...dialects.support.buffers import i64_array
 from ...hlo_dialect.ops import scatter as hlo
 from ...hlo_dialect.types import element_of, is_unsigned
 from .emission import Emitter, patterns, signless

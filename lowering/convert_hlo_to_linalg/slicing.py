@@ -8,8 +8,8 @@ from xdsl.dialects import arith, tensor
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.build.buffers import i32_array, i64_array
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.buffers import i32_array, i64_array
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import slicing as hlo
 from ...hlo_dialect.types import shape_of

@@ -9,9 +9,9 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.build.buffers import i64_array
-from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext import window as linalg_ext
+from ...dialects.support.buffers import i64_array
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.ops import window as hlo
 from ...hlo_dialect.types import element_of, i1, make_tensor, shape_of

@@ -10,8 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.build.kernel import kernels_of
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.kernel import kernels_of
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.rules import Rules

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, cast
 
 from xdsl.ir import Block, SSAValue
 
-from ...dialects.build.buffers import memref_type, row_major
 from ...dialects.linalg_ext.window import ScanOp
+from ...dialects.support.buffers import memref_type, row_major
 from ..loop_nests.cost import CACHED_COLUMNS, region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.loop_builder import PARALLEL, Index, LoopBuilder, buffer_of

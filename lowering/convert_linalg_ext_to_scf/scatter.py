@@ -11,9 +11,9 @@ from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext.indexing import ScatterOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.ops.index_dimensions import IndexDimensions, Place
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk

@@ -17,10 +17,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import SSAValue
 
-from ...dialects.build.buffers import INDEX, memref_type, row_major
-from ...dialects.build.scalar import Scalar
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.buffers import INDEX, memref_type, row_major
+from ...dialects.support.scalar import Scalar
 from ..loop_nests.cost import region_cost, task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue

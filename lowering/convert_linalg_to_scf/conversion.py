@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 
-from ...dialects.build.kernel import Kernel, kernels_of
-from ...dialects.build.views import is_view
+from ...dialects.support.kernel import Kernel, kernels_of
+from ...dialects.support.views import is_view
 from ...hlo_dialect.hlo_pass import HloPass
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder

@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.build.buffers import memref_type
+from ...dialects.support.buffers import memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
 from ..loop_nests.indices import chunk

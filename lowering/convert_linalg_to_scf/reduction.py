@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
-from ...dialects.build.buffers import memref_type, row_major
+from ...dialects.support.buffers import memref_type, row_major
 from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter

@@ -17,7 +17,7 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.build.buffers import Buffer, memref_type
+from ...dialects.support.buffers import Buffer, memref_type
 from ..loop_nests.cost import body_cost, task_count, task_size
 from ..loop_nests.indices import chunk, delinearized
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of

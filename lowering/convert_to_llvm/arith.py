@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.arith_ops import RemFOp
-from ...dialects.build.llvm_layout import bit_width, integer
 from ...dialects.llvm_ops import FCmpOp, FPToSIOp, FPToUIOp, SelectOp, UIToFPOp
+from ...dialects.support.llvm_layout import bit_width, integer
 from .builder import LlvmBuilder, Pattern, flags_of, patterns
 from .conventions import I64
 from .narrow import extend, float_intrinsic, in_single, is_bfloat, truncate

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 
-from ...dialects.build.llvm_layout import Vector, integer
-from ...dialects.build.rewriting import set_type
+from ...dialects.support.llvm_layout import Vector, integer
+from ...dialects.support.rewriting import set_type
 from ...hlo_dialect.walking import operations_in
 
 BITS = integer(16)

@@ -30,19 +30,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.build.buffers import Buffer, i32_array, row_major
-from ...dialects.build.llvm_layout import (
-    FLOAT_NAMES,
-    Integer,
-    Layout,
-    Vector,
-    bit_width,
-    byte_width,
-    mangled,
-)
-from ...dialects.build.views import root_buffer
 from ...dialects.gpu.functions import WORKGROUP
 from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
+from ...dialects.support.buffers import Buffer, i32_array, row_major
+from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
+from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.rules import Rules
 from .conventions import CPU, I64, PTR, SHARED_PTR, Conventions

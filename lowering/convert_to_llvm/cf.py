@@ -9,9 +9,9 @@ from xdsl.dialects import cf, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.build.buffers import i32_array
-from ...dialects.build.kernel import VECTORIZE
 from ...dialects.llvm_ops import LOOP, make_switch
+from ...dialects.support.buffers import i32_array
+from ...dialects.support.kernel import VECTORIZE
 from ..loop_nests.unrolling import UNROLL
 from .builder import UNIT, LlvmBuilder, patterns
 from .conventions import I64

@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...dialects.build.kernel import INLINE, PARALLEL, PARALLEL_BODY, is_kernel
-from ...dialects.build.views import root_buffer
 from ...dialects.cpu import SHARED, ParallelForOp
 from ...dialects.gpu import nvvm
 from ...dialects.gpu.functions import GpuModuleOp
+from ...dialects.support.kernel import INLINE, PARALLEL, PARALLEL_BODY, is_kernel
+from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in

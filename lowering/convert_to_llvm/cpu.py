@@ -10,8 +10,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Region
 
-from ...dialects.build.llvm_layout import byte_width
 from ...dialects.cpu import HostCallOp, ParallelForOp
+from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, patterns
 from .conventions import I64, PTR

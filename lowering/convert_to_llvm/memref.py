@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.build.buffers import Buffer
-from ...dialects.build.llvm_layout import Layout, integer
 from ...dialects.gpu.nvvm import DYNAMIC
 from ...dialects.llvm_ops import AtomicRMWOp
+from ...dialects.support.buffers import Buffer
+from ...dialects.support.llvm_layout import Layout, integer
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, I8, NO_WRAP, LlvmBuilder, patterns
 from .conventions import I64

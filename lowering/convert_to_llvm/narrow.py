@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.build.llvm_layout import Vector, integer
 from ...dialects.llvm_ops import FCmpOp, SelectOp
+from ...dialects.support.llvm_layout import Vector, integer
 from .builder import LlvmBuilder, Pattern, flags_of
 from .conventions import I32, I64
 

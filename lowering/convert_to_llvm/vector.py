@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.build.buffers import Buffer, i32_array
-from ...dialects.build.llvm_layout import Vector
+from ...dialects.support.buffers import Buffer, i32_array
+from ...dialects.support.llvm_layout import Vector
 from ...hlo_dialect.diagnostics import fail
 from .builder import LlvmBuilder, flags_of, patterns, vector_of
 from .conventions import I32, I64

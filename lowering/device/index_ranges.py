@@ -14,8 +14,8 @@ from xdsl.dialects import arith, cf, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, StridedLayoutAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.build.buffers import Buffer, row_major
 from ...dialects.gpu.nvvm import SpecialRegisterOp
+from ...dialects.support.buffers import Buffer, row_major
 from ...hlo_dialect.walking import reverse_postorder
 
 Range: TypeAlias = "tuple[int, int]"

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.build.buffers import row_major
+from ...dialects.support.buffers import row_major
 from .loop_builder import PARALLEL, Index, LoopBuilder, buffer_of
 from .nest import Access, Nest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dialects.build.buffers import row_major
+from ...dialects.support.buffers import row_major
 from .loop_builder import Index, LoopBuilder
 
 

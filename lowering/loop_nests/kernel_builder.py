@@ -13,9 +13,9 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, IntegerAttr, IntegerType, LocationAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.build.buffers import INDEX
-from ...dialects.build.scalar import Scalar, scalar_attr
 from ...dialects.gpu.functions import GpuFuncOp
+from ...dialects.support.buffers import INDEX
+from ...dialects.support.scalar import Scalar, scalar_attr
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -30,9 +30,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...dialects.build import kernel
-from ...dialects.build.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 from ...dialects.gpu.functions import GpuFuncOp
+from ...dialects.support import kernel
+from ...dialects.support.buffers import INDEX, Buffer, i32_array, i64_array, memref_type
 from .kernel_builder import Index, IndexValue, KernelBuilder, Value, known, value_of
 
 PARALLEL: Mapping[str, Attribute] = {kernel.PARALLEL: UnitAttr()}

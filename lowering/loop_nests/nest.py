@@ -27,9 +27,9 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...dialects.build.buffers import row_major
-from ...dialects.build.kernel import loop_sizes
-from ...dialects.build.views import is_view
+from ...dialects.support.buffers import row_major
+from ...dialects.support.kernel import loop_sizes
+from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import fail
 from .loop_builder import Index, LoopBuilder, buffer_of
 

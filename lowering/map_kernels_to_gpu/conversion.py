@@ -10,7 +10,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Operation
 
-from ...dialects.build.kernel import kernels_of
 from ...dialects.cpu import HostCallOp
 from ...dialects.gpu.functions import GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.gpu.library import MatmulOp
@@ -35,6 +34,7 @@ from ...dialects.gpu.plans import (
 )
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.kernel import kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip

@@ -11,8 +11,8 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.build.kernel import CONTRACTION, kernels_of
 from ...dialects.gpu.plans import Plan, Points, Serial, set_plan
+from ...dialects.support.kernel import CONTRACTION, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
 from ..map_kernels_to_gpu.indexing.mapping import convert_others

@@ -9,11 +9,11 @@ from typing import Any, cast
 from xdsl.dialects import func
 from xdsl.ir import Attribute
 
-from ...dialects.build.llvm_layout import byte_width
 from ...dialects.gpu.plans import NoLaunch, Plan, Points, ScanBlocks, ScanRows, ScanThreads, Sort, SortedScatter
 from ...dialects.linalg_ext.indexing import ScatterOp
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import ScanOp, SelectAndScatterOp, shape_of
+from ...dialects.support.llvm_layout import byte_width
 from ..convert_linalg_ext_to_scf.scatter import scatter_loops
 from ..device.chips import STATIC_SHARED_BYTES, WARP, Chip
 from ..loop_nests.loop_builder import LoopBuilder, buffer_of

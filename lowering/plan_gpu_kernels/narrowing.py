@@ -18,8 +18,8 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ...dialects.build.buffers import i32_array, memref_type
 from ...dialects.gpu.plans import set_plan
+from ...dialects.support.buffers import i32_array, memref_type
 from ..loop_nests.loop_builder import buffer_of
 
 

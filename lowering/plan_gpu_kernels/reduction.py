@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from xdsl.ir import Block
 
-from ...dialects.build.llvm_layout import byte_width
 from ...dialects.gpu.plans import Columns, NoLaunch, Plan, Points, Rows
+from ...dialects.support.llvm_layout import byte_width
 from ..device.chips import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, WARP, Chip
 from ..map_kernels_to_gpu.reduction.block import power_of_two_from
 from ..map_kernels_to_gpu.reduction.chain import (

@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
-from ...dialects.build.buffers import Buffer
-from ...dialects.build.rewriting import Replaced, like, set_type
-from ...dialects.build.views import root_buffer
+from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
+from ...dialects.support.buffers import Buffer
+from ...dialects.support.rewriting import Replaced, like, set_type
+from ...dialects.support.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
 

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.build.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
-from ...dialects.build.rewriting import like, set_type
 from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
+from ...dialects.support.rewriting import like, set_type
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
 

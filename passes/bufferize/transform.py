@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.build.kernel import Kernel, is_kernel, kernels_of
+from ...dialects.support.kernel import Kernel, is_kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from .host import ConstantPool, HostBufferizer
 from .kernel import KernelBufferizer

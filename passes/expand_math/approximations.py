@@ -15,7 +15,7 @@ from xdsl.dialects import math as math_ops
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.scalar import Scalar
 
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Block, Region
 
-from ...dialects.build.scalar import Scalar
+from ...dialects.support.scalar import Scalar
 
 Values = Sequence[Scalar]
 

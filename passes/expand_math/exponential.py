@@ -12,7 +12,7 @@ import math
 
 from xdsl.dialects.builtin import IntegerType, bf16, f64
 
-from ...dialects.build.scalar import Scalar, in_double, is_double, polynomial, power_of_two, to_single
+from ...dialects.support.scalar import Scalar, in_double, is_double, polynomial, power_of_two, to_single
 
 LOG2_E = 1 / math.log(2)
 # ln 2 in two parts; n * LN2_HIGH is exact for every exponent n.

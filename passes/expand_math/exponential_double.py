@@ -11,7 +11,7 @@ import math
 
 from xdsl.dialects.builtin import f64
 
-from ...dialects.build.scalar import Scalar, polynomial
+from ...dialects.support.scalar import Scalar, polynomial
 
 # log2(1.5) in two parts; 1 / ln 2 and 2 / (3 ln 2) likewise; ln 2.
 LOG2_THREE_HALVES = (5.84962487220764160156e-01, 1.35003920212974897128e-08)

@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects import math as math_ops
 from xdsl.dialects.builtin import IntegerType
 
-from ...dialects.build.scalar import Scalar, is_double
+from ...dialects.support.scalar import Scalar, is_double
 from .control_flow import repeat_while
 
 _I64 = IntegerType(64)

@@ -26,10 +26,10 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
-from ...dialects.build.buffers import memref_type
-from ...dialects.build.kernel import INLINE
-from ...dialects.build.scalar import Scalar
 from ...dialects.gpu.functions import GpuModuleOp
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.kernel import INLINE
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ...lowering.device.parts import MATH_FUNCTION, lowered_parts

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from ...dialects.build.scalar import Scalar, in_double, polynomial, to_single
+from ...dialects.support.scalar import Scalar, in_double, polynomial, to_single
 
 # pi/2 as the sum of three f64.
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)

@@ -16,8 +16,8 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects import math as math_ops
 from xdsl.dialects.builtin import IndexType, IntegerType, f64
 
-from ...dialects.build.buffers import memref_type
-from ...dialects.build.scalar import Scalar, polynomial
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import Scalar, polynomial
 from .control_flow import branch
 
 # pi/2 as the sum of three f64.

@@ -11,7 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.build.kernel import is_kernel
+from ...dialects.support.kernel import is_kernel
 from ...hlo_dialect.diagnostics import engine_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.control_flow import OptimizationBarrierOp, ReturnOp

@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...dialects.build.buffers import INDEX
+from ...dialects.support.buffers import INDEX
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
 """The index at which a tensor is read: expressions in the loop's dimensions, or index values that the body computes."""

@@ -17,8 +17,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.build.kernel import CONTRACTION, LOOP_SIZES, loop_sizes
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
+from ...dialects.support.kernel import CONTRACTION, LOOP_SIZES, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from .bodies import point, substitute

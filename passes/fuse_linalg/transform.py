@@ -13,8 +13,8 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
-from ...dialects.build.buffers import i32_array
-from ...dialects.build.kernel import LOOP_SIZES, Kernel, kernels_of
+from ...dialects.support.buffers import i32_array
+from ...dialects.support.kernel import LOOP_SIZES, Kernel, kernels_of
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
 from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of

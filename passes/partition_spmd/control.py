@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.build.rewriting import Replaced, like
+from ...dialects.support.rewriting import Replaced, like
 from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of

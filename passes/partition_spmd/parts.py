@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.build.rewriting import like
+from ...dialects.support.rewriting import like
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.sharding.tilings import Tiling

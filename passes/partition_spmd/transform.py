@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.build.rewriting import Replaced
+from ...dialects.support.rewriting import Replaced
 from ...hlo_dialect.collectives.base import CollectiveOp
 from ...hlo_dialect.collectives.process_groups import grid_of
 from ...hlo_dialect.custom_calls.markers import IDENTITIES

@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.build.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULTS
+from ...dialects.support.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor

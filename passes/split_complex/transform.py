@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.build.rewriting import like
-from ...dialects.build.spread import Spread
+from ...dialects.support.rewriting import like
+from ...dialects.support.spread import Spread
 from ...hlo_dialect.collectives.exchanges import AllGatherOp, AllToAllOp
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail

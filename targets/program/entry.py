@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
-from ...dialects.build.kernel import COMPLEX
+from ...dialects.support.kernel import COMPLEX
 from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type

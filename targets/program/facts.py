@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, LocationAttr, ModuleOp, StringAttr
 
-from ...dialects.build.kernel import ARENA_SIZE, CHECKS, RESULT_COUNT
 from ...dialects.cpu import HostCallOp
+from ...dialects.support.kernel import ARENA_SIZE, CHECKS, RESULT_COUNT
 from ...hlo_dialect.custom_calls.call import CustomCall, call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError

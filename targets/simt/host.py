@@ -10,9 +10,9 @@ import numpy as np
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.build.buffers import row_major
 from ...dialects.cpu import HostCallOp
 from ...dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
+from ...dialects.support.buffers import row_major
 from ...hlo_dialect.custom_calls.call import call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ...hlo_dialect.diagnostics import fail

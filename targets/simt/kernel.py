@@ -11,8 +11,8 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.build.views import uses_through_views
 from ...dialects.gpu.functions import GpuFuncOp
+from ...dialects.support.views import uses_through_views
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.numbers.scalar_operations import INT64, element_dtype
 from ...hlo_dialect.types import Array

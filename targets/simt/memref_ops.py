@@ -11,7 +11,7 @@ from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.build.buffers import row_major
+from ...dialects.support.buffers import row_major
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.numbers.narrow_integers import narrow_width, with_sign, without_sign
 from ...hlo_dialect.numbers.scalar_operations import PLAIN, element_dtype

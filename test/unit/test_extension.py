@@ -70,7 +70,7 @@ OPS = (SoftsignOp, OuterOp)
 LOWERINGS = '''
 from typing import Any
 
-from xhlo.dialects.build.scalar import Scalar
+from xhlo.dialects.support.scalar import Scalar
 from xhlo.lowering.convert_hlo_to_linalg.emission import Emitter, dims_map, identity_map, iterators, signless
 from xhlo.lowering.convert_hlo_to_linalg.narrow import in_single
 

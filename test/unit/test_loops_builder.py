@@ -7,7 +7,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Region
 
-from xhlo.dialects.build.buffers import INDEX, memref_type
+from xhlo.dialects.support.buffers import INDEX, memref_type
 from xhlo.lowering.loop_nests.indices import chunk, delinearized, linearized
 from xhlo.lowering.loop_nests.kernel_builder import IndexValue
 from xhlo.lowering.loop_nests.loop_builder import LoopBuilder

@@ -12,9 +12,9 @@ from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition, op
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
-from xhlo.dialects.build.buffer_ops import alloc, copy
-from xhlo.dialects.build.buffers import memref_type
-from xhlo.dialects.build.views import ViewLike, is_view, root_buffer, uses_through_views
+from xhlo.dialects.support.buffer_ops import alloc, copy
+from xhlo.dialects.support.buffers import memref_type
+from xhlo.dialects.support.views import ViewLike, is_view, root_buffer, uses_through_views
 from xhlo.lowering.loop_nests.nest import access_of
 from xhlo.lowering.map_kernels_to_gpu.reduction.chain import only_used_by
 from xhlo.passes.plan_buffers import PlanBuffersPass
@@ -47,7 +47,7 @@ def test_every_pure_operation_that_makes_a_memref_of_a_memref_is_a_view() -> Non
     for cls in memref.MemRef.operations:
         op = cls.create(operands=[alloc(BUFFER).memref], result_types=[BUFFER])
         if cls.get_irdl_definition().operands and _makes_memrefs(cls) and is_side_effect_free(op):
-            assert is_view(op), f"{op.name} is not in dialects/build/views.py"
+            assert is_view(op), f"{op.name} is not in dialects/support/views.py"
             found.add(op.name)
     assert {"memref.collapse_shape", "memref.expand_shape", "memref.subview", "memref.view"} < found
     assert not is_view(memref.LoadOp.create(operands=[alloc(BUFFER).memref], result_types=[f32]))

@@ -6,7 +6,7 @@ import math
 
 from xdsl.dialects import math as math_dialect
 
-from xhlo.dialects.build.scalar import Scalar
+from xhlo.dialects.support.scalar import Scalar
 from xhlo.lowering.convert_hlo_to_linalg.narrow import in_single
 
 from .operations import GeluOp

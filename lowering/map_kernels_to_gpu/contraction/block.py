@@ -15,11 +15,11 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.build.buffers import memref_type
-from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.functions import WORKGROUP
 from ....dialects.gpu.nvgpu import bits_of
 from ....dialects.gpu.plans import RegisterTile, TensorTile
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.scalar import Scalar
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index
 from ...loop_nests.unrolling import UNROLL, WHOLLY

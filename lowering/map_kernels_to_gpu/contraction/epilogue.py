@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.build.buffers import row_major
 from ....dialects.gpu.nvgpu import bits_of
+from ....dialects.support.buffers import row_major
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index

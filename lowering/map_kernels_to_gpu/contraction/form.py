@@ -18,8 +18,8 @@ from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ....dialects.build.kernel import CONTRACTION
 from ....dialects.gpu.plans import RegisterTile, TensorTile
+from ....dialects.support.kernel import CONTRACTION
 from ...loop_nests.kernel_builder import Index
 from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest, nest_of_generic

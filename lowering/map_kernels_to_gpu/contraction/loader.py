@@ -16,9 +16,9 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.nvgpu import DeviceAsyncCopyOp, bits_of
 from ....dialects.gpu.plans import RegisterTile, TensorTile
+from ....dialects.support.scalar import Scalar
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index
 from ...loop_nests.loop_builder import buffer_of

@@ -30,9 +30,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from ....dialects.build.buffers import i64_array
 from ....dialects.gpu.nvgpu import DeviceAsyncCreateGroupOp, DeviceAsyncWaitOp, LdMatrixOp, MmaSyncOp
 from ....dialects.gpu.plans import TensorTile
+from ....dialects.support.buffers import i64_array
 from ...device.chips import WARP, Chip
 from ...loop_nests.kernel_builder import Index
 from ..threads.launch import Launch

@@ -17,8 +17,8 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
-from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.plans import Transpose
+from ....dialects.support.scalar import Scalar
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index, IndexValue

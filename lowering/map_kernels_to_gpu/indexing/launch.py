@@ -8,8 +8,8 @@ from typing import Generic, TypeVar, cast
 
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.build.buffers import row_major
 from ....dialects.linalg_ext.base import DestinationOp
+from ....dialects.support.buffers import row_major
 from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder
 from ..threads.launch import KernelMapper, Launch

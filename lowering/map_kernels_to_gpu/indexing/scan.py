@@ -18,10 +18,10 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.build.buffers import memref_type
-from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.plans import ScanBlocks, ScanRows, ScanThreads
 from ....dialects.linalg_ext.window import ScanOp, shape_of
+from ....dialects.support.buffers import memref_type
+from ....dialects.support.scalar import Scalar
 from ...loop_nests.cost import region_cost
 from ...loop_nests.indices import chunk
 from ...loop_nests.kernel_builder import Index

@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32, i64
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
-from ....dialects.build.buffers import memref_type
 from ....dialects.gpu.plans import Sort, SortedScatter
 from ....dialects.linalg_ext.indexing import ScatterOp
 from ....dialects.linalg_ext.sort import SortByKeyOp
+from ....dialects.support.buffers import memref_type
 from ...convert_linalg_ext_to_scf.scatter import ScatterLoops, scatter_loops
 from ...loop_nests.indices import delinearized, linearized
 from ...loop_nests.kernel_builder import Index, IndexValue

@@ -14,8 +14,8 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from ....dialects.build.buffers import memref_type
 from ....dialects.linalg_ext.window import SelectAndScatterOp
+from ....dialects.support.buffers import memref_type
 from ...convert_linalg_ext_to_scf.select_and_scatter import Selection, selection_of
 from ...loop_nests.indices import linearized
 from ...loop_nests.kernel_builder import Index

@@ -22,10 +22,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
-from ....dialects.build.buffers import memref_type
 from ....dialects.gpu.plans import Sort
 from ....dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ....dialects.linalg_ext.window import shape_of
+from ....dialects.support.buffers import memref_type
 from ...loop_nests.kernel_builder import Index, Value
 from ...loop_nests.loop_builder import buffer_of
 from ..threads.builder import GpuBuilder

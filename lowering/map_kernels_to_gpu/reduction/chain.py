@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.build.views import uses_through_views
+from ....dialects.support.views import uses_through_views
 from ...convert_linalg_to_scf.conversion import initial_values
 from ...loop_nests.combiners import known_combiners
 from ...loop_nests.fills import is_reduction

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ....dialects.build.buffers import memref_type
+from ....dialects.support.buffers import memref_type
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.indices import linearized
 from ...loop_nests.kernel_builder import Index, IndexValue

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 
 from xdsl.ir import SSAValue
 
-from ....dialects.build.scalar import Scalar
 from ....dialects.gpu.plans import Rows
+from ....dialects.support.scalar import Scalar
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index
 from ..threads.builder import GpuBuilder

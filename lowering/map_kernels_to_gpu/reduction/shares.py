@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ....dialects.build.llvm_layout import byte_width
 from ....dialects.gpu.plans import Columns, Rows
+from ....dialects.support.llvm_layout import byte_width
 from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access
 from ..threads.ranges import ceil_div

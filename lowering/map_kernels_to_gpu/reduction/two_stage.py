@@ -14,7 +14,7 @@ from dataclasses import replace
 from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
-from ....dialects.build.buffers import Buffer, memref_type, row_major
+from ....dialects.support.buffers import Buffer, memref_type, row_major
 from ...loop_nests.nest import Access, Nest
 from .chain import Chain, Step
 

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.build.buffers import i64_array
-from ....dialects.build.llvm_layout import byte_width
+from ....dialects.support.buffers import i64_array
+from ....dialects.support.llvm_layout import byte_width
 from ...loop_nests.emission import NestEmitter
 from ...loop_nests.indices import delinearized
 from ...loop_nests.kernel_builder import Index, IndexValue

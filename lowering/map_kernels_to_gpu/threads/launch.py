@@ -7,10 +7,10 @@ from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, MemRef
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ....dialects.build.buffers import INDEX, Buffer, i32_array
-from ....dialects.build.views import is_view
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp, GpuReturnOp
 from ....dialects.gpu.nvvm import MIN_BLOCKS
+from ....dialects.support.buffers import INDEX, Buffer, i32_array
+from ....dialects.support.views import is_view
 from ....hlo_dialect.diagnostics import fail
 from ...convert_linalg_to_scf.conversion import Structured, initial_values
 from ...device.chips import MAX_BLOCK_THREADS, Chip

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.build.kernel import Kernel
 from ....dialects.cpu import HostCallOp
 from ....dialects.gpu.plans import JOINED, PLAN, Plan, PlanAttr, attribute_of
+from ....dialects.support.kernel import Kernel
 from ....hlo_dialect.diagnostics import fail
 from ...convert_linalg_to_scf.conversion import Absorbed, Structured, nest_of
 from ...loop_nests.fills import absorbed_fills

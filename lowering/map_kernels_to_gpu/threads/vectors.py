@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.build.buffers import row_major
-from ....dialects.build.llvm_layout import byte_width
+from ....dialects.support.buffers import row_major
+from ....dialects.support.llvm_layout import byte_width
 from ...loop_nests.kernel_builder import known_number
 from ...loop_nests.loop_builder import buffer_of
 from ...loop_nests.nest import Access, Nest, address_of

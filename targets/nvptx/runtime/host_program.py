@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefT
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import cpu
-from ....dialects.build.buffer_ops import byte_size
-from ....dialects.build.kernel import is_kernel
 from ....dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ....dialects.gpu.library import Matmul, MatmulOp
+from ....dialects.support.buffer_ops import byte_size
+from ....dialects.support.kernel import is_kernel
 from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
 from ....hlo_dialect.types import constant_array, numpy_dtype
 from .driver import Dims
