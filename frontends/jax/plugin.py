@@ -9,6 +9,10 @@ import time
 from functools import lru_cache
 from typing import Any
 
+from . import arrays as arrays
+from . import client as client
+from . import executable_facts as executable_facts
+from . import executables as executables
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
 from .entries import dispatch
 from .native_calls import Native, loaded
