@@ -1,5 +1,5 @@
 """
-The plugin's own objects behind the handles of the PJRT C API.
+The plugin's own objects, which the handles of the PJRT C API point to.
 
 JAX queries several of them on every call of a jitted function, so machine code (`native.py`) creates and reads them
 without Python. All fields, pointers too, are 64-bit numbers.

@@ -144,7 +144,7 @@ class HostOp(HloOp):
     """An operation that exchanges data with the host, or through a channel that the host sets up."""
 
     DOES: ClassVar[str] = "exchanges"
-    """What the host does, for messages."""
+    """The host's action, for messages."""
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return tuple(self.result_types)

@@ -445,7 +445,7 @@ def grid_of(module: ModuleOp) -> tuple[int, int]:
 
 
 class Grouping(StrEnum):
-    """What the numbers of replica_groups mean."""
+    """The meaning of the numbers in replica_groups."""
 
     CROSS_REPLICA = "cross_replica"
     CROSS_PARTITION = "cross_partition"

@@ -9,7 +9,10 @@ from xdsl.ir import Attribute
 from .diagnostic import Diagnostic, file_location
 
 _MAX_LINE = 200
-"""Of a longer source line (constants can be megabytes) only the surroundings of the column are shown."""
+"""
+Characters of the longest source line that is shown whole; a longer one (constants can be megabytes) is cut around the
+column.
+"""
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from ..types import Array
 
 THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-"""Of the rounds, in groups of four; the key is added after each group."""
+"""Rotations of the rounds, in groups of four; the key is added after each group."""
 
 THREEFRY_PARITY = 0x1BD11BDA
 THREEFRY_GROUPS = 5

@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(slots=True)
 class Plan:
-    """The steps of a block and what its terminator hands out."""
+    """The steps of a block, and the operands of its terminator."""
 
     arguments: tuple[SSAValue, ...]
     steps: tuple[Step, ...]

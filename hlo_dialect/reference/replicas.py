@@ -191,7 +191,7 @@ def _entry(module: ModuleOp, name: str) -> FuncOp:
 
 
 def _stuck(waiting: Sequence[_Process], processes: dict[ProcessId, _Process]) -> DiagnosticError:
-    """What to say of processes that wait for ever: where each is, and for whom it waits."""
+    """The message about processes that wait forever: where each is, and which processes it waits for."""
     first = waiting[0].waits_in
     assert first is not None
     notes: list[Diagnostic] = []

@@ -50,7 +50,7 @@ class _TooManyErrors(Exception):
 
 
 class _Kind:
-    """What the verifier must know of an operation's class."""
+    """The facts about an operation's class that the verifier needs."""
 
     def __init__(self, op_type: type[Operation]):
         known = not issubclass(op_type, UnregisteredOp)
@@ -195,7 +195,7 @@ def _value_name(value: SSAValue) -> str:
 
 
 def _not_visible(op: Operation, index: int, operand: SSAValue) -> tuple[str, tuple[Diagnostic, ...]]:
-    """What is wrong with an operand that no definition before its use gives."""
+    """The diagnostic for an operand that is not defined before its use."""
     which = f"operand #{index}{_value_name(operand)}"
     match operand:
         case OpResult():

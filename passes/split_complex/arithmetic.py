@@ -51,7 +51,9 @@ class PartsBuilder(Builder):
 
 Rule = Callable[[Operation, PartsBuilder], Complex | Tensor | None]
 split_rules = Rules[Rule]("split-complex", __package__)
-"""Of operations that are not `LINEAR`; control flow, returns and operations with regions are the pass's own."""
+"""
+Rules of operations that are not `LINEAR`; the pass itself handles control flow, returns and operations with regions.
+"""
 
 
 def each_part(op: Operation, b: PartsBuilder) -> Complex:
