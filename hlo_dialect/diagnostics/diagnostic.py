@@ -20,7 +20,7 @@ Severity = Literal["error", "warning", "remark", "note"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message at one place; `notes` are printed after it, each at its own place."""
+    """One message at one location; `notes` are printed after it, each at its own location."""
 
     severity: Severity
     message: str
@@ -37,7 +37,7 @@ class DiagnosticError(Exception):
 
 
 def one_line(diagnostic: Diagnostic) -> str:
-    """`file:line:col: error: message`, without the place where it is unknown."""
+    """`file:line:col: error: message`, without an unknown location."""
     place = file_location(diagnostic.location)
     text = f"{diagnostic.severity}: {diagnostic.message}"
     return text if place is None else f"{place.filename.data}:{place.line.data}:{place.column.data}: {text}"
@@ -84,7 +84,7 @@ def fail(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> NoRet
 
 
 def file_location(location: Attribute) -> FileLineColLoc | None:
-    """The file position that a location stands for: the callee's of a call site, the first of a fused one."""
+    """The file position of a location: the callee's for a call site, the first for a fused one."""
     match location:
         case FileLineColLoc():
             return location

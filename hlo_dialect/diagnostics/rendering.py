@@ -46,7 +46,7 @@ def _excerpt(location: Attribute, sources: Mapping[str, str]) -> list[str]:
     column = min(max(found.column.data - 1, 0), len(line))
     begin = 0 if len(line) <= _MAX_LINE else max(0, column - _MAX_LINE // 2)
     shown = line[begin : begin + _MAX_LINE]
-    # Tabs stay tabs under tabs, so that the caret stands below its character.
+    # Tabs stay tabs, so that the caret is below its character.
     padding = "".join("\t" if character == "\t" else " " for character in line[begin:column])
     return [shown, f"{padding}^"]
 

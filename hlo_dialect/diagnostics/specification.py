@@ -1,4 +1,4 @@
-"""The StableHLO specification: which operations it has, and where it states what a verifier complains of."""
+"""The StableHLO specification: its operations, and the sections that state the verifiers' constraints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONSTRAINT = re.compile(r"(\w+)_([ci][0-9]+): ")
 
 def citation(op_name: str, message: str) -> tuple[Diagnostic, ...]:
     """
-    A note on the constraint or input that the message of a verifier names, nothing where it names none.
+    A note on the constraint or input that a verifier's message names; None if it names none.
 
     `hlo.transpose`, `transpose_c2: ..` gives `StableHLO spec, transpose (C2): https://openxla.org/..#transpose`.
     """

@@ -1,4 +1,4 @@
-"""Errors that xDSL makes of a program: its parsers and verifiers raise more than ParseError and VerifyException."""
+"""xDSL's errors about a program: its parsers and verifiers raise more than ParseError and VerifyException."""
 
 from __future__ import annotations
 

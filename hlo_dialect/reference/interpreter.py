@@ -301,7 +301,7 @@ def _is_known(type_: Attribute) -> bool:
 
 @cache
 def unsupported_type(type_: Attribute) -> str | None:
-    """Why values of the type cannot be computed; None where they can."""
+    """The reason why values of the type cannot be computed; None if they can."""
     if isinstance(type_, TupleType):
         return next(filter(None, map(unsupported_type, type_.types.data)), None)
     if isinstance(type_, FutureType):

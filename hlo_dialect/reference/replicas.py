@@ -47,7 +47,7 @@ class _Stopped(BaseException):
 
 @dataclass(eq=False)
 class _Process:
-    """A process, and where it stands: it runs, waits (`waits_in`, in `group`), or is done."""
+    """A process and its state: it runs, waits (`waits_in`, in `group`), or is done."""
 
     id: ProcessId
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))

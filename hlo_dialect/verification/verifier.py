@@ -27,7 +27,7 @@ from ..walking import operations_in
 from .dominance import dominator_children
 
 MAX_ERRORS = 100
-"""After so many errors the verifier stops: the rest are most often their consequences."""
+"""The number of errors after which the verifier stops, because the rest are mostly consequences."""
 
 _CAPTURE_BY_XDSL = "Operation using value defined out of its IsolatedFromAbove parent"
 
@@ -225,7 +225,7 @@ def _root(op: Operation) -> Operation:
 
 
 def _verify_alone(op: Operation) -> None:
-    """The operation's own verifier; with quantized operands or results, that on what these stand for."""
+    """Run the operation's own verifier; with quantized operands or results, on their expressed types."""
     if isinstance(op, HloOp) and any(map(_holds_quantized, (*op.operand_types, *op.result_types))):
         from ..ops.quantized.quantization import verify_quantized
 
