@@ -31,7 +31,7 @@ _CONSTRAINT = re.compile(r"(\w+)_([ci][0-9]+): ")
 
 def citation(op_name: str, message: str) -> tuple[Diagnostic, ...]:
     """
-    A note on the constraint or input that a verifier's message names; None if it names none.
+    A note on the constraint or input that a verifier's message names; empty if it names none.
 
     `hlo.transpose`, `transpose_c2: ..` gives `StableHLO spec, transpose (C2): https://openxla.org/..#transpose`.
     """
