@@ -14,6 +14,9 @@ from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import PROFILES
 from xhlo.tools.fuzzing.shrinking import failure, shrunk
 
+# JAX, which other tests load into this process, warns of forks; the forked checks run none of its code.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+
 
 def test_programs_that_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert hlo_fuzz.main(["--count=3", "--seed=5", "--check=text"]) == 0

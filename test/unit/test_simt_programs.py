@@ -112,6 +112,7 @@ def test_profile(capsys: pytest.CaptureFixture[str]):
     assert "row_fusion_0" in capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # from JAX, which other tests load into this process
 def test_random_programs(capfd: pytest.CaptureFixture[str]):
     assert hlo_fuzz.main(["--check=simt", "--count=8", "--profile=types"]) == 0
     assert "8 programs, 0 failed" in capfd.readouterr().err

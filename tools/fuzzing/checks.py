@@ -112,10 +112,13 @@ def check_ptx(program: Program) -> None:
 
 def _flushed(arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The arrays with zeros for denormal numbers."""
-    kept = (np.abs(a) >= float_info(a.dtype).tiny if is_float_dtype(a.dtype) else None for a in arrays)
-    return tuple(
-        a if k is None else np.where(k | np.isnan(a), a, a.dtype.type(0)) for a, k in zip(arrays, kept, strict=True)
-    )
+    with np.errstate(invalid="ignore"):  # signaling NaNs
+        return tuple(
+            np.where((np.abs(a) >= float_info(a.dtype).tiny) | np.isnan(a), a, a.dtype.type(0))
+            if is_float_dtype(a.dtype)
+            else a
+            for a in arrays
+        )
 
 
 def check_xla(program: Program) -> None:
