@@ -22,12 +22,13 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
-from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.support.buffers import INDEX, i32_array
+from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.rules import Rules
 from ...hlo_dialect.types import is_narrow_float, is_unsigned, make_tensor
@@ -135,7 +136,7 @@ class Emitter:
 
     def fill(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """A tensor filled with one value."""
-        return self.add(FillOp([value], [self.empty(type_)], [type_])).results[0]
+        return self.add(fill_op(value, self.empty(type_), [type_])).results[0]
 
     def generic(
         self,

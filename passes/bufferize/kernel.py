@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg_ext.base import DestinationOp
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, subview
+from ...dialects.support.linalg_ops import fill_op
 from ...dialects.support.rewriting import like, set_type
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
@@ -157,8 +158,8 @@ def _empty(self: KernelBufferizer, op: tensor.EmptyOp) -> None:
 
 
 def _fill(self: KernelBufferizer, op: FillOp) -> None:
-    outputs = self.written(list(op.outputs), list(op.results), op)
-    new = FillOp(list(op.inputs), outputs, [])
+    (output,) = self.written(list(op.outputs), list(op.results), op)
+    new = fill_op(op.inputs[0], output)
     new.location = op.location
     self.block.insert_op_before(new, op)
 

@@ -15,6 +15,8 @@ import pytest
 import xhlo
 from xhlo.targets.cpu.memory import POOL, SMALL, BufferPool
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 AXPY = """
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = hlo.add %x, %x : tensor<4x8xf32>
@@ -223,6 +225,18 @@ def test_import_loads_nothing_heavy() -> None:
     )
     done = run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("target", ["cpu", "simt"])
+def test_compiling_replaces_no_method_of_operations(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    """xDSL's ImplicitBuilder replaces `Operation.__post_init__` for all threads, those of other compilations too."""
+
+    def replaced(*_: object) -> None:
+        raise AssertionError("ImplicitBuilder is used")
+
+    monkeypatch.setattr("xdsl.builder._override_operation_post_init", replaced)
+    for name in ("softmax", "mlp_training_step"):
+        xhlo.compile(EXAMPLES / f"{name}.mlir", target=target)
 
 
 def test_threads_compile_at_the_same_time() -> None:

@@ -1,0 +1,27 @@
+"""linalg operations, built without xDSL's implicit builder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.linalg.ops import FillOp, YieldOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from .buffers import i32_array
+
+
+def fill_op(value: SSAValue, destination: SSAValue, result_types: Sequence[Attribute] = ()) -> FillOp:
+    """
+    A linalg.fill of a tensor or, without results, of a memref.
+
+    FillOp's constructor uses `ImplicitBuilder`, which replaces a method of `Operation` for all threads while it runs:
+    another thread that compiles at the same time would insert its operations twice.
+    """
+    body = Block(arg_types=FillOp.body_arg_types((value, destination)))
+    body.add_op(YieldOp(body.args[0]))
+    return FillOp.create(
+        operands=[value, destination],
+        result_types=result_types,
+        properties={"operandSegmentSizes": i32_array((1, 1))},
+        regions=[Region(body)],
+    )
