@@ -1,6 +1,6 @@
 # make demo         compile, run, check and explain a program that JAX exported
 # make test         everything that CI runs
-# make test-quick   before each commit: all source checks except pyright, the IR tests, the unit tests that are not slow
+# make test-quick   before each commit: the source checks except pyright, the IR tests and the quick unit tests
 # make lint         only the source checks; `make format` fixes what it can
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
 # make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
