@@ -104,7 +104,7 @@ class ConstraintOp(SameValueOp):
     @classmethod
     def parse(cls, parser: Parser) -> ConstraintOp:
         operand = parser.parse_unresolved_operand()
-        return finish_same_type(cls, parser, operand, {"sharding": ShardingAttr.parse_sharding(parser)})
+        return finish_same_type(cls, parser, [operand], {"sharding": ShardingAttr.parse_sharding(parser)})
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -177,7 +177,7 @@ class PropagationBarrierOp(SameValueOp):
         parser.parse_keyword("allowed_direction")
         parser.parse_punctuation("=")
         direction = int_attr(_DIRECTIONS.index(parser.parse_keyword_in(_DIRECTIONS)), i32)
-        return finish_same_type(cls, parser, operand, {"allowed_direction": direction})
+        return finish_same_type(cls, parser, [operand], {"allowed_direction": direction})
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

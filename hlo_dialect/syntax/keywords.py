@@ -98,7 +98,7 @@ class KeywordOp(HloOp):
         if missing:
             parser.raise_error(f"expected `, {missing[0]} =`")
         if cls.ONE_TYPE:
-            return finish_same_type(cls, parser, operands[0], stated)
+            return finish_same_type(cls, parser, operands, stated)
         return finish_functional(cls, parser, operands, stated)
 
     def print(self, printer: Printer) -> None:

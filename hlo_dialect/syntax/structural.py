@@ -85,7 +85,7 @@ def finish_functional(
 def finish_same_type(
     op_type: type[OpT],
     parser: Parser,
-    operand: UnresolvedOperand,
+    operands: Sequence[UnresolvedOperand],
     stated: Mapping[str, Attribute] | None = None,
 ) -> OpT:
     """As `finish_functional`, where `: t` may stand for `: (t) -> t`."""
@@ -95,9 +95,10 @@ def finish_same_type(
     if functional is not None:
         inputs, outputs = functional.inputs.data, functional.outputs.data
     else:
-        inputs = outputs = (parser.parse_type(),)
+        outputs = (parser.parse_type(),)
+        inputs = outputs * len(operands)
     return op_type.create(
-        operands=parser.resolve_operands([operand], inputs, parser.pos),
+        operands=parser.resolve_operands(operands, inputs, parser.pos),
         result_types=outputs,
         properties=properties,
         attributes=attributes,

@@ -102,3 +102,11 @@ func.func @unknown_dimensions_fit(%x: tensor<?x4xf32>, %y: tensor<3x?xf32>, %c: 
   %6 = hlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<?x4xf32>) -> tensor<3x?xf32>
   return
 }
+
+// -----
+
+func.func @reverse_takes_one_operand(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{Expected 1 operand, but got 2}}
+  %0 = hlo.reverse %a, %b, dims = [0] : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
