@@ -29,7 +29,7 @@ from xdsl.traits import Pure
 from ..diagnostics import fail
 from ..op import HloOp, RegionRunner, reject
 from ..shapes import DYNAMIC, verify_results_agree
-from ..syntax.structural import print_attributes, split_attributes
+from ..syntax.structural import parse_result_only, print_result_only
 from ..types import Array, make_tensor, shape_of
 from .base import ALONE, CollectiveOp, PartitionCollectiveOp, check_count, check_dim, check_tensors, part_of, scaled
 from .process_groups import (
@@ -252,14 +252,10 @@ class ProcessNumberOp(HloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> ProcessNumberOp:
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        return cls.create(result_types=(parser.parse_type(),), properties=properties, attributes=attributes)
+        return parse_result_only(cls, parser)
 
     def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.results[0].type)
+        print_result_only(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (make_tensor((), ui32),)

@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 
 from ..op import HloOp, reject
 from ..ops.control_flow import types_text
-from ..syntax.structural import print_attributes, print_operands, split_attributes
+from ..syntax.structural import parse_result_only, print_attributes, print_operands, print_result_only, split_attributes
 from ..types import Array
 from .process_groups import ChannelHandleAttr, ChannelType, verify_pairs
 
@@ -121,14 +121,10 @@ class CreateTokenOp(HloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> CreateTokenOp:
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        return cls.create(result_types=(parser.parse_type(),), properties=properties, attributes=attributes)
+        return parse_result_only(cls, parser)
 
     def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.results[0].type)
+        print_result_only(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
         return (token,)

@@ -326,11 +326,6 @@ class OptimizationBarrierOp(HloOp):
         return operands
 
 
-def region_of(block: Block) -> Region:
-    """A region of one block."""
-    return Region([block])
-
-
 def yields(region: Region) -> Sequence[SSAValue]:
     """The operands of the region's terminator."""
     last = region.block.last_op

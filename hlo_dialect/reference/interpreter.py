@@ -84,14 +84,6 @@ def evaluate(module: ModuleOp, inputs: Sequence[Array], entry: str = "main") -> 
     return interpreter.call(function, inputs)
 
 
-def evaluate_function(function: FuncOp, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """The results of one function on `inputs`; it may call others of its module."""
-    module = function.parent_op()
-    if isinstance(module, ModuleOp):
-        return Interpreter(module).call(function, inputs)
-    return Interpreter(ModuleOp([])).call(function, inputs)
-
-
 class Interpreter:
     """Runs functions of one module; prepared blocks are kept between calls."""
 

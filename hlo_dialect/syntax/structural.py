@@ -105,6 +105,20 @@ def finish_same_type(
     )
 
 
+def parse_result_only(op_type: type[OpT], parser: Parser) -> OpT:
+    """An operation without operands and with one result: `{a = 1} : t`."""
+    properties, attributes = parse_attributes(op_type, parser, {})
+    parser.parse_punctuation(":")
+    return op_type.create(result_types=(parser.parse_type(),), properties=properties, attributes=attributes)
+
+
+def print_result_only(printer: Printer, op: Operation) -> None:
+    """The inverse of `parse_result_only`."""
+    print_attributes(printer, op)
+    printer.print_string(" : ")
+    printer.print_attribute(op.results[0].type)
+
+
 def print_functional(printer: Printer, op: Operation) -> None:
     printer.print_string(" : ")
     printer.print_function_type(op.operand_types, op.result_types)

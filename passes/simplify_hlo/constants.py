@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import DiagnosticError
@@ -77,9 +77,3 @@ def _reference(op: HloOp, operands: list[Array]) -> tuple[Array, ...] | None:
     except (NotImplementedError, DiagnosticError):
         return None
     return values if isinstance(values, tuple) else (np.asarray(values),)
-
-
-def constant_operand(op: Operation, index: int) -> Dense | None:
-    """The operand's constant value, or None."""
-    owner = op.operands[index].owner
-    return owner.dense if isinstance(owner, ConstantOp) else None

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -60,11 +60,6 @@ def expressed_type(type_: Attribute) -> Attribute:
     """The type with quantized elements replaced by the expressed type."""
     element = quantized_element(type_)
     return type_ if element is None else make_tensor(shape_of(type_), element.expressed)
-
-
-def is_quantized(op: Operation) -> bool:
-    """Whether an operand or a result is a quantized tensor."""
-    return any(quantized_element(type_) is not None for type_ in (*op.operand_types, *op.result_types))
 
 
 def on_expressed_types(op: HloOp) -> HloOp:
