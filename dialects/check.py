@@ -8,7 +8,7 @@ An operand and a constant: `check.expect_eq_const %actual, dense<[1, 2]> : tenso
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, NoReturn, Self, cast
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
+    StringAttr,
     TensorType,
 )
 from xdsl.ir import Attribute
@@ -25,6 +26,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.type import have_compatible_shape
+
+from .interpreter import parse_probe_id, print_probe_id
 
 _UI64 = IntegerType(64, Signedness.UNSIGNED)
 _F64 = Float64Type()
@@ -45,11 +49,6 @@ def _parse_bounds(parser: Parser, names: Sequence[str]) -> dict[str, Attribute]:
     return bounds
 
 
-def _verify_types(op: IRDLOperation, actual: Attribute, expected: Attribute) -> None:
-    if actual != expected:
-        raise VerifyException(f"{op.name}: compares values of different types {actual} and {expected}")
-
-
 class _Check(IRDLOperation):
     """The syntax that all checks share; `BOUNDS` names the properties after the operands."""
 
@@ -65,9 +64,12 @@ class _Check(IRDLOperation):
                 printer.print_string(f", {name} = {bound.value.data!r}")
         printer.print_op_attributes(self.attributes)
 
+    def _reject_types(self, actual: Attribute, expected: Attribute) -> NoReturn:
+        raise VerifyException(f"{self.name}: compares values of different types {actual} and {expected}")
+
 
 class _CheckOfTwo(_Check):
-    """A check of one operand against another of its type."""
+    """A check of one operand against another; both types are written if they differ in sizes that one leaves open."""
 
     BOTH_TYPES: ClassVar[bool] = False
     actual = operand_def(TensorType)
@@ -92,11 +94,15 @@ class _CheckOfTwo(_Check):
         printer.print_list(self.operands, printer.print_operand)
         self._print_bounds(printer)
         printer.print_string(" : ")
-        shown = self.operands if self.BOTH_TYPES else self.operands[:1]
+        both = self.BOTH_TYPES or self.operands[0].type != self.operands[1].type
+        shown = self.operands if both else self.operands[:1]
         printer.print_list(shown, lambda value: printer.print_attribute(value.type))
 
     def verify_(self) -> None:
-        _verify_types(self, self.operands[0].type, self.operands[1].type)
+        """Both have one element type, and shapes that agree where both are known."""
+        first, second = (cast("TensorType[Any]", operand.type) for operand in self.operands)
+        if first.element_type != second.element_type or not have_compatible_shape(first, second):
+            self._reject_types(first, second)
 
 
 class _CheckOfConstant(_Check):
@@ -126,7 +132,8 @@ class _CheckOfConstant(_Check):
         self._print_bounds(printer)
 
     def verify_(self) -> None:
-        _verify_types(self, self.operands[0].type, self.value.get_type())
+        if self.operands[0].type != self.value.get_type():
+            self._reject_types(self.operands[0].type, self.value.get_type())
 
 
 @irdl_op_definition
@@ -172,4 +179,42 @@ class ExpectAlmostEqConstOp(_CheckOfConstant):
     tolerance = opt_prop_def(FloatAttr)
 
 
-OPS = (ExpectEqOp, ExpectEqConstOp, ExpectCloseOp, ExpectAlmostEqOp, ExpectAlmostEqConstOp)
+@irdl_op_definition
+class ExpectSerializedEqOp(IRDLOperation):
+    """The operand has the bits that `interpreter.probe` kept when it ran for the `iter`-th time, from 0."""
+
+    name = "check.expect_serialized_eq"
+    expected = operand_def(TensorType)
+    probe_id = prop_def(StringAttr)
+    iter = opt_prop_def(IntegerAttr[IntegerType])
+    traits = traits_def(MemoryWriteEffect())
+
+    @property
+    def run(self) -> int:
+        return 0 if self.iter is None else self.iter.value.data
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ExpectSerializedEqOp:
+        operand = parser.parse_unresolved_operand()
+        properties = parse_probe_id(parser)
+        if parser.parse_optional_punctuation(",") is not None:
+            parser.parse_keyword("iter")
+            parser.parse_punctuation("=")
+            properties["iter"] = IntegerAttr(parser.parse_integer(allow_negative=False), IntegerType(32))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operands = [parser.resolve_operand(operand, parser.parse_type())]
+        return cls.create(operands=operands, properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.operands[0])
+        print_probe_id(printer, self)
+        if self.iter is not None:
+            printer.print_string(f", iter = {self.run}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operands[0].type)
+
+
+OPS = (ExpectEqOp, ExpectEqConstOp, ExpectCloseOp, ExpectAlmostEqOp, ExpectAlmostEqConstOp, ExpectSerializedEqOp)

@@ -7,8 +7,9 @@ Lists of dimensions and sizes are `DenseArrayBase` of i64 everywhere: `int_array
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
@@ -16,6 +17,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribut
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ..dialects.support.buffers import i64_array
@@ -44,6 +46,28 @@ def int_attr(value: int, type_: IntegerType = i64) -> IntegerAttr[IntegerType]:
 def parse_int_list(parser: AttrParser) -> tuple[int, ...]:
     """`[1, -2, 3]`, or `[]`."""
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+
+
+def parse_struct(parser: AttrParser, fields: Mapping[str, Callable[[], Attribute]]) -> dict[str, Attribute]:
+    """`<name = value, ..>`: fields in any order, each at most once; a comma may follow the last one."""
+    found: dict[str, Attribute] = {}
+    parser.parse_punctuation("<")
+    while parser.parse_optional_punctuation(">") is None:
+        name = parser.parse_keyword_in(tuple(fields))
+        if name in found:
+            parser.raise_error(f"{name} is given twice")
+        parser.parse_punctuation("=")
+        found[name] = fields[name]()
+        if parser.parse_optional_punctuation(",") is None:
+            parser.parse_punctuation(">")
+            break
+    return found
+
+
+def parse_int_lists(parser: AttrParser, names: Sequence[str]) -> list[IntArray]:
+    """`<name = [1, 2], ..>`: the list of each name; empty where it is left out."""
+    found = parse_struct(parser, dict.fromkeys(names, lambda: int_array(parse_int_list(parser))))
+    return [cast(IntArray, found.get(name, int_array(()))) for name in names]
 
 
 def int_list_text(values: Sequence[int]) -> str:
@@ -117,17 +141,7 @@ class DotDimensionNumbersAttr(ParametrizedAttribute):
             "lhs_contracting_dimensions",
             "rhs_contracting_dimensions",
         )
-        lists: dict[str, IntArray] = {}
-
-        def parse_field() -> None:
-            field = parser.parse_keyword_in(names)
-            if field in lists:
-                parser.raise_error(f"{field} is given twice")
-            parser.parse_punctuation("=")
-            lists[field] = int_array(parse_int_list(parser))
-
-        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
-        return [lists.get(field, int_array(())) for field in names]
+        return parse_int_lists(parser, names)
 
     def print_parameters(self, printer: Printer) -> None:
         fields = {
@@ -138,6 +152,21 @@ class DotDimensionNumbersAttr(ParametrizedAttribute):
         }
         text = ", ".join(f"{name} = {int_list_text(values)}" for name, values in fields.items() if values)
         printer.print_string(f"<{text}>")
+
+
+_DOT_ALGORITHMS = {
+    "f16 f16 f16": (1,),
+    "f16 f16 f32": (1,),
+    "bf16 bf16 bf16": (1,),
+    "bf16 bf16 f32": (1, 3, 6, 9),
+    "tf32 tf32 f32": (1, 3),
+    "f32 f32 f32": (1,),
+    "f64 f64 f64": (1,),
+}
+"""
+The types of lhs, rhs and accumulator, and numbers of operations, that hardware has; any two 8-bit floats are added in
+f32. Source: openxla/stablehlo, Base.cpp, and openxla/xla, PrecisionConfig.Algorithm.
+"""
 
 
 @irdl_attr_definition
@@ -160,6 +189,7 @@ class DotAlgorithmAttr(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         parameters: list[Attribute] = []
+        position = parser.pos
 
         def field(name: str) -> None:
             if parameters:
@@ -176,7 +206,34 @@ class DotAlgorithmAttr(ParametrizedAttribute):
                 parameters.append(int_attr(parser.parse_integer()))
             field("allow_imprecise_accumulation")
             parameters.append(int_attr(int(parser.parse_boolean()), i1))
+        try:
+            cls.new(parameters)
+        except VerifyException as error:
+            parser.raise_error(str(error), position)
         return parameters
+
+    def verify(self) -> None:
+        """Raise VerifyException, naming dot_general_c22..c24 or i8, unless some machine may have the algorithm."""
+        counts = self.lhs_component_count, self.rhs_component_count, self.num_primitive_operations
+        names = ("lhs_component_count", "rhs_component_count", "num_primitive_operations")
+        lhs, rhs, operations = (count.value.data for count in counts)
+        for number, (name, count) in enumerate(zip(names, (lhs, rhs, operations), strict=True), start=22):
+            if count <= 0:
+                raise VerifyException(f"dot_general_c{number}: {name} {count} is not positive")
+        types = [str(type_) for type_ in (self.lhs_precision_type, self.rhs_precision_type, self.accumulation_type)]
+        if types[0].startswith("f8") and types[1].startswith("f8"):
+            known = types[2] == "f32" and operations == 1
+        else:
+            known = operations in _DOT_ALGORITHMS.get(" ".join(types), ()) and not self.is_imprecise
+        if not (known and lhs == rhs == 1):
+            raise VerifyException(
+                f"dot_general_i8: no machine is known to multiply {lhs} x {types[0]} by {rhs} x {types[1]} in "
+                f"{operations} operations{' imprecisely' if self.is_imprecise else ''} and to add in {types[2]}"
+            )
+
+    @property
+    def is_imprecise(self) -> bool:
+        return bool(self.allow_imprecise_accumulation.value.data)
 
     def print_parameters(self, printer: Printer) -> None:
         fields: tuple[tuple[str, Attribute], ...] = (
@@ -189,7 +246,7 @@ class DotAlgorithmAttr(ParametrizedAttribute):
             printer.print_string(f"{name} = ")
             printer.print_attribute(type_)
             printer.print_string(", ")
-        imprecise = "true" if self.allow_imprecise_accumulation.value.data else "false"
+        imprecise = "true" if self.is_imprecise else "false"
         printer.print_string(
             f"lhs_component_count = {self.lhs_component_count.value.data}, "
             f"rhs_component_count = {self.rhs_component_count.value.data}, "

@@ -44,8 +44,8 @@ UPSTREAM_DIALECTS = (
 )
 """The dialects of xDSL that the compiler's levels use."""
 
-ANNOTATION_DIALECTS = frozenset(("sdy",))
-"""Dialects whose attributes only annotate programs (how arrays are sharded); they are kept as text."""
+ANNOTATION_DIALECTS = frozenset(("sdy", "sparse_tensor"))
+"""Dialects whose attributes only annotate programs (how arrays are sharded, or stored); they are kept as text."""
 
 ENTRY_POINT_GROUP = "xhlo.ops"
 """Entry points of other packages; each loads as a `Dialect` or a sequence of operation classes."""
@@ -194,6 +194,7 @@ class ProgramContext(HloContext):
 
 def _respell(name: str) -> str:
     dialect, dot, rest = name.partition(".")
+    rest = "bounds" if rest == "type_extensions" else rest
     return f"{SPELLINGS[dialect]}.{rest}" if dot and dialect in SPELLINGS else name
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -29,13 +30,41 @@ class HloPass(ModulePass):
     illegal: ClassVar[Collection[str]] = ()
     """Names of operations (`hlo.fusion`) or whole dialects (`hlo.*`) that must be gone after the pass."""
 
+    takes_tensors: ClassVar[bool] = True
+    """Whether the pass takes tensors; False of one that comes after bufferize."""
+
+    takes_buffers: ClassVar[bool] = True
+    """Whether functions may take memrefs; False of passes up to bufferize that cannot."""
+
+    takes_branches: ClassVar[bool] = False
+    """Whether functions may have several blocks, as after convert-loops-to-cf."""
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
         raise NotImplementedError
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self._check_level(op)
         self.run(ctx, op)
         if self.illegal:
             self._check_illegal(op)
+
+    def _check_level(self, module: ModuleOp) -> None:
+        """Refuse functions that no level has on which the pass works."""
+        for function in (op for region in module.regions for block in region.blocks for op in block.ops):
+            if not isinstance(function, FuncOp):
+                continue
+            if not self.takes_branches and function.body.first_block is not function.body.last_block:
+                raise op_error(function, f"has several blocks: {self.name} takes no branches")
+            types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+            if not self.takes_buffers and any(isinstance(type_, MemRefType) for type_ in types):
+                raise op_error(function, f"has values of memref type: {self.name} takes tensors, as before bufferize")
+            if self.takes_tensors:
+                continue
+            if any(isinstance(type_, TensorType) for type_ in types):
+                raise op_error(function, f"has values of tensor type: {self.name} comes after bufferize")
+            for op in operations_in(function):
+                if any(isinstance(result.type, TensorType) for result in op.results):
+                    raise op_error(op, f"has a value of tensor type: {self.name} comes after bufferize")
 
     def _check_illegal(self, module: ModuleOp) -> None:
         names = {name for name in self.illegal if not name.endswith(".*")}

@@ -18,6 +18,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import cost
+from .diagnostics import op_error
+from .shapes import types_agree
 from .types import Array
 
 Role = Literal[
@@ -80,6 +82,14 @@ class HloOp(IRDLOperation, HasFolderInterface):
     COMPUTES: ClassVar[bool] = False
     """Whether it computes with its elements' values, regions aside, instead of moving or choosing elements."""
 
+    READS_CONSTANTS: ClassVar[bool] = False
+    """Whether `verify_` looks at the values of constant operands, not only at types and properties."""
+
+    @property
+    def has_short_form(self) -> bool:
+        """Whether `print` states all of the operation; otherwise MLIR's generic form is printed."""
+        return True
+
     @property
     def elementwise(self) -> bool:
         """Whether each element of the results depends on the operands' elements at the same index alone."""
@@ -130,6 +140,14 @@ class HloOp(IRDLOperation, HasFolderInterface):
 class RegionOp(HloOp):
     """An hlo operation with regions; its reference takes a runner for them as the first argument."""
 
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        """
+        The types of the arguments that region `index` takes, where no type is promoted; regions are not read.
+
+        By default none, as branches take.
+        """
+        return ()
+
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> Array | tuple[Array, ...]:
         raise NotImplementedError(f"{self.name} has no reference semantics")
 
@@ -149,10 +167,14 @@ def replace_op(op: Operation, new_ops: Sequence[Operation], new_values: Sequence
     Replace `op` by `new_ops` (inserted before it) and its results by `new_values`.
 
     The new operations take the old one's location unless they have their own, and the values its name hints:
-    xDSL's rewriter drops locations.
+    xDSL's rewriter drops locations. Raises DiagnosticError at `op` for a value whose type contradicts that of a
+    result with uses; a value whose type knows more dimensions is fine.
     """
     block = op.parent
     assert block is not None, "replace_op needs an operation inside a block"
+    for old, new in zip(op.results, new_values, strict=True):
+        if old.first_use is not None and not types_agree(old.type, new.type):
+            raise op_error(op, f"has a result of type {old.type}, but its value has type {new.type}")
     for new_op in new_ops:
         if new_op.location is UNKNOWN_LOC or new_op.location == UNKNOWN_LOC:
             new_op.location = op.location

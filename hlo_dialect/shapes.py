@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, Protocol, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from .op import HloOp
 from .types import tensor_type
 
 DYNAMIC = DYNAMIC_INDEX
 Shape = tuple[int, ...]
+
+BOUNDS = "hlo.bounds"
+"""The encoding that states the largest sizes of a tensor type; ops/dynamism/dimension_sizes.py defines it."""
 
 
 def is_static(shape: Sequence[int]) -> bool:
@@ -35,13 +37,40 @@ def shapes_agree(first: Sequence[int], second: Sequence[int]) -> bool:
 
 
 def types_agree(first: Attribute, second: Attribute) -> bool:
-    """Whether the types are equal, or tensors of one element type whose shapes agree."""
+    """Whether the types are equal, or tensors of one element type whose shapes agree, or tuples of such."""
     if first == second:
         return True
+    if isinstance(first, TupleType) and isinstance(second, TupleType):
+        ours, theirs = first.types.data, second.types.data
+        return len(ours) == len(theirs) and all(map(types_agree, ours, theirs))
     if not (isinstance(first, TensorType) and isinstance(second, TensorType)):
         return False
     ours, theirs = tensor_type(cast(Attribute, first)), tensor_type(cast(Attribute, second))
-    return ours.element_type == theirs.element_type and shapes_agree(ours.get_shape(), theirs.get_shape())
+    return ours.element_type == theirs.element_type and sizes_agree(ours, theirs)
+
+
+def sizes_agree(first: TensorType[Attribute], second: TensorType[Attribute]) -> bool:
+    """Whether the shapes of two tensor types agree, and no known size is above the other's bound."""
+    ours, theirs = first.get_shape(), second.get_shape()
+    if not shapes_agree(ours, theirs) or first.encoding.name == second.encoding.name == "none":
+        return shapes_agree(ours, theirs)
+    return all(
+        (size == DYNAMIC or other != DYNAMIC or bound == DYNAMIC or size <= bound)
+        for sizes, others, bounds in (
+            (ours, theirs, largest_sizes(second)),
+            (theirs, ours, largest_sizes(first)),
+        )
+        for size, other, bound in zip(sizes, others, bounds, strict=True)
+    )
+
+
+def largest_sizes(type_: TensorType[Attribute]) -> Shape:
+    """The largest size that each dimension may have, DYNAMIC where nothing bounds it."""
+    shape = type_.get_shape()
+    if type_.encoding.name != BOUNDS:
+        return shape
+    bounds = cast(tuple[int, ...], cast(Any, type_.encoding).sizes.get_values())
+    return tuple(bound if size == DYNAMIC else size for size, bound in zip(shape, bounds, strict=True))
 
 
 def merge_dim(first: int, second: int) -> int:
@@ -59,11 +88,19 @@ def shape_text(shape: Sequence[int]) -> str:
     return f"({', '.join('?' if dim == DYNAMIC else str(dim) for dim in shape)})"
 
 
-def verify_results_agree(op: HloOp, constraint: str) -> None:
+class Inferring(Protocol):
+    """An operation that infers its result types: any HloOp, which is defined further up."""
+
+    def infer_types(self) -> tuple[Attribute, ...]: ...
+    @property
+    def result_types(self) -> Sequence[Attribute]: ...
+
+
+def verify_results_agree(op: Inferring, constraint: str) -> None:
     """Check the results against `infer_types`, where unknown dimensions match any size."""
     inferred = op.infer_types()
-    if len(inferred) != len(op.results):
-        raise VerifyException(f"{constraint}: there are {len(op.results)} results, expected {len(inferred)}")
+    if len(inferred) != len(op.result_types):
+        raise VerifyException(f"{constraint}: there are {len(op.result_types)} results, expected {len(inferred)}")
     for index, (actual, wanted) in enumerate(zip(op.result_types, inferred, strict=True)):
         if not types_agree(actual, wanted):
             which = "result" if len(inferred) == 1 else f"result {index}"

@@ -10,6 +10,7 @@ and read them with `constant_array`, never with xDSL's `from_list`, which expand
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast
@@ -49,6 +50,9 @@ Array: TypeAlias = NDArray[Any]
 
 HloTensor: TypeAlias = TensorType[Attribute]
 """The type of almost every value of the hlo dialect."""
+
+QUANTIZED = "quant.uniform"
+"""The name of the quantized element types, whose class (ops/quantized/types.py) is built from those of this file."""
 
 i1 = IntegerType(1)
 i32 = IntegerType(32)
@@ -90,6 +94,11 @@ _FLOAT_DTYPES: dict[type, Any] = {
     Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
     Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
 }
+DTYPES: dict[str, np.dtype[Any]] = {
+    dtype.name: dtype
+    for dtype in map(np.dtype, (*_INT_DTYPES.values(), *_FLOAT_DTYPES.values(), np.complex64, np.complex128))
+}
+"""The dtypes of all element types, by name."""
 _FLOATS = tuple(_FLOAT_DTYPES)
 _NARROW_FLOATS = tuple(cls for cls, dtype in _FLOAT_DTYPES.items() if np.dtype(dtype).itemsize == 1)
 _FLOAT_DTYPE_SET = frozenset(np.dtype(dtype) for dtype in _FLOAT_DTYPES.values())
@@ -102,13 +111,17 @@ def _as_integer(element_type: Attribute) -> IntegerType[Any, Any] | None:
 
 @cache
 def numpy_dtype(element_type: Attribute) -> np.dtype[Any] | None:
-    """The NumPy dtype of an hlo element type, or None if hlo does not support the type."""
+    """
+    The NumPy dtype of an hlo element type, of a quantized one that of its stored integers; None for unsupported types.
+    """
     if (integer := _as_integer(element_type)) is not None:
         found = _INT_DTYPES.get((integer.width.data, is_unsigned(element_type)))
     elif isinstance(element_type, ComplexType):
         inner: Any = cast("ComplexType[Any]", element_type).element_type
         parts: dict[Any, Any] = {f32: np.complex64, f64: np.complex128}
         found = parts.get(inner)
+    elif element_type.name == QUANTIZED:
+        return numpy_dtype(cast(Any, element_type).storage)
     else:
         found = _FLOAT_DTYPES.get(type(element_type))
     return None if found is None else np.dtype(found)
@@ -138,7 +151,7 @@ def make_tensor(shape: tuple[int, ...], element_type: Attribute) -> HloTensor:
 
 @dataclass(frozen=True)
 class ArrayType:
-    """The type of an input or output: shape in elements, NumPy dtype, and hlo's spelling for messages."""
+    """The type of an input or output: shape, -1 for unknown sizes, NumPy dtype, and hlo's spelling for messages."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -147,6 +160,16 @@ class ArrayType:
     @property
     def nbytes(self) -> int:
         return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def is_static(self) -> bool:
+        return all(size >= 0 for size in self.shape)
+
+    def takes(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape is of the type."""
+        return len(shape) == len(self.shape) and all(
+            known in (size, -1) for known, size in zip(self.shape, shape, strict=True)
+        )
 
 
 def tensor_type(value: SSAValue | Attribute) -> HloTensor:
@@ -188,7 +211,7 @@ def narrow_integer_width(dtype: np.dtype[Any]) -> int | None:
 
 def bit_width(element_type: Attribute) -> int:
     """
-    The spec's num_bits of an element type: 1 for a boolean, both parts of a complex number.
+    The spec's num_bits of an element type: 1 for a boolean, both parts of a complex number, a quantized type's storage.
 
     Raises VerifyException for types that have none.
     """
@@ -196,6 +219,8 @@ def bit_width(element_type: Attribute) -> int:
         return 2 * bit_width(cast(Attribute, cast("ComplexType[Any]", element_type).element_type))
     if isinstance(element_type, AnyFloat):
         return element_type.bitwidth
+    if element_type.name == QUANTIZED:
+        return bit_width(cast(Any, element_type).storage)
     integer = _as_integer(element_type)
     if integer is None:
         raise VerifyException(f"elements of type {element_type} have no known width")
@@ -211,6 +236,12 @@ def is_integer(element_type: Attribute) -> bool:
 def is_unsigned(element_type: Attribute) -> bool:
     integer = _as_integer(element_type)
     return integer is not None and integer.signedness.data is Signedness.UNSIGNED
+
+
+def is_declared_signed(element_type: Attribute) -> bool:
+    """Whether the type is `si32` or the like: StableHLO writes signed integers without a sign."""
+    integer = _as_integer(element_type)
+    return integer is not None and integer.signedness.data is Signedness.SIGNED
 
 
 def is_boolean(element_type: Attribute) -> bool:

@@ -12,15 +12,20 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType, UnrankedTensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition
+from xdsl.irdl import base, irdl_op_definition, operand_def, result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ..numbers import complex_functions
 from ..ops.elementwise import ElementwiseBinaryOp, ElementwiseUnaryOp, Kind
 from ..syntax.elementwise import build, parse_function_types, parse_operands
 from ..syntax.structural import print_attributes, print_operands
 from ..types import Array, element_of, i1, numpy_dtype
+
+ANY_RANK = base(TensorType) | base(UnrankedTensorType)
+"""The tensors that chlo takes before ranks are known; none of them can run."""
 
 
 def parse_arrow_types(cls: type[Any], parser: Parser, count: int) -> Any:
@@ -53,6 +58,9 @@ def print_arrow_types(printer: Printer, op: Any) -> None:
 class ChloUnaryOp(ElementwiseUnaryOp):
     """A unary function whose type list is `: t -> t`."""
 
+    operand = operand_def(ANY_RANK)
+    result = result_def(ANY_RANK)
+
     KINDS: ClassVar[Kind] = Kind.FLOAT
     WIDE: ClassVar[bool] = True
 
@@ -67,6 +75,10 @@ class ChloUnaryOp(ElementwiseUnaryOp):
 class ChloBinaryOp(ElementwiseBinaryOp):
     """A binary function whose type list is `: t, t -> t`."""
 
+    lhs = operand_def(ANY_RANK)
+    rhs = operand_def(ANY_RANK)
+    result = result_def(ANY_RANK)
+
     KINDS: ClassVar[Kind] = Kind.FLOAT
     WIDE: ClassVar[bool] = True
 
@@ -80,14 +92,14 @@ class ChloBinaryOp(ElementwiseBinaryOp):
 
 @irdl_op_definition
 class SquareOp(ChloUnaryOp):
-    """x * x. Types: integer, float or complex (i1), result as the operand (c1)."""
+    """x * x; complex: (x - y) (x + y) + 2 i x y. Types: float or complex (i1), result as the operand (c1)."""
 
     name = "chlo.square"
-    KINDS: ClassVar[Kind] = Kind.NUMBER
+    KINDS: ClassVar[Kind] = Kind.FLOAT | Kind.COMPLEX
     WIDE: ClassVar[bool] = False
 
     def compute(self, x: Any) -> Any:
-        return np.multiply(x, x)
+        return complex_functions.square(x) if x.dtype.kind == "c" else np.multiply(x, x)
 
 
 @irdl_op_definition
@@ -163,6 +175,9 @@ class MulhiOp(ChloBinaryOp):
     """The upper half of the product of twice the width. Types: integer (i1), all of one type (c1)."""
 
     name = "chlo.mulhi"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
     KINDS: ClassVar[Kind] = Kind.INTEGER
 
     def reference(self, *operands: Array) -> Array:

@@ -46,7 +46,7 @@ from ..shapes import DYNAMIC, Shape, verify_results_agree
 from ..syntax.elementwise import parse_operands
 from ..syntax.structural import finish_functional, print_attributes, print_functional, print_operands
 from ..types import Array, element_of, f32, f64, i1, make_tensor, shape_of
-from .base import NextAfterOp
+from .base import ANY_RANK, NextAfterOp
 from .special import PolygammaOp, ZetaOp
 
 
@@ -135,10 +135,10 @@ class BroadcastingBinaryOp(BroadcastingOp):
     PLAIN: ClassVar[type[Any]]
     KINDS: ClassVar[Kind] = Kind.ANY
 
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
+    lhs = operand_def(ANY_RANK)
+    rhs = operand_def(ANY_RANK)
     broadcast_dimensions = opt_prop_def(DenseArrayBase[IntegerType])
-    result = result_def(TensorType)
+    result = result_def(ANY_RANK)
     traits = traits_def(Pure())
 
     @classmethod
@@ -146,16 +146,16 @@ class BroadcastingBinaryOp(BroadcastingOp):
         return finish_functional(cls, parser, parse_operands(parser, 2))
 
     def alignments(self) -> tuple[tuple[int, ...], ...]:
-        stated = self.broadcast_dimensions
-        if stated is None:
-            return super().alignments()
-        dims, ranks = ints(stated), [len(shape_of(operand)) for operand in self.operands]
+        stated, ranks = self.broadcast_dimensions, [len(shape_of(operand)) for operand in self.operands]
         low, high = min(ranks), max(ranks)
+        if stated is None or low == high:  # StableHLO ignores them between operands of one rank
+            return super().alignments()
+        dims = ints(stated)
         if len(dims) != low:
             reject(f"{self.mnemonic}_c3: broadcast_dimensions has {len(dims)} entries, expected the lower rank {low}")
         if not (all(0 <= dim < high for dim in dims) and list(dims) == sorted(set(dims))):
             reject(f"{self.mnemonic}_c4: broadcast_dimensions {dims} are not in [0, {high}) in rising order")
-        return tuple(dims if rank == low and rank != high else tuple(range(rank)) for rank in ranks)
+        return tuple(dims if rank == low else tuple(range(rank)) for rank in ranks)
 
     def result_element(self) -> Attribute:
         return element_of(self.operands[0])
@@ -385,9 +385,9 @@ class BroadcastSelectOp(BroadcastingOp):
 
     name = "chlo.broadcast_select"
     pred = operand_def(TensorType)
-    on_true = operand_def(TensorType)
-    on_false = operand_def(TensorType)
-    result = result_def(TensorType)
+    on_true = operand_def(ANY_RANK)
+    on_false = operand_def(ANY_RANK)
+    result = result_def(ANY_RANK)
     traits = traits_def(Pure())
 
     @classmethod

@@ -111,6 +111,7 @@ class AsinAcosKernelOp(ElementaryOp):
     """
 
     name = "chlo._asin_acos_kernel"
+    KINDS: ClassVar[Kind] = Kind.COMPLEX
 
     def compute(self, x: Any) -> Any:
         fail(self, "has no meaning of its own: it is an intermediate step of another compiler's decompositions")

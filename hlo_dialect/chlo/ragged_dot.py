@@ -23,7 +23,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..attributes import DotDimensionNumbersAttr, IntArray, Precision, int_array, int_list_text, ints, parse_int_list
+from ..attributes import DotDimensionNumbersAttr, IntArray, Precision, int_list_text, ints, parse_int_lists
 from ..numbers.number_semantics import convert, working
 from ..op import HloOp, reject
 from ..ops.contraction import DotGeneralOp, accumulator_of
@@ -62,17 +62,7 @@ class RaggedDotDimensionNumbersAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        lists: dict[str, IntArray] = {}
-
-        def parse_field() -> None:
-            field = parser.parse_keyword_in(_FIELDS)
-            if field in lists:
-                parser.raise_error(f"{field} is given twice")
-            parser.parse_punctuation("=")
-            lists[field] = int_array(parse_int_list(parser))
-
-        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
-        return [lists.get(field, int_array(())) for field in _FIELDS]
+        return parse_int_lists(parser, _FIELDS)
 
     def print_parameters(self, printer: Printer) -> None:
         fields = {field: ints(getattr(self, field)) for field in _FIELDS}

@@ -132,6 +132,9 @@ class ScanOp(RegionOp):
             outputs.append(make_tensor((*shape[: self.dim], self.steps, *shape[self.dim :]), element_of(type_)))
         return (*outputs, *(value.type for value in self.inits))
 
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return (*(self.slice_type(value.type) for value in self.inputs), *(value.type for value in self.inits))
+
     def verify_(self) -> None:
         self._verify_dimension()
         block = region_block(self.regions[0], "scan_c3", "body")

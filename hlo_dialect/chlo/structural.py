@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any, Self, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+)
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -20,6 +26,7 @@ from ..shapes import DYNAMIC, verify_results_agree
 from ..syntax.elementwise import build
 from ..syntax.structural import parse_attributes, parse_types, print_attributes, print_types
 from ..types import Array, constant_array, element_of, i32, i64, is_float, make_tensor, numpy_dtype, shape_of
+from .base import ANY_RANK
 
 
 @irdl_op_definition
@@ -72,8 +79,8 @@ class ConstantLikeOp(HloOp):
 
     name = "chlo.constant_like"
     value = prop_def(IntegerAttr | FloatAttr)
-    operand = operand_def(TensorType)
-    result = result_def(TensorType)
+    operand = operand_def(ANY_RANK)
+    result = result_def(ANY_RANK)
     traits = traits_def(Pure())
 
     @property
@@ -109,16 +116,16 @@ class TopKOp(HloOp):
 
     Floats are in total order: NaN before infinity, +0 before -0, NaN with a sign last.
 
-    Shapes: operand (.., n), values and indices (.., k); indices are i32.
+    Shapes: operand (.., n), values and indices (.., k); indices are i32. Unranked tensors are read, but cannot run.
     Raises: VerifyException naming top_k_i1 (booleans, integers or floats), top_k_c1 (the rank is at least 1), top_k_c2
     (k is not negative), top_k_c3 (nor above n), top_k_c4 (the results' types).
     """
 
     name = "chlo.top_k"
-    operand = operand_def(TensorType)
+    operand = operand_def(ANY_RANK)
     k = prop_def(IntegerAttr[IntegerType])
-    values = result_def(TensorType)
-    indices = result_def(TensorType)
+    values = result_def(ANY_RANK)
+    indices = result_def(ANY_RANK)
     traits = traits_def(Pure())
 
     @property

@@ -74,6 +74,9 @@ class AsyncStartOp(RegionOp):
         block = region_block(self.regions[0], "async_start_body", "body")
         return (FutureType(ArrayAttr(returned_types(block))),)
 
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return tuple(self.operand_types)
+
     def verify_(self) -> None:
         block = region_block(self.regions[0], "async_start_body", "body")
         operations = [op for op in block.ops if op is not block.last_op]

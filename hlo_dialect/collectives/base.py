@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute
 
 from ..diagnostics import fail
@@ -26,6 +26,7 @@ from .process_groups import (
     Grouping,
     Groups,
     ProcessId,
+    UndefinedMeshError,
     groups_of,
     process_groups,
 )
@@ -67,8 +68,11 @@ class CollectiveOp(RegionOp):
         return Grouping.FLATTENED_IDS if self.global_ids else Grouping.CROSS_REPLICA_AND_PARTITION
 
     def groups(self) -> Groups:
-        """The rows of replica_groups. Raises VerifyException if they name an unknown mesh."""
-        return groups_of(self, self.properties["replica_groups"])
+        """The rows of replica_groups. Raises DiagnosticError if they name a mesh that is not defined."""
+        try:
+            return groups_of(self, self.properties["replica_groups"])
+        except UndefinedMeshError as error:
+            fail(self, f"cannot run: {error}")
 
     def membership(self, process: ProcessId, replicas: int, partitions: int) -> Membership | None:
         """The group of `process` in a grid; None if no group contains it."""
@@ -82,7 +86,10 @@ class CollectiveOp(RegionOp):
 
     def group_size(self) -> int | None:
         """The number of processes in a group, if the program alone determines it."""
-        groups = self.groups()
+        try:
+            groups = groups_of(self, self.properties["replica_groups"])
+        except UndefinedMeshError:
+            return None
         if not groups or self.grouping() is Grouping.CROSS_REPLICA_AND_PARTITION:
             return None
         return len(groups[0])
@@ -139,6 +146,10 @@ class CollectiveOp(RegionOp):
     def verify_ids(self, constraint: str) -> None:
         if self.global_ids and self.channel_id <= 0:
             reject(f"{constraint}: use_global_device_ids needs a channel, the channel_id is {self.channel_id}")
+        attr = self.properties["replica_groups"]
+        named = not isinstance(attr, DenseIntOrFPElementsAttr) or bool(groups_of(self, cast(Attribute, attr)))
+        if self.global_ids and not named:
+            reject(f"{constraint}: use_global_device_ids needs replica_groups that name processes")
 
 
 NEEDS_MORE = "several processes exchange data, and the program runs on one (hlo-run --num-replicas=N simulates more)"

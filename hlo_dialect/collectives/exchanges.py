@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, Signedness, UnitAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, Signedness, UnitAttr, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 
 from ..diagnostics import fail
 from ..op import HloOp, RegionRunner, reject
-from ..shapes import DYNAMIC, verify_results_agree
+from ..shapes import DYNAMIC, types_agree, verify_results_agree
 from ..syntax.structural import parse_result_only, print_result_only
 from ..types import Array, make_tensor, shape_of
 from .base import ALONE, CollectiveOp, PartitionCollectiveOp, check_count, check_dim, check_tensors, part_of, scaled
@@ -83,7 +83,7 @@ class AllGatherOp(CollectiveOp):
             before, after = shape_of(operand)[self.dim], shape_of(result)[self.dim]
             if before == DYNAMIC or after == DYNAMIC:
                 continue
-            if not (after % before == 0 if before else after == 0):
+            if before == 0 or after % before != 0:
                 reject(
                     f"all_gather_c6: the result has size {after} along all_gather_dim, no multiple of the operand's "
                     f"{before}"
@@ -165,27 +165,40 @@ class AllToAllOp(PartitionCollectiveOp):
 @irdl_op_definition
 class CollectiveBroadcastOp(PartitionCollectiveOp):
     """
-    The processes of a group get the operand of its first process; a process in no group gets zeros.
+    The processes of a group get the operands of its first process; a process in no group gets zeros.
 
-    Shapes: result has the operand's type.
-    Raises: VerifyException naming collective_broadcast_c1..c3. The upper bound of c2 depends on the grid; it is
-            checked when the program runs.
+    With `has_dynamic_root` a last operand, a tensor<n x i32> for n others, holds an index in the group for each,
+    of the process whose operand is taken.
+    Shapes: results have the types of the operands, that of the roots left out.
+    Raises: VerifyException naming collective_broadcast_c1..c3, collective_broadcast_i2 for the roots. The roots and the
+            upper bound of c2 depend on the grid; they are checked when the program runs.
     Spec:   https://openxla.org/stablehlo/spec#collective_broadcast
     """
 
     name = "hlo.collective_broadcast"
     LINEAR: ClassVar[bool] = True
     GRID: ClassVar[str] = "collective_broadcast_c2"
-    operand = operand_def()
+    operands_ = var_operand_def()
     replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
     channel_handle = opt_prop_def(ChannelHandleAttr)
-    result = result_def()
+    has_dynamic_root = opt_prop_def(UnitAttr)
+    outs = var_result_def()
+
+    @property
+    def count(self) -> int:
+        """The number of operands that are broadcast."""
+        return len(self.operands) - (self.has_dynamic_root is not None)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        return tuple(self.operand_types)
+        return tuple(self.operand_types)[: self.count]
 
     def verify_(self) -> None:
         check_tensors("collective_broadcast_i1", self)
+        if self.count < 1 or self.count != len(self.results):
+            reject(f"collective_broadcast_c3: there are {len(self.results)} results for {max(self.count, 0)} operands")
+        roots = make_tensor((self.count,), i32)
+        if self.has_dynamic_root is not None and not types_agree(roots, self.operands[-1].type):
+            reject(f"collective_broadcast_i2: the roots have type {self.operands[-1].type}, expected {roots}")
         attr = self.properties["replica_groups"]
         verify_groups("collective_broadcast", self, attr, unique=1, bounds=2, kind=2, padded=False, dense=False)
         verify_results_agree(self, "collective_broadcast_c3")
@@ -193,8 +206,22 @@ class CollectiveBroadcastOp(PartitionCollectiveOp):
     def covers(self) -> bool:
         return False
 
+    def absent(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+        return super().absent(operands[: self.count])
+
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
-        return inputs[0]
+        try:
+            return chosen_by_roots(inputs, inputs[index][-1]) if self.has_dynamic_root is not None else inputs[0]
+        except ValueError as error:
+            fail(self, str(error))
+
+
+def chosen_by_roots(inputs: Sequence[tuple[Array, ...]], roots: Array) -> tuple[Array, ...]:
+    """Operand i of the process `roots[i]` of a group. Raises ValueError for a root outside the group."""
+    numbers: list[int] = roots.tolist()
+    if not all(0 <= number < len(inputs) for number in numbers):
+        raise ValueError(f"the roots {numbers} are not all in [0, {len(inputs)}), the processes of the group")
+    return tuple(inputs[number][position] for position, number in enumerate(numbers))
 
 
 @irdl_op_definition

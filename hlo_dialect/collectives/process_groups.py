@@ -317,6 +317,12 @@ def split_axes(sizes: dict[str, int], axes: Sequence[AxisRefAttr]) -> tuple[list
                         raise VerifyException(f'sub-axes of axis "{name}" overlap')
                     chosen[len(pieces)] = index
             pieces.append(high // low)
+        units = [(before, index) for index, (before, length) in refs if length == 1]
+        if len(dict(units)) < len(units):
+            raise VerifyException(f'sub-axes of axis "{name}" overlap')
+        for _, index in units:
+            chosen[len(pieces)] = index
+            pieces.append(1)
     return pieces, sorted(chosen, key=lambda piece: chosen[piece])
 
 
@@ -340,8 +346,12 @@ def mesh_groups(attr: ReplicaGroupMeshAxesAttr, user: Operation) -> Groups:
     return tuple(tuple(int(device) for device in row) for row in rows)
 
 
+class UndefinedMeshError(VerifyException):
+    """No mesh of the name in the module; another module may have it, so that only running needs it."""
+
+
 def find_mesh(mesh: Attribute, user: Operation) -> Mesh:
-    """The mesh itself, or the mesh that the symbol names in a surrounding module."""
+    """The mesh itself, or that of a symbol of a surrounding module. Raises UndefinedMeshError if there is none."""
     if isinstance(mesh, Mesh):
         return mesh
     if not isinstance(mesh, SymbolRefAttr):
@@ -355,7 +365,7 @@ def find_mesh(mesh: Attribute, user: Operation) -> Mesh:
                     if isinstance(found, Mesh) and op.properties.get("sym_name") == mesh.root_reference:
                         return found
         around = around.parent_op()
-    raise VerifyException(f"the mesh {mesh} is not defined")
+    raise UndefinedMeshError(f"the mesh {mesh} is not defined")
 
 
 # Verification --------------------------------------------------------------------------------------------------
@@ -394,11 +404,13 @@ def verify_groups(
     Check the groups and return them: their form (input number `kind`), that no process is repeated (constraint number
     `unique`), and the range of their numbers (`bounds`), which run from 0 without a gap if `dense`.
 
-    `padded` allows groups of different lengths, filled up with -1.
+    `padded` allows groups of different lengths, filled up with -1. There are no groups where a mesh is not defined.
     """
     if isinstance(attr, ReplicaGroupMeshAxesAttr):
         try:
             return groups_of(op, attr)
+        except UndefinedMeshError:
+            return ()
         except VerifyException as error:
             raise VerifyException(f"{name}_i{kind}: replica_groups: {error}") from None
     if not (is_table(attr) and not _too_long(attr)):

@@ -25,7 +25,7 @@ from xdsl.irdl import (
 
 from ..numbers.number_semantics import round_to, working
 from ..op import RegionRunner, reject
-from ..ops.constraints import is_promotable
+from ..ops.constraints import is_promotable, scalar_types
 from ..ops.control_flow import region_block, returned_types, types_text
 from ..ops.reduction import is_elementwise_region
 from ..shapes import DYNAMIC, verify_results_agree
@@ -88,8 +88,44 @@ def reduce_group(run: RegionRunner, body: Region, arrays: Sequence[Array], eleme
     return level[0]
 
 
+class _ReductionOp(CollectiveOp):
+    """An operation that folds the operands of a group's processes with its computation."""
+
+    @property
+    def mnemonic(self) -> str:
+        return self.name.partition(".")[2]
+
+    operands_ = var_operand_def()
+    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
+    channel_handle = opt_prop_def(ChannelHandleAttr)
+    use_global_device_ids = opt_prop_def(UnitAttr)
+    computation = region_def()
+    outs = var_result_def()
+
+    def infer_types(self) -> tuple[Attribute, ...]:
+        (returned,) = returned_types(region_block(self.regions[0], f"{self.mnemonic}_c5", "computation"))
+        return tuple(make_tensor(shape_of(type_), element_of(returned)) for type_ in self.operand_types)
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types(self.operands[:1], 2)
+
+    def verify_(self) -> None:
+        check_tensors(f"{self.mnemonic}_i1", self)
+        verify_groups(self.mnemonic, self, self.properties["replica_groups"], unique=1, bounds=3, kind=2, padded=True)
+        self.verify_ids(f"{self.mnemonic}_c4")
+        _verify_reduced(
+            self, verify_computation(self, f"{self.mnemonic}_c5"), f"{self.mnemonic}_c6", f"{self.mnemonic}_c7"
+        )
+
+    def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
+        return tuple(
+            reduce_group(run, self.regions[0], arrays, element_of(type_))
+            for arrays, type_ in zip(zip(*inputs, strict=True), self.result_types, strict=True)
+        )
+
+
 @irdl_op_definition
-class AllReduceOp(CollectiveOp):
+class AllReduceOp(_ReductionOp):
     """
     Reduce the operands of a group's processes with `computation`, element by element; each gets the result.
 
@@ -101,28 +137,24 @@ class AllReduceOp(CollectiveOp):
 
     name = "hlo.all_reduce"
     GRID: ClassVar[str] = "all_reduce_c2"
-    operands_ = var_operand_def()
-    replica_groups = prop_def(DenseIntOrFPElementsAttr | ReplicaGroupMeshAxesAttr)
-    channel_handle = opt_prop_def(ChannelHandleAttr)
-    use_global_device_ids = opt_prop_def(UnitAttr)
-    computation = region_def()
-    outs = var_result_def()
 
-    def infer_types(self) -> tuple[Attribute, ...]:
-        (returned,) = returned_types(region_block(self.regions[0], "all_reduce_c5", "computation"))
-        return tuple(make_tensor(shape_of(type_), element_of(returned)) for type_ in self.operand_types)
 
-    def verify_(self) -> None:
-        check_tensors("all_reduce_i1", self)
-        verify_groups("all_reduce", self, self.properties["replica_groups"], unique=1, bounds=3, kind=2, padded=True)
-        self.verify_ids("all_reduce_c4")
-        _verify_reduced(self, verify_computation(self, "all_reduce_c5"), "all_reduce_c6", "all_reduce_c7")
+@irdl_op_definition
+class CollectiveReduceOp(_ReductionOp):
+    """
+    all_reduce whose results only the first process of each group receives; the others get zeros.
+
+    Shapes: results have the operands' shapes and the computation's element type.
+    Raises: VerifyException naming collective_reduce_c1..c7, which are the constraints of all_reduce.
+    Spec:   openxla/stablehlo, StablehloOps.td, CollectiveReduceOp.
+    """
+
+    name = "hlo.collective_reduce"
+    GRID: ClassVar[str] = "collective_reduce_c2"
 
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
-        return tuple(
-            reduce_group(run, self.regions[0], arrays, element_of(type_))
-            for arrays, type_ in zip(zip(*inputs, strict=True), self.result_types, strict=True)
-        )
+        totals = super().exchange(run, inputs, index)
+        return totals if index == 0 else tuple(map(np.zeros_like, totals))
 
 
 @irdl_op_definition
@@ -186,6 +218,9 @@ class ReduceScatterOp(CollectiveOp):
         type_ = make_tensor(shape_of(operand), element_of(returned))
         return (scaled(type_, [(self.dim, 1 if size else None, size or 1)]),)
 
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types(self.operands, 2)
+
     def verify_(self) -> None:
         check_tensors("reduce_scatter_i1", self)
         check_dim(self, "reduce_scatter_c2", "scatter_dimension", self.dim)
@@ -204,7 +239,7 @@ class ReduceScatterOp(CollectiveOp):
             reject(f"reduce_scatter_c1: size {whole} of the operand does not divide into {size} parts")
         result = self.result_types[0]
         part = shape_of(result)[self.dim] if is_tensor(result) and len(shape_of(result)) > self.dim else 1
-        if not (part == DYNAMIC or (whole % part == 0 if part else whole == 0)):
+        if whole == 0 or part == 0 or (part != DYNAMIC and whole % part != 0):
             reject(f"reduce_scatter_c8: the operand's size {whole} is no multiple of the result's {part}")
 
     def exchange(self, run: RegionRunner, inputs: Sequence[tuple[Array, ...]], index: int) -> tuple[Array, ...]:
@@ -213,4 +248,4 @@ class ReduceScatterOp(CollectiveOp):
         return (reduce_group(run, self.regions[0], parts, element_of(self.result_types[0])),)
 
 
-OPS = (AllReduceOp, CrossReplicaSumOp, ReduceScatterOp)
+OPS = (AllReduceOp, CollectiveReduceOp, CrossReplicaSumOp, ReduceScatterOp)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..collectives.base import part_of
+from ..collectives.exchanges import chosen_by_roots
 from ..ops.elementwise import ElementwiseBinaryOp
 from ..ops.elementwise_binary import AddOp, AndOp, MaximumOp, MinimumOp, MultiplyOp, OrOp, XorOp
 from ..types import Array
@@ -100,7 +101,9 @@ def _all_to_all(call: CustomCall, inputs: Sequence[Arrays], group: tuple[int, ..
 
 
 def _broadcast(call: CustomCall, inputs: Sequence[Arrays], group: tuple[int, ...]) -> Sequence[Arrays]:
-    return [tuple(array.copy() for array in inputs[0])] * len(group)
+    if "has_dynamic_root" not in call.attributes:
+        return [tuple(array.copy() for array in inputs[0])] * len(group)
+    return [tuple(array.copy() for array in chosen_by_roots(inputs, own[-1])) for own in inputs]
 
 
 def _permute(call: CustomCall, inputs: Sequence[Arrays], group: tuple[int, ...]) -> Sequence[Arrays]:

@@ -42,9 +42,30 @@ def _library() -> Any:
 def routine(name: str) -> Any:
     """A Fortran routine by its name ("spotrf"): every argument is a pointer, lengths of strings follow them."""
     with _lock:
-        function = getattr(_library(), f"scipy_{name}_")
+        function = _scipy_routine(name) if name in _SCIPYS else None
+        if function is None:
+            function = getattr(_library(), f"scipy_{name}_")
     function.restype = None
     return function
+
+
+_SCIPYS = frozenset(("cgees", "zgees"))
+"""
+Routines taken from SciPy's own LAPACK where SciPy is installed: the phases of complex Schur vectors are free, differ
+between versions of LAPACK, and are SciPy's on XLA:CPU.
+"""
+
+
+def _scipy_routine(name: str) -> Any:
+    """A routine of `scipy.linalg.cython_lapack`, which exports C functions as capsules; None without SciPy."""
+    try:
+        capsule = importlib.import_module("scipy.linalg.cython_lapack").__pyx_capi__[name]
+    except (ImportError, KeyError):
+        return None
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.CFUNCTYPE(None)(pointer_of(capsule, name_of(capsule)))
 
 
 def prefix_of(dtype: np.dtype[Any]) -> str:

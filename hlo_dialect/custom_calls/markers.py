@@ -26,6 +26,8 @@ IDENTITIES = (
 )
 """Names of targets whose results are their operands."""
 
+ASSERTION = "shape_assertion"
+
 
 class ShapeAssertionError(ValueError):
     """A program's assertion about its shapes does not hold."""
@@ -66,5 +68,5 @@ def _erase(op: Operation) -> Sequence[Operation]:
 TARGETS = (
     CustomCallTarget("dce_sink", _sink, _check_sink, _erase),
     *(CustomCallTarget(name) for name in IDENTITIES),
-    CustomCallTarget("shape_assertion", _shape_assertion, _check_assertion, borrows=True),
+    CustomCallTarget(ASSERTION, _shape_assertion, _check_assertion, borrows=True),
 )

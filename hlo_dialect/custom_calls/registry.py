@@ -51,6 +51,8 @@ class CustomCallTarget:
     """The library that the function calls; empty if it runs the user's Python code."""
     borrows: bool = False
     """Whether the function keeps no reference to its arrays, so that it may see the program's own memory."""
+    local: bool = False
+    """Whether calls mean something only in the process that compiled them, so that executables with them stay there."""
 
     @property
     def is_identity(self) -> bool:

@@ -19,6 +19,9 @@ from .diagnostic import (
     file_location as file_location,
 )
 from .diagnostic import (
+    location_near as location_near,
+)
+from .diagnostic import (
     op_error as op_error,
 )
 from .diagnostic import (

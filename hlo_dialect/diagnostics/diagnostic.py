@@ -36,10 +36,20 @@ class DiagnosticError(Exception):
         super().__init__("\n".join(one_line(d) for d in self.diagnostics))
 
 
+_MAX_MESSAGE = 4000
+"""Characters of the longest message that is shown whole: types may be of any length."""
+
+
+def shortened(message: str) -> str:
+    """The message, without the middle of a very long one."""
+    half = _MAX_MESSAGE // 2
+    return message if len(message) <= _MAX_MESSAGE else f"{message[:half]} .. {message[-half:]}"
+
+
 def one_line(diagnostic: Diagnostic) -> str:
     """`file:line:col: error: message`, without an unknown location."""
     place = file_location(diagnostic.location)
-    text = f"{diagnostic.severity}: {diagnostic.message}"
+    text = f"{diagnostic.severity}: {shortened(diagnostic.message)}"
     return text if place is None else f"{place.filename.data}:{place.line.data}:{place.column.data}: {text}"
 
 
@@ -74,9 +84,19 @@ def op_message(op: Operation, message: str) -> str:
     return f"'{op.name}' op {message}"
 
 
+def location_near(op: Operation) -> LocationAttr:
+    """The operation's location; if it has no place in a file, that of the nearest operation around it that has one."""
+    around: Operation | None = op
+    while around is not None:
+        if file_location(around.location) is not None:
+            return around.location
+        around = around.parent_op()
+    return op.location
+
+
 def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> DiagnosticError:
     """The error to raise about `op`: `raise op_error(op, "...")`."""
-    return DiagnosticError(Diagnostic("error", op_message(op, message), op.location, tuple(notes)))
+    return DiagnosticError(Diagnostic("error", op_message(op, message), location_near(op), tuple(notes)))
 
 
 def fail(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> NoReturn:
@@ -85,15 +105,20 @@ def fail(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> NoRet
 
 def file_location(location: Attribute) -> FileLineColLoc | None:
     """The file position of a location: the callee's for a call site, the first for a fused one."""
-    match location:
-        case FileLineColLoc():
-            return location
-        case NameLoc():
-            return file_location(location.location)
-        case CallSiteLoc():
-            return file_location(location.callee)
-        case FusedLoc():
-            found = (file_location(inner) for inner in location.locations.data)  # pyright: ignore
-            return next((loc for loc in found if loc is not None), None)
-        case _:
-            return None
+    waiting, seen = [location], set[int]()  # locations share their parts, and may be nested deeply
+    while waiting:
+        match found := waiting.pop():
+            case FileLineColLoc():
+                return found
+            case _ if id(found) in seen:
+                continue
+            case NameLoc():
+                waiting.append(found.location)
+            case CallSiteLoc():
+                waiting.append(found.callee)
+            case FusedLoc():
+                waiting += reversed(found.locations.data)  # pyright: ignore
+            case _:
+                continue
+        seen.add(id(found))
+    return None

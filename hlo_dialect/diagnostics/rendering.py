@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from xdsl.ir import Attribute
 
-from .diagnostic import Diagnostic, file_location
+from .diagnostic import Diagnostic, file_location, shortened
+
+_NEWLINE = re.compile("\n")
+_MAX_NOTES = 10
+"""The most notes that are shown under one message."""
 
 _MAX_LINE = 200
 """
@@ -21,10 +27,11 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
 
     `sources` maps the names of files to their texts; a place in a file that is not there has no source line.
     """
-    lines = [f"{_place(diagnostic.location)}{diagnostic.severity}: {diagnostic.message}"]
+    lines = [f"{_place(diagnostic.location)}{diagnostic.severity}: {shortened(diagnostic.message)}"]
     lines += _excerpt(diagnostic.location, sources)
-    for note in diagnostic.notes:
-        lines.append(render(note, sources))
+    lines += [render(note, sources) for note in diagnostic.notes[:_MAX_NOTES]]
+    if (left := len(diagnostic.notes) - _MAX_NOTES) > 0:
+        lines.append(f"note: {left} more notes are left out")
     return "\n".join(lines)
 
 
@@ -53,10 +60,14 @@ def _excerpt(location: Attribute, sources: Mapping[str, str]) -> list[str]:
 
 def _line(text: str, number: int) -> str | None:
     """The line of that number, counted from one; None when the text is shorter."""
-    start = 0
-    for _ in range(number - 1):
-        start = text.find("\n", start) + 1
-        if start == 0:
-            return None
+    starts = _line_starts(text)
+    if not 0 < number <= len(starts):
+        return None
+    start = starts[number - 1]
     end = text.find("\n", start)
     return text[start:] if end < 0 else text[start:end].rstrip("\r")
+
+
+@lru_cache(maxsize=2)
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in _NEWLINE.finditer(text))]

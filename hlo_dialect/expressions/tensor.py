@@ -10,12 +10,13 @@ numbers become splats of the other operand's type, built once per builder.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
@@ -34,7 +35,18 @@ from ..ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ..ops.reduction import ReduceOp, combiner_region
 from ..ops.slicing import ConcatenateOp, PadOp, SliceOp
 from ..shapes import is_static
-from ..types import Array, HloTensor, element_of, i1, is_float, make_tensor, numpy_dtype, shape_of, tensor_type
+from ..types import (
+    Array,
+    HloTensor,
+    bit_width,
+    element_of,
+    i1,
+    is_float,
+    make_tensor,
+    numpy_dtype,
+    shape_of,
+    tensor_type,
+)
 
 
 class Builder:
@@ -117,6 +129,15 @@ class Builder:
     def iota(self, type_: HloTensor, dim: int) -> Tensor:
         """Each element's index along a dimension."""
         return self.op(IotaOp, (), type_, iota_dimension=int_attr(dim))
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """The context of a region: constants built in it are not used outside of it, nor the other way round."""
+        outside, self._splats = self._splats, {}
+        try:
+            yield
+        finally:
+            self._splats = outside
 
     def replace(self, op: Operation, *values: Tensor | SSAValue) -> Sequence[Operation]:
         """
@@ -242,9 +263,9 @@ class Tensor:
         return result
 
     def copysign(self, sign: Tensor) -> Tensor:
-        """The magnitude of this tensor with the sign of the other (of zeros too; a NaN counts as positive)."""
+        """The magnitude of this tensor with the sign of the other, of zeros and NaN too."""
         size = abs(self)
-        negative = (sign < 0.0) | (sign.equals(0.0) & ((1.0 / sign) < 0.0))
+        negative = sign.bits_as(IntegerType(bit_width(sign.element))) < 0
         return negative.select(-size, size)
 
     # Comparison: i1 tensors, false if either element is NaN, except for `is_nan`.

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from ..types import Array, is_float_dtype, narrow_integer_width
+from . import complex_functions
 
 Numbers: TypeAlias = Any
 """An array, or the NumPy scalar that arithmetic on rank 0 returns; NumPy's stubs do not type these well."""
@@ -151,10 +152,15 @@ def float_to_integer(array: Numbers, dtype: np.dtype[Any]) -> Numbers:
     return np.where(too_low, wide.type(low), result).astype(dtype)
 
 
+def multiply(lhs: Numbers, rhs: Numbers) -> Numbers:
+    """Product; of booleans: and; of integers modulo 2 ** width."""
+    return complex_functions.multiply(lhs, rhs) if lhs.dtype.kind == "c" else np.multiply(lhs, rhs)
+
+
 def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
     """Quotient. Integers: toward zero; x / 0 has all bits set (-1); the smallest / -1 is the smallest."""
     if lhs.dtype.kind == "c":
-        return _divide_complex(lhs, rhs)
+        return complex_functions.divide(lhs, rhs)
     if lhs.dtype.kind not in "iu":
         return np.divide(lhs, rhs)
     zero = rhs == 0
@@ -167,34 +173,6 @@ def divide(lhs: Numbers, rhs: Numbers) -> Numbers:
     quotient = floor + (inexact & ((lhs < 0) != (safe < 0))).astype(lhs.dtype)
     quotient = np.where(minus_one, np.negative(lhs), quotient)
     return np.where(zero, lhs.dtype.type(-1), quotient)
-
-
-def _divide_complex(lhs: Numbers, rhs: Numbers) -> Numbers:
-    """The quotient. As in C's Annex G, by 0 and infinite by finite is infinite, and finite by infinite is 0."""
-    plain = np.divide(lhs, rhs)
-    endless = np.copysign(rhs.real.dtype.type(np.inf), rhs.real)
-    finite = np.isfinite(lhs), np.isfinite(rhs)
-    x, y = (np.where(known, z, _units(z)) for known, z in zip(finite, (lhs, rhs), strict=True))
-    grows, vanishes = np.isinf(lhs) & finite[1], np.isinf(rhs) & finite[0]
-    scale = np.where(grows, np.inf, 0.0).astype(endless.dtype)
-    found = np.where(grows | vanishes, _of_parts(x * np.conj(y), scale), plain)
-    found = np.where(rhs == 0, _of_parts(lhs, endless), found)
-    return np.where(np.isnan(plain.real) & np.isnan(plain.imag) | (rhs == 0), found, plain)
-
-
-def _of_parts(z: Numbers, scale: Numbers) -> Numbers:
-    """Each part times a real number; not a complex product, in which 0 * inf would come in."""
-    result = np.empty_like(z)
-    result.real, result.imag = z.real * scale, z.imag * scale
-    return result
-
-
-def _units(z: Numbers) -> Numbers:
-    """1 for each infinite part and 0 for any other, with the parts' signs."""
-    result = np.empty_like(z)
-    result.real = np.copysign(np.where(np.isinf(z.real), 1.0, 0.0), z.real)
-    result.imag = np.copysign(np.where(np.isinf(z.imag), 1.0, 0.0), z.imag)
-    return result
 
 
 def remainder(lhs: Numbers, rhs: Numbers) -> Numbers:
@@ -210,7 +188,7 @@ def remainder(lhs: Numbers, rhs: Numbers) -> Numbers:
 def power(lhs: Numbers, rhs: Numbers) -> Numbers:
     """lhs ** rhs. Integers: modulo; a negative exponent gives 1, -1 (by parity) or 0, as the truncated reciprocal."""
     if lhs.dtype.kind == "c":
-        return np.where(lhs == 1, lhs.dtype.type(1), np.power(lhs, rhs))
+        return complex_functions.power(lhs, rhs)
     if lhs.dtype.kind not in "iu":
         return np.power(lhs, rhs)
     exponent = rhs.astype(np.int64) if rhs.dtype.kind == "i" else rhs.astype(np.uint64)
@@ -248,11 +226,7 @@ def sign(x: Numbers) -> Numbers:
     if x.dtype.kind == "f":
         return np.where(np.isnan(x) | (x == 0), x, np.copysign(x.dtype.type(1), x))
     if x.dtype.kind == "c":
-        size = np.abs(x)
-        unit = np.empty_like(x)
-        unit.real, unit.imag = x.real / size, x.imag / size
-        unit = np.where(x == 0, x, unit)
-        return np.where(np.isnan(x), x.dtype.type(complex(np.nan, np.nan)), unit)
+        return complex_functions.sign(x)
     return np.sign(x)
 
 
@@ -336,31 +310,14 @@ def bitcast(array: Array, dtype: np.dtype[Any], have: int, want: int) -> Array:
 def logistic(x: Numbers) -> Numbers:
     """1 / (1 + exp(-x)), without overflow and with full relative precision for negative x."""
     if x.dtype.kind == "c":
-        left = x.real < 0
-        shrunk = np.exp(np.where(left, x, -x))
-        return np.where(left, shrunk, 1) / (1 + shrunk)
+        return complex_functions.logistic(x)
     small = np.exp(-np.abs(x))
     return np.where(x < 0, small, 1) / (1 + small)
 
 
 def rsqrt(x: Numbers) -> Numbers:
-    """1 / sqrt(x); of complex numbers infinite with a NaN at 0, and 0 where a part is infinite."""
-    if x.dtype.kind != "c":
-        return 1 / np.sqrt(x)
-    endless = np.isinf(x.real) | np.isinf(x.imag)
-    zero = np.zeros_like(x)
-    zero.imag = np.copysign(0.0, -x.imag)
-    return np.where(endless, zero, np.where(x == 0, complex(np.inf, np.nan), 1 / np.sqrt(x)))
-
-
-def log_plus_one(x: Numbers) -> Numbers:
-    """log(1 + x), accurate near 0 for complex numbers too: log|1 + z| is half of log1p(x (2 + x) + y y)."""
-    if x.dtype.kind != "c":
-        return np.log1p(x)
-    near = np.abs(x) < 0.5
-    safe: Numbers = np.where(near, x, 0)
-    real = 0.5 * np.log1p(safe.real * (2 + safe.real) + safe.imag * safe.imag)
-    return np.where(near, real + 1j * np.arctan2(safe.imag, 1 + safe.real), np.log(1 + x))
+    """1 / sqrt(x)"""
+    return complex_functions.rsqrt(x) if x.dtype.kind == "c" else 1 / np.sqrt(x)
 
 
 def total_order_key(x: Numbers) -> Numbers:
@@ -371,6 +328,12 @@ def total_order_key(x: Numbers) -> Numbers:
     return np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
 
 
+def weak_order_key(x: Numbers) -> Numbers:
+    """Signed integers that order floats with all NaN equal and above infinity, and both zeros equal."""
+    key = total_order_key(np.where(x == 0, np.zeros_like(x), x))
+    return np.where(np.isnan(x), np.iinfo(key.dtype).max, key)
+
+
 _FLOAT_FORMATS = {2: (5, 10), 4: (8, 23), 8: (11, 52)}
 """Bits of exponent and mantissa by the size of NumPy's own floats."""
 
@@ -379,7 +342,8 @@ def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numb
     """
     Floats rounded to a format with these numbers of exponent and mantissa bits, kept in their own type.
 
-    To nearest even; infinite beyond the format's range, a zero of the same sign below its normal range; NaN stays.
+    To nearest even; infinite beyond the format's range, a zero of the same sign below its normal range. NaN stays NaN,
+    except that a format without mantissa bits, which has none, takes it for infinity, as StableHLO's interpreter does.
     Floats of 8 bits or less are taken as f16, which has them all but the powers of two (f8E8M0FNU), those as f32.
     """
     if x.dtype.kind != "f" or x.dtype.itemsize == 1:
@@ -397,7 +361,7 @@ def reduce_precision(x: Numbers, exponent_bits: int, mantissa_bits: int) -> Numb
         bits = bits & word(~((1 << dropped) - 1) & int(np.iinfo(bits.dtype).max))
     if exponent_bits < source_exponent:
         bits = _reduce_exponent(bits, exponent_bits, source_exponent, source_mantissa)
-    return np.where(nan, x, np.asarray(bits).view(x.dtype))
+    return np.where(nan, x if mantissa_bits else x.dtype.type(np.inf), np.asarray(bits).view(x.dtype))
 
 
 def _reduce_exponent(bits: Numbers, exponent_bits: int, source_exponent: int, source_mantissa: int) -> Numbers:

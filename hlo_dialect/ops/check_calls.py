@@ -5,7 +5,7 @@ The checks of StableHLO's test programs: custom calls `check.*` and operations o
   compares floats as expect_almost_eq with tolerance 1e-4, and also returns its verdict as a tensor<i1>.
 * expect_close: at most `max_ulp_difference` units in the last place apart (3 unless stated), and at least
   `min_ulp_difference`. NaNs agree with each other, otherwise non-finite values agree with themselves only.
-* expect_almost_eq: at most `tolerance` apart (1e-3 unless stated) and of one sign.
+* expect_almost_eq: at most `tolerance` apart (1e-3 unless stated), of whatever signs.
 
 The parts of a complex number are compared separately; `.._const` compares with an attribute instead of an operand.
 """
@@ -182,10 +182,9 @@ def _almost(actual: Array, expected: Array, tolerance: float) -> Array:
     first, second = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
         near = np.abs(first - second) <= tolerance
-    one_sign = np.signbit(first) == np.signbit(second)
     both_nan = np.isnan(first) & np.isnan(second)
     # An infinity beside a finite value is never near; beside itself it is equal.
-    return (first == second) | both_nan | (near & one_sign)
+    return (first == second) | both_nan | near
 
 
 def _differing(

@@ -6,10 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..diagnostics import fail
 from ..op import HloOp, reject
-from ..shapes import repeated, verify_results_agree
+from ..shapes import (
+    DYNAMIC,
+    Shape,
+    dims_agree,
+    is_static,
+    largest_sizes,
+    repeated,
+    shape_text,
+    shapes_agree,
+    verify_results_agree,
+)
 from ..types import (
     bit_width,
     element_of,
@@ -17,10 +28,13 @@ from ..types import (
     is_complex,
     is_float,
     is_integer,
+    make_tensor,
     numpy_dtype,
     shape_of,
+    tensor_type,
 )
 from .control_flow import all_agree, returned_types, types_text
+from .quantized.types import UniformQuantizedType
 
 
 def check_size(constraint: str, name: str, values: Sequence[int], rank: int) -> None:
@@ -47,6 +61,13 @@ def check_element_types(op: HloOp, constraint: str) -> None:
         reject(f"{constraint}: operand and result have different element types {operand} and {result}")
 
 
+def check_static(constraint: str, value: SSAValue) -> None:
+    """Check that all sizes of a result are known, or all but one, which has a bound."""
+    type_ = tensor_type(value)
+    if type_.get_shape().count(DYNAMIC) > 1 or not is_static(largest_sizes(type_)):
+        reject(f"{constraint}: result has type {type_}, expected known sizes, or one unknown with a bound")
+
+
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
@@ -59,28 +80,47 @@ def is_promotable(source: Attribute, target: Attribute) -> bool:
     if source == target:
         return True
     kinds = (is_boolean, is_integer, is_float, is_complex)
+    if isinstance(source, UniformQuantizedType) and isinstance(target, UniformQuantizedType):
+        return source.expressed == target.expressed and source.storage.width.data <= target.storage.width.data
     same_kind = any(kind(source) and kind(target) for kind in kinds)
     known = numpy_dtype(source) is not None and numpy_dtype(target) is not None
     return same_kind and known and bit_width(source) <= bit_width(target)
 
 
-def check_init_values(scalar: str, element: str, values: Sequence[SSAValue], inits: Sequence[SSAValue]) -> None:
+def check_init_values(
+    shape: str, element: str, values: Sequence[SSAValue], inits: Sequence[SSAValue], limits: Shape = ()
+) -> None:
     """
-    Check that initial values are scalars (constraint `scalar`) of their inputs' element types (constraint `element`).
+    Check that initial values are of their inputs' element types (constraint `element`), and scalars (constraint
+    `shape`), or as StableHLO's verifier has it: that their dimensions are some of `limits`, in their order.
     """
     for index, (value, init) in enumerate(zip(values, inits, strict=True)):
-        if shape_of(init) != ():
-            reject(f"{scalar}: init_value {index} of type {init.type} is no scalar")
+        if not _are_some_of(shape_of(init), limits):
+            kind = f"neither a scalar nor of dimensions of {shape_text(limits)}" if limits else "no scalar"
+            reject(f"{shape}: init_value {index} of type {init.type} is {kind}")
         if element_of(value) != element_of(init):
             reject(f"{element}: input {index} has element type {element_of(value)}, its init_value {element_of(init)}")
 
 
-def check_reducer(constraint: str, what: str, block: Block, inputs: Sequence[SSAValue]) -> None:
+def scalar_types(values: Sequence[SSAValue], times: int = 1) -> tuple[Attribute, ...]:
+    """The scalar types of the values' elements, all of them `times` times."""
+    return tuple(make_tensor((), element_of(value)) for value in values) * times
+
+
+def _are_some_of(shape: Shape, limits: Shape) -> bool:
+    """Whether the sizes occur among `limits` in their order."""
+    waiting = iter(limits)
+    return all(any(dims_agree(size, limit) for limit in waiting) for size in shape)
+
+
+def check_reducer(
+    constraint: str, what: str, block: Block, inputs: Sequence[SSAValue], inits: Sequence[SSAValue] = ()
+) -> None:
     """
     Check that the region `what` combines accumulators with elements of the inputs.
 
-    It takes all accumulators, then all elements, and returns the accumulators: scalars to which the inputs' element
-    types can be promoted.
+    It takes all accumulators, then all elements, and returns the accumulators, of the shapes of `inits` (scalars if
+    there are none), to which the inputs' element types can be promoted.
     """
     given = tuple(argument.type for argument in block.args)
     returned = returned_types(block)
@@ -89,12 +129,23 @@ def check_reducer(constraint: str, what: str, block: Block, inputs: Sequence[SSA
             f"{constraint}: {what} takes {types_text(given)} and returns {types_text(returned)}, expected two "
             f"arguments and one result of each of the {len(inputs)} accumulator types"
         )
-    for index, (type_, value) in enumerate(zip(returned, inputs, strict=True)):
+    shapes = [shape_of(init) for init in inits] or [()] * len(inputs)
+    for index, (type_, value, shape) in enumerate(zip(returned, inputs, shapes, strict=True)):
         source = element_of(value)
-        if not (shape_of(type_) == () and is_promotable(source, element_of(type_))):
+        if not (shapes_agree(shape_of(type_), shape) and is_promotable(source, element_of(type_))):
             reject(
-                f"{constraint}: {what} returns {type_} for input {index}, which is no scalar type that {source} "
-                "promotes to"
+                f"{constraint}: {what} returns {type_} for input {index}, which is no "
+                f"{f'{shape_text(shape)} tensor' if shape else 'scalar'} type that {source} promotes to"
+            )
+
+
+def refuse_shaped_accumulators(op: Operation, inits: Sequence[SSAValue]) -> None:
+    """Raise DiagnosticError for initial values with dimensions: the verifier takes them, but they mean nothing."""
+    for init in inits:
+        if shape_of(init):
+            fail(
+                op,
+                f"cannot run with an init_value of type {init.type}: the specification gives scalars alone a meaning",
             )
 
 

@@ -148,6 +148,13 @@ class WhileOp(RegionOp):
         body = parser.parse_region(arguments)
         return cls.create(operands=values, result_types=types, attributes=attributes, regions=[cond, body])
 
+    @property
+    def has_short_form(self) -> bool:
+        """Whether all types are those of the operands, which alone are printed."""
+        types = tuple(self.operand_types)
+        taken = [tuple(argument.type for argument in region.block.args) for region in self.regions]
+        return all(found == types for found in (tuple(self.result_types), *taken))
+
     def print(self, printer: Printer) -> None:
         cond, body = (region.block for region in self.regions)
         printer.print_string("(")
@@ -169,6 +176,9 @@ class WhileOp(RegionOp):
         printer.print_region(self.regions[1], print_entry_block_args=False, print_empty_block=False)
 
     def infer_types(self) -> tuple[Attribute, ...]:
+        return tuple(self.operand_types)
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
         return tuple(self.operand_types)
 
     def verify_(self) -> None:
@@ -306,6 +316,10 @@ class OptimizationBarrierOp(HloOp):
         operands = parser.resolve_operands(unresolved, types, position)
         properties, attributes = split_attributes(cls, parsed)
         return cls.create(operands=operands, result_types=types, properties=properties, attributes=attributes)
+
+    @property
+    def has_short_form(self) -> bool:
+        return tuple(self.operand_types) == tuple(self.result_types)
 
     def print(self, printer: Printer) -> None:
         print_attributes(printer, self)

@@ -175,7 +175,7 @@ class ReducePrecisionOp(ElementwiseUnaryOp):
     Round floats to a format of fewer exponent and mantissa bits, in their own type.
 
     To nearest even; values beyond the format's range become infinite, those below its normal range a zero of the same
-    sign; NaN stays.
+    sign; NaN stays NaN, but becomes infinity in a format without mantissa bits, which has none.
     Types: float (i1), result as the operand (c1); exponent_bits >= 1 (c2), mantissa_bits >= 0 (c3).
     Spec:  https://openxla.org/stablehlo/spec#reduce_precision
     """

@@ -29,7 +29,7 @@ from xdsl.traits import Pure
 from ..attributes import IntArray, PrecisionAttr, ints
 from ..numbers.number_semantics import convert, working
 from ..op import HloOp, Role, reject
-from ..shapes import DYNAMIC, dims_agree, repeated, shape_text, shapes_agree, verify_results_agree
+from ..shapes import DYNAMIC, dims_agree, is_static, repeated, shape_text, shapes_agree, verify_results_agree
 from ..syntax.convolution import (
     WINDOW_KEYWORDS,
     ConvDimensionNumbersAttr,
@@ -46,7 +46,7 @@ from ..syntax.structural import (
     print_functional,
     print_values,
 )
-from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
+from ..types import Array, dense_constant, element_of, is_integer, make_tensor, numpy_dtype, shape_of
 from .contraction import accumulator_of
 from .dynamism.dynamic_shapes import constant_of
 from .slicing import padded
@@ -236,7 +236,7 @@ class ConvolutionOp(ConvolutionBase):
 
     Shapes: as in `dimension_numbers`; the result has one spatial index per window.
     Raises: VerifyException naming convolution_c1..c27. The result's element type is free (c27 is that of the operands):
-    products are summed in the wider of the types, as in dot_general. c28..c34 concern quantized types.
+    products are summed in the wider of the types, as in dot_general. c28..c34 are on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#convolution
     """
 
@@ -249,6 +249,16 @@ class ConvolutionOp(ConvolutionBase):
     def window(self) -> Window:
         """The window over the spatial dimensions, of a verified operation."""
         return self.window_of(padding_array(self.padding, len(self.dimension_numbers.lhs.spatial)))
+
+    @property
+    def lhs_padding(self) -> tuple[list[int], list[int], list[int]]:
+        """The window's padding per dimension of lhs: low, high and interior, as hlo.pad takes them."""
+        window, rank = self.window, len(shape_of(self.operands[0]))
+        found = ([0] * rank, [0] * rank, [0] * rank)
+        for amounts, values in zip(found, (window.low, window.high, window.interior), strict=True):
+            for dim, value in zip(self.dimension_numbers.lhs.spatial, values, strict=True):
+                amounts[dim] = value
+        return found
 
     @classmethod
     def parse(cls, parser: Parser) -> ConvolutionOp:
@@ -299,12 +309,13 @@ class DynamicConvOp(ConvolutionBase):
     A convolution whose padding is an operand.
 
     Shapes: as in convolution; padding (spatial dimensions, 2), of integers.
-    Raises: VerifyException naming dynamic_conv_c1..c27 or dynamic_conv_i3; c28..c34 concern quantized types.
+    Raises: VerifyException naming dynamic_conv_c1..c34 or dynamic_conv_i3; c28..c34 are on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_conv
     """
 
     name = "hlo.dynamic_conv"
     COMPUTES: ClassVar[bool] = True
+    READS_CONSTANTS: ClassVar[bool] = True
     lhs = operand_def(TensorType)  # declared again, because the operands of a subclass come first
     rhs = operand_def(TensorType)
     padding = operand_def(TensorType)
@@ -326,6 +337,18 @@ class DynamicConvOp(ConvolutionBase):
     def verify_(self) -> None:
         self.infer_types()
         self._verify_result()
+
+    def of_constant_padding(self) -> ConvolutionOp | None:
+        """The same operation as a convolution; None if the padding is not constant, or the result's shape unknown."""
+        padding = constant_of(self.padding)
+        if padding is None or not is_static(shape_of(self.result)):
+            return None
+        return ConvolutionOp.create(
+            operands=[self.lhs, self.rhs],
+            result_types=self.result_types,
+            properties={**self.properties, "padding": dense_constant(padding.astype(np.int64))},
+            attributes=self.attributes,
+        )
 
     def reference(self, *operands: Array) -> Array:
         return _convolve(self, operands[0], operands[1], self.window_of(operands[2]))

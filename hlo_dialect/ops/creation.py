@@ -23,29 +23,33 @@ from ..numbers.number_semantics import convert
 from ..op import FREE, HloOp, Role, reject
 from ..shapes import is_static
 from ..syntax.elementwise import build
-from ..syntax.structural import print_attributes
+from ..syntax.structural import Attributes, finish_functional, print_attributes, print_functional
 from ..types import (
     Array,
     HloTensor,
+    bit_width,
     constant_array,
     dense_constant,
     element_of,
     i64,
+    is_integer,
     is_splat,
     numpy_dtype,
     shape_of,
     tensor_type,
 )
+from .constraints import check_static
 from .elementwise import Kind, check_kind
 from .movement import BroadcastInDimOp
+from .quantized.types import UniformQuantizedType
 
 
 @irdl_op_definition
 class ConstantOp(HloOp):
     """
-    A tensor known at compile time.
+    A tensor known at compile time; of a quantized type, the value holds the stored integers.
 
-    Shapes: the result has the value's type.
+    Shapes: the result has the value's type, or a quantized one stored in the value's type.
     Raises: VerifyException naming constant_c1.
     Spec:   https://openxla.org/stablehlo/spec#constant
     """
@@ -69,6 +73,8 @@ class ConstantOp(HloOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
+        if parser.parse_optional_punctuation("(") is not None:
+            return cls._parse_with_type(parser)
         attributes = parser.parse_optional_attr_dict()
         position = parser.pos
         value = parser.parse_attribute()
@@ -77,7 +83,24 @@ class ConstantOp(HloOp):
         value = cast("DenseIntOrFPElementsAttr[Any]", value)
         return build(cls, parser, [], ((), value.type), attributes, {"value": value})
 
+    @classmethod
+    def _parse_with_type(cls, parser: Parser) -> ConstantOp:
+        """`() <{value = dense<1> : tensor<i8>}> : () -> tensor<..>`, also in braces alone, from `)` on."""
+        parser.parse_punctuation(")")
+        stated: Attributes = {}
+        if parser.parse_optional_punctuation("<") is not None:
+            stated = parser.parse_optional_attr_dict()
+            parser.parse_punctuation(">")
+        return finish_functional(cls, parser, [], stated)
+
     def print(self, printer: Printer) -> None:
+        if self.results[0].type != self.dense.type:
+            printer.print_string("() <{value = ")
+            printer.print_attribute(self.properties["value"])
+            printer.print_string("}>")
+            print_attributes(printer, self, ("value",))
+            print_functional(printer, self)
+            return
         print_attributes(printer, self, ("value",))
         printer.print_string(" ")
         printer.print_attribute(self.properties["value"])
@@ -86,10 +109,19 @@ class ConstantOp(HloOp):
         return (self.dense.type,)
 
     def verify_(self) -> None:
+        element = element_of(self.results[0])
+        if isinstance(element, UniformQuantizedType):
+            value = cast(Attribute, self.dense.get_element_type())
+            stored = is_integer(value) and bit_width(value) == element.storage.width.data
+            if not stored or self.dense.get_shape() != shape_of(self.results[0]):
+                reject(f"constant_c1: result has type {self.results[0].type}, the value {self.dense.type}")
+            return
         self.verify_inferred("constant_c1")
 
     def reference(self, *operands: Array) -> Array:
-        return constant_array(self.dense)
+        dtype = numpy_dtype(element_of(self.results[0]))
+        assert dtype is not None, "the element type was checked by the reader"
+        return convert(constant_array(self.dense), dtype)  # the stored integers may be given without their sign
 
 
 @irdl_op_definition
@@ -134,6 +166,7 @@ class IotaOp(HloOp):
 
     def verify_(self) -> None:
         check_kind("iota_o1", "result", self.results[0], Kind.NUMBER)
+        check_static("iota_o1", self.results[0])
         rank = len(shape_of(self.results[0]))
         if not (0 <= self.dimension < rank):
             reject(f"iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions")

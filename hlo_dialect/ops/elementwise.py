@@ -24,9 +24,20 @@ from xdsl.utils.exceptions import VerifyException
 from ..diagnostics import fail
 from ..numbers.number_semantics import round_to, working
 from ..op import HloOp, Role, reject
-from ..shapes import merge_dim, shapes_agree, types_agree
+from ..shapes import merge_dim, shapes_agree, sizes_agree, types_agree
 from ..syntax.elementwise import parse_same_type_op, print_same_type_op
-from ..types import Array, element_of, is_boolean, is_integer, is_unsigned, make_tensor, numpy_dtype, shape_of
+from ..types import (
+    Array,
+    element_of,
+    is_boolean,
+    is_declared_signed,
+    is_integer,
+    is_unsigned,
+    make_tensor,
+    numpy_dtype,
+    shape_of,
+    tensor_type,
+)
 
 
 class Kind(Flag):
@@ -55,7 +66,12 @@ _KIND_NAMES = (
 
 @cache
 def kind_of(element_type: Attribute) -> Kind:
-    """The kind of an element type; NONE for a type that no operation takes. A signless integer is signed."""
+    """
+    The kind of an element type; NONE for a type that no operation takes, such as si32 or f80. A signless integer is
+    signed.
+    """
+    if numpy_dtype(element_type) is None or is_declared_signed(element_type):
+        return Kind.NONE
     if is_boolean(element_type):
         return Kind.BOOLEAN
     if is_integer(element_type):
@@ -91,7 +107,7 @@ def merged_shape(op: HloOp, constraint: str, *operands: tuple[str, SSAValue]) ->
     for name, value in operands[1:]:
         shape = shape_of(value)
         if shape != merged:
-            if not shapes_agree(merged, shape):
+            if not (shapes_agree(merged, shape) and sizes_agree(tensor_type(first), tensor_type(value))):
                 raise VerifyException(
                     f"{constraint}: {first_name} and {name} have different shapes: {first.type} and {value.type}"
                 )

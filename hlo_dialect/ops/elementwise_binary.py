@@ -52,7 +52,7 @@ class AddOp(ElementwiseBinaryOp):
     """
     Sum; booleans: or; integers modulo 2 ** width.
 
-    Types: any (i1), operands and result the same (c1); c2..c7 concern quantized types.
+    Types: any (i1), operands and result the same (c1); c2..c7 are on quantized types.
     """
 
     name = "hlo.add"
@@ -159,7 +159,7 @@ class MultiplyOp(ElementwiseBinaryOp):
     COST: ClassVar[int] = CHEAP
 
     def compute(self, x: Any, y: Any) -> Any:
-        return np.multiply(x, y)
+        return number_semantics.multiply(x, y)
 
     def fold(self) -> Folded:
         """x * 1, and x * 0 for integers (a float x may be NaN, infinite or negative)."""

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
-from ..numbers import number_semantics
+from ..numbers import complex_functions, number_semantics
 from ..op import CHEAP, DIVISION
 from ..types import Array, i1, is_complex
 from .elementwise import ElementwiseUnaryOp, Kind
@@ -74,7 +74,7 @@ class AbsOp(ElementwiseUnaryOp):
         return part_type(element_type)
 
     def compute(self, x: Any) -> Any:
-        return np.abs(x)
+        return np.abs(x.astype(np.complex128) if x.dtype.kind == "c" else x)
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         """abs(abs(x)) is abs(x)."""
@@ -88,7 +88,7 @@ class CbrtOp(TranscendentalOp):
     name = "hlo.cbrt"
 
     def compute(self, x: Any) -> Any:
-        return np.power(x, 1 / 3) if x.dtype.kind == "c" else np.cbrt(x)
+        return complex_functions.cbrt(x) if x.dtype.kind == "c" else np.cbrt(x)
 
 
 @irdl_op_definition
@@ -138,7 +138,7 @@ class ExponentialMinusOneOp(TranscendentalOp):
     name = "hlo.exponential_minus_one"
 
     def compute(self, x: Any) -> Any:
-        return np.expm1(x)
+        return complex_functions.exponential_minus_one(x) if x.dtype.kind == "c" else np.expm1(x)
 
 
 @irdl_op_definition
@@ -188,7 +188,7 @@ class LogPlusOneOp(TranscendentalOp):
     name = "hlo.log_plus_one"
 
     def compute(self, x: Any) -> Any:
-        return number_semantics.log_plus_one(x)
+        return complex_functions.log_plus_one(x) if x.dtype.kind == "c" else np.log1p(x)
 
 
 @irdl_op_definition

@@ -130,6 +130,9 @@ class FusionOp(RegionOp):
     def infer_types(self) -> tuple[Attribute, ...]:
         return returned_types(region_block(self.regions[0], "fusion_c2", "body"))
 
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return tuple(self.operand_types)
+
     def verify_(self) -> None:
         kind = self.kind.data
         if kind not in KINDS:

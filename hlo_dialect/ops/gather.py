@@ -188,6 +188,7 @@ class DynamicGatherOp(HloOp):
     """
 
     name = "hlo.dynamic_gather"
+    READS_CONSTANTS: ClassVar[bool] = True
     LINEAR: ClassVar[bool] = True
     operand = operand_def(TensorType)
     start_indices = operand_def(TensorType)

@@ -18,7 +18,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list
+from ..attributes import IntArray, int_array, int_attr, int_list_text, ints, parse_int_list, parse_struct
 from ..op import reject
 from ..shapes import DYNAMIC, Shape, dims_agree, repeated, shape_text
 
@@ -106,18 +106,8 @@ class _DimensionNumbers(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        names = (*cls.FIELDS, "index_vector_dim")
-        found: dict[str, Attribute] = {}
-
-        def parse_field() -> None:
-            field = parser.parse_keyword_in(names)
-            if field in found:
-                parser.raise_error(f"{field} is given twice")
-            parser.parse_punctuation("=")
-            vector = field == "index_vector_dim"
-            found[field] = int_attr(parser.parse_integer()) if vector else int_array(parse_int_list(parser))
-
-        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
+        lists = dict.fromkeys(cls.FIELDS, lambda: int_array(parse_int_list(parser)))
+        found = parse_struct(parser, {**lists, "index_vector_dim": lambda: int_attr(parser.parse_integer())})
         empty, zero = int_array(()), int_attr(0)
         return [*(found.get(field, empty) for field in cls.FIELDS), found.get("index_vector_dim", zero)]
 

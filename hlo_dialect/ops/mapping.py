@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -12,6 +14,7 @@ from ..attributes import IntArray, ints
 from ..op import RegionOp, RegionRunner, reject
 from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, make_tensor, numpy_dtype, shape_of
+from .constraints import scalar_types
 from .control_flow import region_block, returned_types, types_text
 from .reduction import is_elementwise_region
 
@@ -54,6 +57,9 @@ class MapOp(RegionOp):
                 f"{types_text(wanted)} and one scalar"
             )
         return (make_tensor(shape, element_of(returned[0])),)
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types(self.operands)
 
     def verify_(self) -> None:
         (inferred,) = self.infer_types()

@@ -20,7 +20,7 @@ from ..op import FREE, Role, reject
 from ..shapes import dims_agree, element_count, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list
 from ..types import Array, element_of, make_tensor, shape_of
-from .constraints import check_element_types, check_range, check_size, check_unique
+from .constraints import check_element_types, check_range, check_size, check_static, check_unique
 
 
 @irdl_op_definition
@@ -30,7 +30,7 @@ class BroadcastInDimOp(KeywordOp):
     the operand's dimension k is 1.
 
     Shapes: operand (d0, .., dn), result of any rank; operand dimension k becomes result dimension dims[k].
-    Raises: VerifyException naming broadcast_in_dim_c1..c5; c6 concerns per-axis quantized types.
+    Raises: VerifyException naming broadcast_in_dim_c1..c6; c6 is on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#broadcast_in_dim
     """
 
@@ -54,6 +54,7 @@ class BroadcastInDimOp(KeywordOp):
     def verify_(self) -> None:
         operand, result = shape_of(self.operands[0]), shape_of(self.results[0])
         dims = self.dims
+        check_static("broadcast_in_dim_o1", self.results[0])
         check_element_types(self, "broadcast_in_dim_c1")
         check_size("broadcast_in_dim_c2", "broadcast_dimensions", dims, len(operand))
         check_range("broadcast_in_dim_c3", "broadcast_dimensions", dims, len(result))
@@ -87,7 +88,7 @@ class ReshapeOp(KeywordOp):
     The same elements in row-major order under another shape.
 
     Shapes: operand and result have the same number of elements.
-    Raises: VerifyException naming reshape_c1, reshape_c2; c3 concerns per-axis quantized types.
+    Raises: VerifyException naming reshape_c1, reshape_c2; c3 is on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#reshape
     """
 
@@ -103,6 +104,7 @@ class ReshapeOp(KeywordOp):
         return (self.results[0].type,)
 
     def verify_(self) -> None:
+        check_static("reshape_o1", self.results[0])
         check_element_types(self, "reshape_c1")
         before, after = element_count(shape_of(self.operands[0])), element_count(shape_of(self.results[0]))
         if not dims_agree(before, after):
@@ -127,7 +129,7 @@ class TransposeOp(KeywordOp):
     Permute the dimensions: `result[i[p0], .., i[pn]] = operand[i0, .., in]`.
 
     Shapes: operand (d0, .., dn), result (d[p0], .., d[pn]).
-    Raises: VerifyException naming transpose_c1..c3; c4 concerns per-axis quantized types.
+    Raises: VerifyException naming transpose_c1..c3; c4 is on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#transpose
     """
 

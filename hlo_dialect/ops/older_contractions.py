@@ -19,7 +19,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..attributes import PrecisionAttr
+from ..attributes import DotDimensionNumbersAttr, PrecisionAttr
 from ..numbers.number_semantics import convert, working
 from ..op import HloOp, reject
 from ..shapes import dims_agree, merge_dim, verify_results_agree
@@ -45,6 +45,11 @@ class DotOp(KeywordOp):
     result = result_def(TensorType)
     traits = traits_def(Pure())
     KEYWORDS: ClassVar = (Keyword("precision", "precision_config", parse_precision, precision_text, optional=True),)
+
+    @property
+    def dot_dimension_numbers(self) -> DotDimensionNumbersAttr:
+        """The dimensions that the same dot_general contracts."""
+        return DotDimensionNumbersAttr.of(lhs_contracting=[len(shape_of(self.operands[0])) - 1], rhs_contracting=[0])
 
     def infer_types(self) -> tuple[Attribute, ...]:
         lhs, rhs = shape_of(self.operands[0]), shape_of(self.operands[1])

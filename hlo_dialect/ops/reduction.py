@@ -40,8 +40,17 @@ from ..types import (
     numpy_dtype,
     shape_of,
 )
-from .constraints import check_accumulated, check_init_values, check_range, check_reducer, check_unique
+from .constraints import (
+    check_accumulated,
+    check_init_values,
+    check_range,
+    check_reducer,
+    check_unique,
+    refuse_shaped_accumulators,
+    scalar_types,
+)
 from .control_flow import ReturnOp, region_block, returned_types
+from .quantized.types import UniformQuantizedType
 
 _COMPACT = frozenset(f"hlo.{name}" for name in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 """Commutative combiners of two values of one type, which the `applies` form names."""
@@ -57,7 +66,16 @@ _UFUNCS: dict[str, np.ufunc] = {
 
 
 def single_combiner(region: Region) -> Operation | None:
-    """The region's only operation if it is `return op(%a, %b)` of its two arguments, in either order; else None."""
+    """
+    The region's only operation if it is `return op(%a, %b)` of its two arguments, in either order; else None.
+
+    None also for quantized elements: the operation is not that on the stored integers.
+    """
+    found = _only_operation(region)
+    return None if found is None or isinstance(element_of(found.operands[0]), UniformQuantizedType) else found
+
+
+def _only_operation(region: Region) -> Operation | None:
     block = region.blocks.first
     if block is None or block.next_block is not None or len(block.args) != 2:
         return None
@@ -74,13 +92,15 @@ def single_combiner(region: Region) -> Operation | None:
 
 def _compact_combiner(op: ReduceOp) -> Operation | None:
     """The combiner, if the short form of the syntax can express it."""
-    combiner = single_combiner(op.regions[0])
+    combiner = _only_operation(op.regions[0])
     if combiner is None or combiner.name not in _COMPACT or combiner.attributes or combiner.properties:
         return None
     if len(op.operands) != 2 or tuple(combiner.operands) != tuple(op.regions[0].block.args):
         return None
     scalar = op.operands[1].type
-    same = all(type_ == scalar for type_ in (*combiner.operand_types, *combiner.result_types))
+    same = shape_of(scalar) == () and all(
+        type_ == scalar for type_ in (*combiner.operand_types, *combiner.result_types)
+    )
     return combiner if same else None
 
 
@@ -198,20 +218,26 @@ class ReduceOp(RegionOp):
         block = region_block(self.regions[0], "reduce_c6", "body")
         return tuple(make_tensor(kept, element_of(type_)) for type_ in returned_types(block))
 
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types(self.operands[self.input_count :], 2)
+
     def verify_(self) -> None:
         self._verify_init_values()
         block = region_block(self.regions[0], "reduce_c6", "body")
-        check_reducer("reduce_c6", "body", block, self.operands[: self.input_count])
+        count = self.input_count
+        check_reducer("reduce_c6", "body", block, self.operands[:count], self.operands[count:])
         check_accumulated(self, "reduce_c3", "reduce_c8", "reduce_c7", self.input_count, "body")
 
     def _verify_init_values(self) -> None:
         count = self.input_count
         if count <= 0 or len(self.operands) != 2 * count:
             reject(f"reduce_c3: there are {len(self.operands)} operands, expected as many inputs as init_values")
-        check_init_values("reduce_i2", "reduce_c2", self.operands[:count], self.operands[count:])
+        kept = tuple(size for dim, size in enumerate(shape_of(self.operands[0])) if dim not in self.dims)
+        check_init_values("reduce_i2", "reduce_c2", self.operands[:count], self.operands[count:], kept)
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count = self.input_count
+        refuse_shaped_accumulators(self, self.operands[count:])
         body = self.regions[0]
         accumulators = [numpy_dtype(element_of(type_)) for type_ in self.result_types]
         arrays = [value.astype(accumulators[index % count]) for index, value in enumerate(operands)]
@@ -224,7 +250,8 @@ def fold_last(run: RegionRunner, body: Region, values: Sequence[Array], inits: S
     """Fold the last dimension of the values with `body`; all arrays have its element types."""
     combiner = single_combiner(body)
     ufunc = _UFUNCS.get(combiner.name) if combiner is not None else None
-    if ufunc is not None and len(values) == 1:
+    own = ufunc is np.multiply and values[0].dtype.kind == "c"  # NumPy's product of complex numbers is another
+    if ufunc is not None and len(values) == 1 and not own:
         return (_ufunc_reduce(ufunc, values[0], inits[0]),)
     if is_elementwise_region(body):
         return _tree_reduce(run, body, values, inits)

@@ -25,7 +25,7 @@ from xdsl.traits import RecursiveMemoryEffect
 from ..op import RegionOp, RegionRunner, Role, reject
 from ..shapes import DYNAMIC, shape_text, shapes_agree
 from ..types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
-from .constraints import check_accumulated, check_reducer
+from .constraints import check_accumulated, check_reducer, scalar_types
 from .control_flow import ReturnOp, region_block, returned_types
 from .gather import along, index_components, spread_batch
 from .index_dimensions import Constraints, IndexDimensions, ScatterDimensionNumbersAttr, verify_dimensions
@@ -130,6 +130,9 @@ class ScatterOp(RegionOp):
         self._verify_dimensions()
         block = region_block(self.regions[0], "scatter_c23", "update_computation")
         return tuple(make_tensor(shape, element_of(type_)) for type_ in returned_types(block))
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types(self.operands[: self.input_count], 2)
 
     @staticmethod
     def _verify_same(values: Sequence[Any], number: str, what: str) -> None:

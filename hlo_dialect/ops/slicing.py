@@ -19,10 +19,10 @@ from xdsl.traits import Pure
 
 from ..attributes import IntArray, int_array, ints
 from ..op import FREE, HloOp, Role, reject
-from ..shapes import DYNAMIC, dims_agree, merge_dim, shape_text, verify_results_agree
+from ..shapes import DYNAMIC, dims_agree, largest_sizes, merge_dim, shape_text, verify_results_agree
 from ..syntax.keywords import KeywordOp, int_list, integer
 from ..syntax.structural import finish_functional, print_attributes, print_functional
-from ..types import Array, element_of, make_tensor, shape_of
+from ..types import Array, element_of, make_tensor, shape_of, tensor_type
 from .constraints import check_element_types, check_size
 
 
@@ -101,7 +101,10 @@ class SliceOp(HloOp):
         ):
             check_size("slice_c2", name, values, len(shape))
         sizes: list[int] = []
-        for dim, (size, start, limit, step) in enumerate(zip(shape, self.starts, self.limits, self.steps, strict=True)):
+        largest = largest_sizes(tensor_type(self.operands[0]))
+        for dim, (size, start, limit, step) in enumerate(
+            zip(largest, self.starts, self.limits, self.steps, strict=True)
+        ):
             if not (0 <= start <= limit and (size == DYNAMIC or limit <= size)):
                 reject(
                     f"slice_c3: range [{start}:{limit}] of "
@@ -245,11 +248,11 @@ class PadOp(KeywordOp):
         if not all(pad >= 0 for pad in self.interior):
             reject(f"pad_c3: interior_padding {self.interior} has a negative entry")
         sizes: list[int] = []
-        for dim, size in enumerate(shape):
+        for dim, size in enumerate(largest_sizes(tensor_type(operand))):
             padded = size + max(size - 1, 0) * self.interior[dim] + self.low[dim] + self.high[dim]
             if size != DYNAMIC and padded < 0:
                 reject(f"pad_c4: result dimension {dim} would have {padded} elements")
-            sizes.append(DYNAMIC if size == DYNAMIC else padded)
+            sizes.append(DYNAMIC if shape[dim] == DYNAMIC else padded)
         return (make_tensor(tuple(sizes), element_of(operand)),)
 
     def verify_(self) -> None:

@@ -23,8 +23,10 @@ from ..op import HloOp, RegionOp, RegionRunner, Role, is_elementwise, reject
 from ..shapes import merge_dim, shape_text, shapes_agree, verify_results_agree
 from ..types import Array, element_of, i1, is_float, is_float_dtype, make_tensor, shape_of
 from .comparison import CompareOp
+from .constraints import scalar_types
 from .control_flow import region_block, returned_types, types_text
 from .creation import ConstantOp
+from .quantized.types import UniformQuantizedType
 from .reduction import is_elementwise_region
 
 
@@ -53,17 +55,23 @@ class SortKey:
 
 
 def sort_key(comparator: Region) -> SortKey | None:
-    """The key if the comparator is `f(a) < f(b)`, `f(a) > f(b)` or one of these with sides exchanged; else None."""
+    """
+    The key if the comparator is `f(a) < f(b)`, `f(a) > f(b)` or one of these with sides exchanged; else None.
+
+    None also for quantized elements, whose order is not quite that of the stored integers: large ones may be equal;
+    and in the weak order, which few programs sort by.
+    """
     block = comparator.block
     assert block.last_op is not None
     compare = block.last_op.operands[0].owner
-    if not isinstance(compare, CompareOp) or compare.direction not in ("LT", "GT"):
+    if not isinstance(compare, CompareOp) or compare.direction not in ("LT", "GT") or compare.is_weak_order:
         return None
-    kind = compare.type_name
+    if isinstance(element_of(compare.operands[0]), UniformQuantizedType):
+        return None
     ascending = compare.direction == "LT"
     for first, second, forward in ((*compare.operands, True), (*reversed(compare.operands), False)):
         if _is_mirrored(block, first, second):
-            return SortKey(first, kind == "TOTALORDER" or not is_float(element_of(first)), ascending is not forward)
+            return SortKey(first, compare.is_total_order or not is_float(element_of(first)), ascending is not forward)
     return None
 
 
@@ -143,6 +151,9 @@ class SortOp(RegionOp):
         if not (-rank <= dim < rank):
             reject(f"sort_c4: dimension {dim} is not in [-{rank}, {rank})")
         return tuple(make_tensor(shape_of(value), element_of(value)) for value in self.operands)
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return tuple(type_ for type_ in scalar_types(self.operands) for _ in range(2))
 
     def verify_(self) -> None:
         self.infer_types()

@@ -29,11 +29,18 @@ from xdsl.irdl import (
 )
 from xdsl.traits import RecursiveMemoryEffect
 
-from ..attributes import IntArray
+from ..attributes import IntArray, ints
 from ..op import RegionOp, RegionRunner, Role, reject
 from ..shapes import shape_text, shapes_agree, types_agree
 from ..types import Array, element_of, i1, is_float_dtype, make_tensor, numpy_dtype, shape_of
-from .constraints import check_accumulated, check_init_values, check_reducer, is_promotable
+from .constraints import (
+    check_accumulated,
+    check_init_values,
+    check_reducer,
+    is_promotable,
+    refuse_shaped_accumulators,
+    scalar_types,
+)
 from .control_flow import all_agree, region_block, returned_types, types_text
 from .creation import splat_of
 from .reduction import fold_last, is_elementwise_region, single_combiner
@@ -162,16 +169,22 @@ class ReduceWindowOp(RegionOp):
                     "reduce_window_c2: inputs have different shapes "
                     f"{shape_text(shape)} and {shape_text(shape_of(value))}"
                 )
-        check_init_values("reduce_window_i2", "reduce_window_c3", self.operands[:count], self.operands[count:])
+        limits = ints(self.window_dimensions)
+        check_init_values("reduce_window_i2", "reduce_window_c3", self.operands[:count], self.operands[count:], limits)
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types(self.operands[self.input_count :], 2)
 
     def verify_(self) -> None:
         self._verify_operands()
         block = region_block(self.regions[0], "reduce_window_c13", "body")
-        check_reducer("reduce_window_c13", "body", block, self.operands[: self.input_count])
+        count = self.input_count
+        check_reducer("reduce_window_c13", "body", block, self.operands[:count], self.operands[count:])
         check_accumulated(self, "reduce_window_c1", "reduce_window_c16", "reduce_window_c15", self.input_count, "body")
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         count, window = self.input_count, self.window
+        refuse_shaped_accumulators(self, self.operands[count:])
         dtypes = [numpy_dtype(element_of(type_)) for type_ in self.result_types]
         arrays = [value.astype(dtypes[index % count]) for index, value in enumerate(operands)]
         inputs, inits = arrays[:count], arrays[count:]
@@ -274,6 +287,8 @@ class SelectAndScatterOp(RegionOp):
         """The verified geometry. Raises VerifyException naming select_and_scatter_c4..c8."""
         rank = len(shape_of(self.operands[0]))
         padding = verified_padding(self.padding, rank, "select_and_scatter_c8")
+        if self.window_dimensions is None and rank > 0:
+            reject(f"select_and_scatter_c4: window_dimensions has 0 entries, expected the operand's rank {rank}")
         dimensions = per_dimension(
             self, self.window_dimensions, "window_dimensions", rank, "select_and_scatter_c4", "select_and_scatter_c5"
         )
@@ -292,6 +307,9 @@ class SelectAndScatterOp(RegionOp):
         if len(returned) != 1:
             reject(f"select_and_scatter_c10: scatter returns {types_text(returned)}, expected one scalar")
         return (make_tensor(shape_of(self.operands[0]), element_of(returned[0])),)
+
+    def region_arguments(self, index: int) -> Sequence[Attribute]:
+        return scalar_types([self.operands[2 * index]], 2)
 
     def verify_(self) -> None:
         operand, source, init = self.operands

@@ -20,6 +20,9 @@ from ..types import Array, is_float_dtype
 LONGEST_LIST = 100
 """The most elements of a constant that is written as a list; longer ones are hexadecimal strings."""
 
+DEEPEST_LIST = 64
+"""The greatest rank of a constant that is written as a list."""
+
 
 def dense_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str:
     """The text between `dense<` and `>`."""
@@ -35,7 +38,7 @@ def dense_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str:
     raw = flat.view(np.uint8).reshape(flat.size, -1)
     if flat.size == 1 or bool((raw == raw[0]).all()):
         return _elements(flat[:1], element_type)[0]
-    if flat.size > LONGEST_LIST:
+    if flat.size > LONGEST_LIST or len(shape) > DEEPEST_LIST:
         return f'"0x{data.hex().upper()}"'
     return _nested(_elements(flat, element_type), shape)
 

@@ -7,7 +7,7 @@ larger than the program.
 
 from __future__ import annotations
 
-from io import StringIO
+from collections.abc import Callable
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -17,56 +17,78 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     NameLoc,
     NoneAttr,
-    StringAttr,
     UnknownLoc,
 )
 from xdsl.ir import Attribute
-from xdsl.printer import Printer
 
 
 class LocationNames:
-    """Gives every location a name at its first use; `definitions` are (name, text) in an order that reads back."""
+    """
+    Gives every location a name at its first use; `definitions` are (name, text) in an order that reads back.
 
-    def __init__(self) -> None:
+    A location is told from others by its text, in which its parts are names: locations share their parts so much that
+    to hash or compare them whole takes exponential time.
+    """
+
+    def __init__(self, text_of: Callable[[Attribute], str]) -> None:
+        """`text_of` is the text of attributes."""
         self.definitions: list[tuple[str, str]] = []
-        self._names: dict[Attribute, str] = {}
+        self._text_of = text_of
+        self._names: dict[int, tuple[str, Attribute]] = {}
+        self._names_of_texts: dict[str, str] = {}
 
     def name(self, location: LocationAttr) -> str:
         """`#loc7`, or `unknown`."""
+        found = self._names.get(id(location))
+        if found is not None:
+            return found[0]
+        waiting: list[LocationAttr] = [location]
+        while waiting:
+            inner = waiting[-1]
+            unnamed = [part for part in _parts(inner) if id(part) not in self._names]
+            if unnamed:
+                waiting += reversed(unnamed)
+            else:
+                waiting.pop()
+                self._names[id(inner)] = (self._new_name(inner), inner)
+        return self._names[id(location)][0]
+
+    def _new_name(self, location: LocationAttr) -> str:
+        """The name of a location whose parts have names."""
         if isinstance(location, UnknownLoc):
             return "unknown"
-        found = self._names.get(location)
-        if found is None:
-            text = self._text(location)
-            found = self._names[location] = f"#loc{len(self.definitions) + 1}"
-            self.definitions.append((found, text))
-        return found
+        text = self._text(location)
+        name = self._names_of_texts.get(text)
+        if name is None:
+            name = self._names_of_texts[text] = f"#loc{len(self.definitions) + 1}"
+            self.definitions.append((name, text))
+        return name
 
     def _text(self, location: LocationAttr) -> str:
+        names = [self._names[id(part)][0] for part in _parts(location)]
         match location:
             case FileLineColLoc():
-                return f"{_quoted(location.filename)}:{location.line.data}:{location.column.data}"
+                return f"{self._text_of(location.filename)}:{location.line.data}:{location.column.data}"
             case NameLoc():
-                child = location.location
-                inner = "" if isinstance(child, NoneAttr) else f"({self.name(cast(LocationAttr, child))})"
-                return f"{_quoted(location.desc)}{inner}"
+                return f"{self._text_of(location.desc)}{f'({names[0]})' if names else ''}"
             case CallSiteLoc():
-                callee, caller = cast(LocationAttr, location.callee), cast(LocationAttr, location.caller)
-                return f"callsite({self.name(callee)} at {self.name(caller)})"
+                return f"callsite({names[0]} at {names[1]})"
             case FusedLoc():
-                parts = cast("list[LocationAttr]", list(location.locations))  # pyright: ignore
-                names = ", ".join([self.name(part) for part in parts])
-                metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{_printed(location.metadata)}>"
-                return f"fused{metadata}[{names}]"
+                metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{self._text_of(location.metadata)}>"
+                return f"fused{metadata}[{', '.join(names)}]"
             case _:
                 return "unknown"
 
 
-def _quoted(text: StringAttr) -> str:
-    return _printed(text)
-
-
-def _printed(attribute: Attribute) -> str:
-    stream = StringIO()
-    Printer(stream).print_attribute(attribute)
-    return stream.getvalue()
+def _parts(location: LocationAttr) -> list[LocationAttr]:
+    """The locations that a location is made of."""
+    match location:
+        case NameLoc():
+            parts = () if isinstance(location.location, NoneAttr) else (location.location,)
+        case CallSiteLoc():
+            parts = (location.callee, location.caller)
+        case FusedLoc():
+            parts = location.locations  # pyright: ignore
+        case _:
+            parts = ()
+    return cast("list[LocationAttr]", list(parts))  # pyright: ignore

@@ -25,7 +25,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.printer import Printer
 
+from ...dialects.support.aliases import AliasedAttr, AliasedType
+from ..op import HloOp
 from ..types import HloTensor
+from .aliases import AliasNames
 from .constants import dense_text, float_text
 from .locations import LocationNames
 
@@ -74,7 +77,7 @@ def print_operation(
     stream.write("\n")
     for name, text in printer.locations.definitions:
         stream.write(f"{name} = loc({text})\n")
-    return stream.getvalue()
+    return f"{printer.aliases.definitions(printer.text_of)}{stream.getvalue()}"
 
 
 class HloPrinter(Printer):
@@ -92,7 +95,8 @@ class HloPrinter(Printer):
         super().__init__(stream, print_generic_format=generic, print_debuginfo=locations)
         self.elide_larger_than = elide_larger_than
         self.spelling: Spelling = spelling
-        self.locations = LocationNames()
+        self.locations = LocationNames(self.text_of)
+        self.aliases = AliasNames()
         self._types: dict[int, tuple[Attribute, str]] = {}
 
     # Names -----------------------------------------------------------------------------------------------------
@@ -135,20 +139,18 @@ class HloPrinter(Printer):
     # Operations ------------------------------------------------------------------------------------------------
 
     def print_op(self, op: Operation) -> None:
-        if self.spelling == "hlo" or isinstance(op, UnregisteredOp):
-            super().print_op(op)
-            return
-        name = type(op).name
+        name = op.name if isinstance(op, UnregisteredOp) else type(op).name
         spelled = self.spell(name)
-        if spelled == name:
+        generic = isinstance(op, HloOp) and not op.has_short_form
+        if generic or (spelled != name and not isinstance(op, UnregisteredOp)):
+            self._print_spelled(op, spelled, generic or self.print_generic_format)
+        else:
             super().print_op(op)
-            return
-        self._print_spelled(op, spelled)
 
-    def _print_spelled(self, op: Operation, spelled: str) -> None:
-        """`print_op` under another name, for operations without a scope of their own."""
+    def _print_spelled(self, op: Operation, spelled: str, generic: bool) -> None:
+        """`print_op` under another name or in generic form, for operations without a scope of their own."""
         self._print_results(op)
-        if self.print_generic_format or Operation.print is type(op).print:
+        if generic or Operation.print is type(op).print:
             self.print_string(f'"{spelled}"')
             self.print_op_with_default_format(op)
             return
@@ -167,6 +169,8 @@ class HloPrinter(Printer):
             self._print_dense(cast("DenseIntOrFPElementsAttr[Any]", attribute))
         elif isinstance(attribute, LocationAttr):
             self.print_string(f"loc({self.locations.name(attribute)})")
+        elif isinstance(attribute, (AliasedAttr, AliasedType)):
+            self.print_string(self.aliases.name(attribute.data))
         elif isinstance(attribute, DenseResourceAttr):
             self.print_string(f"dense_resource<{attribute.resource_handle.data}> : ")
             self.print_attribute(attribute.get_type())
@@ -175,13 +179,19 @@ class HloPrinter(Printer):
         else:
             super().print_attribute(attribute)
 
+    def text_of(self, attribute: Attribute, kind: type[Printer] | None = None) -> str:
+        """The text of an attribute as this printer writes it; its outermost level as a printer of class `kind` does."""
+        stream = StringIO()
+        printer = HloPrinter(stream, spelling=self.spelling, elide_larger_than=self.elide_larger_than)
+        printer.locations, printer.aliases = self.locations, self.aliases
+        (kind or HloPrinter).print_attribute(printer, attribute)
+        return stream.getvalue()
+
     def _print_tensor_type(self, type_: HloTensor) -> None:
         """Types repeat: their text is kept by identity, with the type so that it stays alive."""
         known = self._types.get(id(type_))
         if known is None:
-            stream = StringIO()
-            Printer(stream).print_attribute(type_)
-            known = self._types[id(type_)] = (type_, stream.getvalue())
+            known = self._types[id(type_)] = (type_, self.text_of(type_, Printer))
         text = known[1]
         if self.spelling != "hlo":
             text = text.replace("!hlo.", "!stablehlo.").replace("#hlo.", "#stablehlo.")
@@ -198,9 +208,7 @@ class HloPrinter(Printer):
 
     def _print_spelled_attribute(self, attribute: Attribute) -> None:
         """xDSL takes the name from the class: the text is made first and its head respelled, and what it holds."""
-        stream = StringIO()
-        Printer.print_attribute(HloPrinter(stream, spelling=self.spelling), attribute)
-        text = stream.getvalue()
+        text = self.text_of(attribute, Printer)
         head = "#hlo<" if isinstance(attribute, SpacedOpaqueSyntaxAttribute) else f"{text[0]}hlo."
         self.print_string(text.replace(head, f"{head[0]}stable{head[1:]}", 1))
 

@@ -39,27 +39,53 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineMap
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from ...dialects.support.aliases import AliasExtents
+from ..diagnostics import file_location
 from ..types import make_tensor
 from .literals import LiteralError, decode_literal, literal_dtype
-from .locations import DistinctAttr, SourcePositions, location_alias_positions, make_file_location
+from .locations import (
+    DistinctAttr,
+    SourcePositions,
+    location_alias_positions,
+    make_file_location,
+    referred_aliases,
+)
 
 MAX_NESTING = 64
 """The greatest nesting depth of attributes, types and locations, and of regions."""
 
 MAX_LOCATION_DEPTH = 200
-"""The greatest depth of a location through aliases: a traced program has a level for each frame of Python's stack."""
+"""
+The greatest depth of a location: a traced program has a level for each frame of Python's stack. Of deeper parts, the
+places in their files remain.
+"""
+
+MAX_ALIASED_PARTS = 5_000_000, 20
+"""
+The number of attributes that all uses of aliases in a text may stand for: so many, and so many for each character.
+
+Aliases that stand for more than a few thousand attributes are kept as aliases and count as one.
+"""
+
+MAX_AFFINE_DEPTH = 200
+"""The greatest depth of an affine expression: a sum of as many terms has as many levels."""
 
 MAX_INTEGER_WIDTH = 1 << 24
 MAX_DIMENSION = (1 << 63) - 1
 
+_SPACES = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 _SIMPLE_TENSOR = re.compile(r"tensor<((?:[0-9]{1,18}x)*)([a-z]+[0-9]{1,3})>")
 _INTEGER_TYPE = re.compile(r"([su]?)i([0-9]+)")
 _METADATA = re.compile(r"^\{-#", re.MULTILINE)
 _ALIGNMENT_BYTES = 4
 """A resource's data begins with its alignment as a 32-bit integer."""
+
+_LOCATIONS = (UnknownLoc, FileLineColLoc, NameLoc, CallSiteLoc, FusedLoc)
 
 TENSORS: dict[str, Attribute] = {}
 """Tensor types by their text, because programs repeat a few types thousands of times."""
@@ -98,9 +124,12 @@ class HloAttributeParser(Parser):
         self.positions = positions
         self.nesting = 0
         self._alias_positions: dict[str, int] | None = None
+        self._alias_ends: dict[int, int] = {}
         self._resolving: set[str] = set()
         self._resources: dict[str, str] | None = None
         self._location_depths: dict[int, tuple[int, Attribute]] = {}
+        self._extents = AliasExtents()
+        self._aliased_parts = 0
 
     # Nesting ---------------------------------------------------------------------------------------------------
 
@@ -148,12 +177,34 @@ class HloAttributeParser(Parser):
             self.raise_error(f"the dimension {size} is larger than {MAX_DIMENSION}", position)
         return size
 
+    def _parse_tensor_attrs(self) -> Any:
+        position = self.pos
+        found: Any = super()._parse_tensor_attrs()
+        if isinstance(found, TensorType) and found.encoding.name == "hlo.bounds":
+            try:
+                cast(Any, found.encoding).verify_shape(found.get_shape())
+            except VerifyException as error:
+                self.raise_error(str(error), position)
+        return cast(Any, found)
+
     def _parse_complex_attrs(self) -> ComplexType[Any]:
         position = self.pos
         element_type = self.parse_type()
         if not isinstance(element_type, IntegerType) and element_type not in self._builtin_float_types.values():
             self.raise_error(f"a complex type has an integer or float element type, not {element_type}", position)
         return ComplexType(cast(Any, element_type))
+
+    def parse_affine_map(self) -> AffineMap:
+        position = self.pos
+        found = super().parse_affine_map()
+        waiting = [(expression, 1) for expression in found.results]
+        while waiting:
+            expression, depth = waiting.pop()
+            if depth > MAX_AFFINE_DEPTH:
+                self.raise_error(f"an affine expression is nested more than {MAX_AFFINE_DEPTH} deep", position)
+            if isinstance(expression, AffineBinaryOpExpr):
+                waiting += [(expression.lhs, depth + 1), (expression.rhs, depth + 1)]
+        return found
 
     # Numbers ---------------------------------------------------------------------------------------------------
 
@@ -267,53 +318,88 @@ class HloAttributeParser(Parser):
     # Locations -------------------------------------------------------------------------------------------------
 
     def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: bool) -> Any:
-        if not is_type and f"#{attr_or_dialect_name}" not in self.attribute_aliases:
-            self._resolve_location_alias(f"#{attr_or_dialect_name}")
-        return super()._parse_extended_type_or_attribute(attr_or_dialect_name, cast(Any, is_type))
+        alias = f"{'!' if is_type else '#'}{attr_or_dialect_name}"
+        if not is_type and alias not in self.attribute_aliases:
+            self._resolve_location_alias(alias)
+        position = self.pos
+        found = super()._parse_extended_type_or_attribute(attr_or_dialect_name, cast(Any, is_type))
+        if "." not in attr_or_dialect_name and not isinstance(found, _LOCATIONS):
+            self._aliased_parts += self._extents.parts(found)
+            least, more = MAX_ALIASED_PARTS
+            if self._aliased_parts > least + more * len(self.lexer.input.content):
+                self.raise_error(f"the aliases up to '{alias}' stand for more than {least} attributes", position)
+        return found
 
     def _resolve_location_alias(self, name: str) -> None:
-        """Define the alias if the text does so further down, and all other location aliases with it."""
+        """Define the alias if the text does so further down, after the location aliases that it refers to."""
         if self._alias_positions is None:
             self._alias_positions = location_alias_positions(self.lexer.input.content)
-            if name in self._alias_positions:
-                for alias in self._alias_positions:
-                    self._resolve_location_alias(alias)
-        position = self._alias_positions.get(name)
-        if position is None or name in self.attribute_aliases:
-            return
+        # Not by recursion, because a chain of call sites may be longer than Python's stack is deep.
+        waiting, begun = [name], set[str]()
+        while waiting:
+            alias = waiting[-1]
+            position = self._alias_positions.get(alias)
+            if position is None or alias in self.attribute_aliases:
+                waiting.pop()
+            elif alias not in begun:
+                begun.add(alias)
+                used = referred_aliases(self.lexer.input.content, position)
+                waiting.extend(each for each in used if each not in begun and each not in self.attribute_aliases)
+            else:
+                waiting.pop()
+                self._define_location_alias(alias, position)
+
+    def _define_location_alias(self, name: str, position: int) -> None:
         if name in self._resolving:
             self.raise_error(f"the location alias '{name}' refers to itself")
-        back = self._current_token.span.start
+        back, nesting = self._current_token.span.start, self.nesting
         self._resolving.add(name)
         self._resume_from(position)
+        self.nesting = 0
         self.attribute_aliases[name] = self.parse_attribute()
+        self._alias_ends[position] = self._current_token.span.start
         self._resolving.discard(name)
         self._resume_from(back)
+        self.nesting = nesting
 
     def _parse_alias_def(self) -> None:
         token = self._current_token
-        if token.kind is MLIRTokenKind.HASH_IDENT and token.text in self.attribute_aliases:
+        name = token.text
+        if token.kind is MLIRTokenKind.HASH_IDENT and name in self.attribute_aliases:
             self._consume_token()
             self.parse_punctuation("=", " after attribute alias name")
             if self._alias_positions is None or self._alias_positions.get(token.text) != self.pos:
                 self.raise_error(f"redefinition of the alias '{token.text}'", token.span)
-            self.parse_attribute()
+            self._resume_from(self._alias_ends[self.pos])
             return
         super()._parse_alias_def()
+        value = self.attribute_aliases[name]
+        if not isinstance(value, _LOCATIONS):
+            self.attribute_aliases[name] = self._extents.value(name, value)
 
     def _parse_location(self) -> LocationAttr:
         self.nesting += 1
         if self.nesting > MAX_NESTING:
             self.too_deep("locations")
-        position = self.pos
         found = self._location()
         self.nesting -= 1
-        if not isinstance(found, (FileLineColLoc, UnknownLoc)) and id(found) not in self._location_depths:
-            depth = 1 + max((self._location_depths.get(id(part), (0, part))[0] for part in _parts(found)), default=0)
-            if depth > MAX_LOCATION_DEPTH:
-                self.raise_error(f"the location's aliases are nested more than {MAX_LOCATION_DEPTH} deep", position)
-            self._location_depths[id(found)] = (depth, found)
         return found
+
+    def _shortened(self, part: LocationAttr) -> LocationAttr:
+        """A part of a location: itself, or its place in a file if the location would become too deep with it."""
+        if self._location_depth(part) < MAX_LOCATION_DEPTH:
+            return part
+        return file_location(part) or UnknownLoc()
+
+    def _location_depth(self, location: LocationAttr) -> int:
+        if isinstance(location, (FileLineColLoc, UnknownLoc)):
+            return 0
+        found = self._location_depths.get(id(location))
+        if found is None:
+            parts = cast("Sequence[LocationAttr]", _parts(location))
+            depth = 1 + max((self._location_depth(part) for part in parts), default=0)
+            found = self._location_depths[id(location)] = (depth, location)
+        return found[0]
 
     def _location(self) -> LocationAttr:
         if (text := self.parse_optional_str_literal()) is not None:
@@ -321,7 +407,7 @@ class HloAttributeParser(Parser):
                 return self._file_location(text)
             child: Attribute = NoneAttr()
             if self.parse_optional_punctuation("(") is not None:
-                child = self._parse_location()
+                child = self._shortened(self._parse_location())
                 self.parse_punctuation(")")
             return NameLoc(StringAttr(text), child)
         if self._current_token.kind is MLIRTokenKind.HASH_IDENT:
@@ -335,16 +421,28 @@ class HloAttributeParser(Parser):
             case "unknown":
                 return UnknownLoc()
             case "callsite":
-                with self.in_parens():
-                    callee = self._parse_location()
-                    self.parse_keyword("at")
-                    return CallSiteLoc(callee, self._parse_location())
+                return self._call_site()
             case "fused":
                 metadata = self._fused_metadata()
                 found = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
-                return FusedLoc(tuple(found), metadata)
+                return FusedLoc(tuple(map(self._shortened, found)), metadata)
             case _:
                 self.raise_error("expected a location: a string, unknown, callsite, fused or an alias", position)
+
+    def _call_site(self) -> LocationAttr:
+        """`(callee at caller)`. The caller may be a call site in turn, any number of times."""
+        callees: list[LocationAttr] = []
+        while True:
+            self.parse_punctuation("(", " in a call site")
+            callees.append(self._parse_location())
+            self.parse_keyword("at")
+            if self.parse_optional_keyword("callsite") is None:
+                break
+        found = self._parse_location()
+        for callee in reversed(callees):
+            found = CallSiteLoc(self._shortened(callee), self._shortened(found))
+            self.parse_punctuation(")", " in a call site")
+        return found
 
     def _file_location(self, filename: str) -> LocationAttr:
         """`line:column`, after the file's name; for a range (`to line:column`), its beginning."""
@@ -374,6 +472,10 @@ class HloAttributeParser(Parser):
             body = self._parse_dialect_symbol_body() if less else ""
             return UnregisteredAttr.with_name_and_type(name, False)(name, False, False, body)
         return self.parse_attribute()
+
+    def _parse_dialect_symbol_body(self) -> str:
+        """The text of an unknown attribute, with one space for any others, so that it does not depend on its place."""
+        return _SPACES.sub(lambda found: found[1] or " ", super()._parse_dialect_symbol_body()).strip()
 
     def _parse_optional_builtin_parametrized_attr(self) -> Attribute | None:
         if self._current_token.text == "distinct":

@@ -7,7 +7,7 @@ the signature) is kept, and later lines of the form become `create` calls with t
 therefore build the same operations by construction. A line that fits no known form, or does not quite fit one, goes to
 the general parser, which also reports all errors. Constants differ in each line and are read here directly.
 
-    %3 = stablehlo.add %1, %2 : tensor<4x8xf32>      form: "stablehlo.add %, %" over "tensor<?x?xf32>"
+    %3 = stablehlo.add %1, %2 : tensor<4x8xf32>      form: "stablehlo.add %, %" over "tensor<_x_xf32>"
 """
 
 # The reader extends xDSL's parser, whose building blocks are private by name.
@@ -36,7 +36,7 @@ _LINE = re.compile(
     re.ASCII,
 )
 _NAME = re.compile(rf"%({_SUFFIX}(?:#[0-9]{{1,6}})?)")
-_SIZES = re.compile(r"[0-9]+x")
+_SIZES = re.compile(r"(?<![0-9])[0-9]++x")
 _BLANK = re.compile(r"\s*+(?://[^\n]*+\s*+)*+")
 _CONSTANTS = frozenset(("stablehlo.constant", "hlo.constant", "mhlo.constant"))
 _ABSTRACT_DIALECTS = frozenset(("hlo", "chlo", "func"))
@@ -91,11 +91,15 @@ class FastReader:
         self.locations: dict[str, LocationAttr] = {}
         self.constants: dict[tuple[str, str], DenseIntOrFPElementsAttr[Any]] = {}
         self.constant_type: type[Operation] | None = None
+        self.crowded_until = 0
+        """The end of the last line that turned out to hold more than one operation."""
 
     # Lines -----------------------------------------------------------------------------------------------------
 
     def line_at(self, offset: int) -> Line | None:
         """The line that begins at `offset`, if it can be one operation."""
+        if offset < self.crowded_until:
+            return None
         match = _LINE.match(self.text, offset)
         if match is None:
             return None
@@ -235,12 +239,15 @@ class FastReader:
 
     def learn(self, line: Line, op: Operation) -> None:
         """Keep the form of a line that the general parser has just read as `op`."""
+        parser = self.parser
+        if parser.pos < line.end:
+            self.crowded_until = line.end
+            return
         if op.regions or op.successors or (not line.values and not line.signature_text):
             return
         if len(line.head) > _MAX_LEARNED_LENGTH or line.op_name in _CONSTANTS:
             return
-        parser = self.parser
-        if not _BLANK.fullmatch(self.text, line.end, max(line.end, parser.pos)) or parser.pos < line.end:
+        if not _BLANK.fullmatch(self.text, line.end, parser.pos):
             return
         operands = self._operands(line.values)
         if operands is None or operands != list(op.operands) or len(set(operands)) != len(operands):
@@ -308,7 +315,7 @@ class FastParser(HloParser):
 
 def _read_signature(text: str) -> Signature | None:
     """A signature of plain tensor types; None for any other."""
-    form = _SIZES.sub("?x", text)
+    form = _SIZES.sub("_x", text)  # a form is no type: `?x` would be the text of a dynamic one
     if not text.startswith("("):
         type_ = tensor_of_text(text)
         return None if type_ is None else Signature(form, False, (type_,), (type_,))

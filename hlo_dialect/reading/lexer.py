@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span, Token
+from xdsl.utils.lexer import Position, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
@@ -68,3 +68,10 @@ class HloLexer(MLIRLexer):
                 message = f"an integer of {self.pos - start} digits is too long"
                 raise ParseError(Span(start, self.pos, self.input), message)
         return Token(kind, Span(start, self.pos, self.input))
+
+    def _lex_prefixed_ident(self, start_pos: Position) -> MLIRToken:
+        # xDSL's own message has the name of a variable in place of the character.
+        if self._suffix_id.match(self.input.content, self.pos) is None:
+            span = Span(start_pos, self.pos, self.input)
+            raise ParseError(span, f"expected a name or a number after '{span.text}'")
+        return super()._lex_prefixed_ident(start_pos)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from binascii import unhexlify
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -18,7 +19,16 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType, DenseIntOrFPElementsAttr, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
-from ..types import Array, HloTensor, bit_width, dense_constant, is_float_dtype, narrow_integer_width, numpy_dtype
+from ..types import (
+    QUANTIZED,
+    Array,
+    HloTensor,
+    bit_width,
+    dense_constant,
+    is_float_dtype,
+    narrow_integer_width,
+    numpy_dtype,
+)
 
 DenseConstant = DenseIntOrFPElementsAttr[Any]
 
@@ -67,7 +77,7 @@ def decode_literal(text: str, type_: Attribute) -> DenseConstant:
     shape = shaped.get_shape()
     element_type = shaped.get_element_type()
     dtype = literal_dtype(element_type)
-    if dtype is None:
+    if dtype is None or element_type.name == QUANTIZED:
         raise LiteralError(f"constants of element type {element_type} are not supported", 0)
     if any(size < 0 for size in shape):
         raise LiteralError(f"a constant needs a static shape, got {type_}", 0)
@@ -91,7 +101,7 @@ def _raw_bytes(quoted: str) -> bytes:
     if not quoted.startswith('"0x') or not quoted.endswith('"') or len(quoted) < 4:
         raise LiteralError('expected a string of hexadecimal digits "0x.."', 0)
     try:
-        return bytes.fromhex(quoted[3:-1])
+        return unhexlify(quoted[3:-1])
     except ValueError:
         raise LiteralError("the string holds something else than pairs of hexadecimal digits", 0) from None
 
@@ -135,9 +145,11 @@ def _from_list(text: str, shape: tuple[int, ...], element_type: Attribute, dtype
         reader = _ListReader(text, element_type, dtype)
         values, found = reader.nested(len(shape))
         reader.expect_end()
-        array = _array_of(values, element_type, dtype).reshape(found)
-    if array.shape != shape:
-        raise LiteralError(f"the literal has shape {list(array.shape)}, its type {list(shape)}", text.index("["))
+        array = _array_of(values, element_type, dtype)
+    else:
+        found = array.shape
+    if found != shape:
+        raise LiteralError(f"the literal has shape {list(found)}, its type {list(shape)}", text.index("["))
     return array.reshape(-1)
 
 

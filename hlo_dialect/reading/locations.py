@@ -2,7 +2,7 @@
 Locations: positions in the text for operations without one of their own, and MLIR's `loc(...)` in all its forms.
 
 Location aliases (`#loc3 = loc(...)`) usually come after their uses, at the end of the file. A scan over the text finds
-them when the first one is needed, and they are parsed in the order of the text.
+them when the first one is needed; each is parsed after those that it refers to.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.printer import Printer
 
 _ALIAS = re.compile(r"^(#[a-zA-Z$._-][\w$.-]*)[ \t]*=[ \t]*(?=loc\b)", re.MULTILINE | re.ASCII)
+_REFERENCE = re.compile(r"#[a-zA-Z$._-][\w$.-]*", re.ASCII)
 _NEWLINE = re.compile("\n")
 
 
@@ -72,3 +73,9 @@ def location_alias_positions(text: str) -> dict[str, int]:
     for match in _ALIAS.finditer(text):
         positions.setdefault(match[1], match.end())
     return positions
+
+
+def referred_aliases(text: str, position: int) -> list[str]:
+    """The aliases that a definition names, from its position to the end of the line."""
+    end = text.find("\n", position)
+    return _REFERENCE.findall(text, position, len(text) if end < 0 else end)

@@ -29,7 +29,10 @@ from .syntax_errors import diagnostic_of
 MAX_ERRORS = 100
 """The number of errors after which the reader stops, because the rest are mostly consequences."""
 
-_PIECE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|//[^\n]*+|[(\[{)\]}\n]')
+MAX_TIMES_READ = 20
+"""How many times as long as the text all that is read in vain may be."""
+
+_PIECE = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+(?:"|$)|//[^\n]*+|[(\[{)\]}\n]', re.MULTILINE)
 _VALUES = r"%[\w$.-]+(?::[0-9]+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::[0-9]+)?)*[ \t]*="
 _DEFINITION = re.compile(rf"^[ \t]*({_VALUES})", re.MULTILINE)
 _AT_START = re.compile(_VALUES)
@@ -38,6 +41,7 @@ _STATEMENT = re.compile(rf"[ \t]*(?:{_VALUES}|(?:stablehlo\.|hlo\.|func\.)?retur
 _CONTINUATION = re.compile(r"[ \t]*(?:(?:cond|do|reducer|attributes|across|applies|loc)\b|[:,(<\[{)\]>]|->)")
 _FUNCTION = re.compile(r"[ \t]*func\.func\b")
 _FUNCTION_LINE = re.compile(r"^[ \t]*func\.func\b", re.MULTILINE)
+_SOMETHING = re.compile(r"\S")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
@@ -78,6 +82,7 @@ class RecoveringParser(FastParser):
         self.text = text
         self.errors: list[Diagnostic] = []
         self._poisoned: set[str] = set()
+        self._left = MAX_TIMES_READ * len(text)
 
     def record(self, error: Exception) -> None:
         found = diagnostic_of(error, self.pos, self.positions)
@@ -96,8 +101,9 @@ class RecoveringParser(FastParser):
                 if len(self.errors) == known:
                     self.record(error)
                 offset = error.span.start if isinstance(error, ParseError) and not self._resolving else start
+                self._left -= max(self.pos, offset) - start
                 restore()
-                end = None if len(self.errors) >= MAX_ERRORS else self._end(start, offset)
+                end = None if self._is_enough else self._end(start, offset)
             except _Abandoned:
                 restore()
                 end = None
@@ -106,10 +112,15 @@ class RecoveringParser(FastParser):
             self._poison(start, end)
             self._resume_behind(end)
 
+    @property
+    def _is_enough(self) -> bool:
+        """Whether to stop: after many errors, or where functions that do not close are read inside each other."""
+        return len(self.errors) >= MAX_ERRORS or self._left < 0
+
     def _end(self, start: int, offset: int) -> int | None:
         """The end of the statement at `start`, past an error in it at `offset`. None if it has no end."""
         end = statement_end(self.text, start)
-        while end is not None and end < offset and self.text[end:offset].strip():
+        while end is not None and end < offset and _SOMETHING.search(self.text, end, offset):
             following = statement_end(self.text, end)
             if following is None or following <= end:
                 return following
@@ -118,9 +129,11 @@ class RecoveringParser(FastParser):
 
     def _next_function(self, start: int) -> int:
         """The function after the one that begins at `start`. Raises _Abandoned if there is none."""
-        if len(self.errors) < MAX_ERRORS and _FUNCTION.match(self.text, start):
+        if not self._is_enough and _FUNCTION.match(self.text, start):
             found = _FUNCTION_LINE.search(self.text, start + 1)
             if found is not None:
+                # The rest may have been read already, as part of the function that does not close.
+                self._left -= len(self.text) - found.start()
                 return found.start()
         raise _Abandoned
 

@@ -1,3 +1,3 @@
 """The reference interpreter: the NumPy semantics of whole programs."""
 
-from .interpreter import evaluate as evaluate
+from .programs import evaluate as evaluate

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -26,11 +26,15 @@ from ..collectives.host_transfers import TOKEN, TokenType
 from ..custom_calls.operations import CompositeOp, CustomCallOp
 from ..custom_calls.registry import target_of
 from ..diagnostics import Diagnostic, DiagnosticError, fail
+from ..limits import check_limits, check_memory, static_bytes, too_much
 from ..op import HloOp, RegionOp
 from ..ops.check_calls import is_check, run_check_op
-from ..ops.control_flow import ReturnOp
+from ..ops.control_flow import CaseOp, IfOp, ReturnOp, WhileOp
+from ..ops.creation import ConstantOp
+from ..ops.dynamism.dynamic_shapes import ShapedByOperandOp
 from ..shapes import is_static, shapes_agree
-from ..types import Array, numpy_dtype, tensor_type
+from ..types import QUANTIZED, Array, numpy_dtype, tensor_type
+from .run_time_types import check_operands, check_results, is_dynamic
 
 Handler = Callable[[Operation, tuple[Array, ...], "Environment"], tuple[Array, ...]]
 Environment = dict[SSAValue, Array]
@@ -46,6 +50,11 @@ class Step:
     handler: Handler | None
     dead: tuple[SSAValue, ...]
     """Values that nothing reads after this step."""
+    checked: bool
+    """
+    Whether the arrays have the shapes that their types state. Not in the body of a reduction, for one, which may run on
+    all elements at once.
+    """
 
 
 @dataclass(slots=True)
@@ -65,29 +74,18 @@ class Frame:
 
     plan: Plan
     environment: Environment
+    checked: bool = True
+    """As in `Step`: a function that the body of a reduction calls may run on all elements at once too."""
     position: int = 0
-
-
-def evaluate(module: ModuleOp, inputs: Sequence[Array], entry: str = "main") -> tuple[Array, ...]:
-    """
-    The results of the function `entry` on `inputs`.
-
-    Raises TypeError when the inputs do not fit the function's parameters, CheckFailure when a check of the program does
-    not hold, and DiagnosticError for operations and types that have no reference semantics.
-    """
-    interpreter = Interpreter(module)
-    function = interpreter.functions.get(entry)
-    if function is None:
-        names = ", ".join(interpreter.functions) or "none"
-        fail(module, f"has no function @{entry} (its functions: {names})")
-    interpreter.check_targets(function)
-    return interpreter.call(function, inputs)
 
 
 class Interpreter:
     """Runs functions of one module; prepared blocks are kept between calls."""
 
     def __init__(self, module: ModuleOp):
+        """Raises DiagnosticError for values that no array can hold."""
+        check_limits(module)
+        self.module = module
         self.functions: dict[str, FuncOp] = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self._plans: dict[Block, Plan] = {}
 
@@ -122,8 +120,10 @@ class Interpreter:
                         seen.add(callee)
                         waiting.append(callee)
 
-    def _run_function(self, caller: Operation, function: FuncOp, arguments: tuple[Array, ...]) -> tuple[Array, ...]:
-        stack = [self._enter(caller, function, arguments)]
+    def _run_function(
+        self, caller: Operation, function: FuncOp, arguments: tuple[Array, ...], checked: bool = True
+    ) -> tuple[Array, ...]:
+        stack = [self._enter(caller, function, arguments, checked)]
         while True:
             frame = stack[-1]
             plan, environment = frame.plan, frame.environment
@@ -140,22 +140,24 @@ class Interpreter:
             if step.handler is None:
                 if len(stack) > len(self.functions):
                     fail(step.op, "cannot be evaluated: the functions call each other in a cycle")
-                stack.append(self._enter(step.op, self._callee(step.op), operands))
+                stack.append(self._enter(step.op, self._callee(step.op), operands, frame.checked))
                 continue
             self._finish(frame, step.handler(step.op, operands, environment))
 
-    def _enter(self, caller: Operation, function: FuncOp, arguments: tuple[Array, ...]) -> Frame:
+    def _enter(self, caller: Operation, function: FuncOp, arguments: tuple[Array, ...], checked: bool) -> Frame:
         block = function.body.blocks.first
         if block is None:
             fail(caller, f"calls @{function.sym_name.data}, which has no body")
         plan = self._plan(block)
-        return Frame(plan, dict(zip(plan.arguments, arguments, strict=True)))
+        return Frame(plan, dict(zip(plan.arguments, arguments, strict=True)), checked)
 
     @staticmethod
     def _finish(frame: Frame, outputs: tuple[Array, ...]) -> None:
         """Bind the results of the frame's current step and go to the next."""
         step = frame.plan.steps[frame.position]
         environment = frame.environment
+        if frame.checked:
+            check_results(step.op, outputs)
         environment.update(zip(step.results, outputs, strict=True))
         for value in step.dead:
             environment.pop(value, None)
@@ -178,9 +180,11 @@ class Interpreter:
         for step in plan.steps:
             operands = tuple(environment[value] for value in step.operands)
             if step.handler is None:
-                outputs = self._run_function(step.op, self._callee(step.op), operands)
+                outputs = self._run_function(step.op, self._callee(step.op), operands, step.checked)
             else:
                 outputs = step.handler(step.op, operands, environment)
+            if step.checked:
+                check_results(step.op, outputs)
             environment.update(zip(step.results, outputs, strict=True))
             for value in step.dead:
                 environment.pop(value, None)
@@ -194,7 +198,7 @@ class Interpreter:
         return self._results(op, lambda: cast(HloOp, op).reference(*operands))
 
     def _run_quantized(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
-        from ..ops.quantized.quantization import compute_quantized
+        from ..ops.quantized.semantics import compute_quantized
 
         return self._results(op, lambda: compute_quantized(cast(HloOp, op), operands))
 
@@ -204,6 +208,10 @@ class Interpreter:
         def run(region: Region, *arguments: Array) -> tuple[Array, ...]:
             return self._run_region(region, environment, arguments)
 
+        if any(map(_is_quantized, op.operand_types)):
+            from ..ops.quantized.semantics import promote
+
+            operands = promote(op, operands)
         return self._results(op, lambda: op.reference_with_regions(run, *operands))
 
     def _results(self, op: Operation, compute: Callable[[], Array | tuple[Array, ...]]) -> tuple[Array, ...]:
@@ -211,14 +219,19 @@ class Interpreter:
             outputs = compute()
         except NotImplementedError as error:
             refuse(op, str(error))
-        except ValueError:
+        except ValueError as error:
+            if isinstance(op, ShapedByOperandOp):
+                fail(op, f"has sizes at run time that fit no array: {error}")
             unknown = [str(type_) for type_ in op.result_types if not _is_known(type_)]
             if not unknown:
                 raise
             refuse(op, f"its result has the type {', '.join(unknown)}, and its operands do not give the shape")
         except MemoryError:
             fail(op, f"needs more memory than there is: results {', '.join(map(str, op.result_types))}")
-        return outputs if isinstance(outputs, tuple) else (outputs,)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        if not isinstance(op, ConstantOp):
+            check_memory(op, sum(getattr(output, "nbytes", 0) for output in outputs))  # now that all shapes are known
+        return outputs
 
     def _plan(self, block: Block) -> Plan:
         plan = self._plans.get(block)
@@ -237,13 +250,16 @@ class Interpreter:
         read: set[SSAValue] = set(last.operands)
         local = {value for op in ops for value in op.results} | set(block.args)
         steps: list[Step] = []
+        checked = isinstance(block.parent_op(), (FuncOp, CaseOp, IfOp, WhileOp))
         for op in reversed(ops):
             used = dict.fromkeys(_values_read(op))
             dead = [value for value in used if value in local and value not in read]
             dead += [value for value in op.results if value not in read]
             read.update(used)
             handler = self._handler(op)
-            steps.append(Step(op, tuple(op.operands), tuple(op.results), handler, tuple(dead)))
+            if checked and handler is not None and is_dynamic(op):
+                handler = _checking(handler)
+            steps.append(Step(op, tuple(op.operands), tuple(op.results), handler, tuple(dead), checked))
         steps.reverse()
         names = tuple(value for op in ops for value in op.results)
         arguments = tuple(block.args)
@@ -260,6 +276,8 @@ class Interpreter:
             why = unsupported_type(type_)
             if why is not None:
                 refuse(op, why)
+        if not isinstance(op, ConstantOp) and (why := too_much(static_bytes(op.result_types))) is not None:
+            return partial(_refuse_to_run, why)
         if isinstance(op, RegionOp):
             return self._run_region_op
         if isinstance(op, HloOp) and any(map(_is_quantized, (*op.operand_types, *op.result_types))):
@@ -267,6 +285,21 @@ class Interpreter:
         if callable(getattr(op, "reference", None)):
             return self._run_op
         refuse(op, "it has no reference semantics")
+
+
+def _checking(handler: Handler) -> Handler:
+    """The handler, after a check of the operands' sizes."""
+
+    def run(op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
+        check_operands(op, operands)
+        return handler(op, operands, environment)
+
+    return run
+
+
+def _refuse_to_run(why: str, op: Operation, *_: object) -> NoReturn:
+    """The handler of an operation that takes too much memory: an error only if it is reached."""
+    fail(op, why)
 
 
 def _values_read(op: Operation) -> list[SSAValue]:
@@ -284,7 +317,7 @@ def refuse(op: Operation, why: str) -> NoReturn:
 
 
 def _is_quantized(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == "quant.uniform"
+    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == QUANTIZED
 
 
 def _is_known(type_: Attribute) -> bool:
@@ -303,7 +336,7 @@ def unsupported_type(type_: Attribute) -> str | None:
     if not isinstance(type_, TensorType):
         return f"there are no values of type {type_}"
     tensor = tensor_type(cast(Attribute, type_))
-    if numpy_dtype(tensor.element_type) is None and not _is_quantized(tensor):
+    if numpy_dtype(tensor.element_type) is None:
         return f"elements of type {tensor.element_type} are not supported"
     return None
 

@@ -8,19 +8,24 @@ others in a collective. So results do not depend on timing, and processes that w
 from __future__ import annotations
 
 import threading
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Attribute, Operation, Region
 
 from ..collectives.base import CollectiveOp
 from ..collectives.exchanges import ProcessNumberOp
+from ..collectives.host_transfers import TOKEN, InfeedOp, OutfeedOp, RecvOp, SendOp
 from ..collectives.process_groups import ProcessId
 from ..diagnostics import Diagnostic, DiagnosticError, fail, op_message
-from ..types import Array
-from .interpreter import Environment, Handler, Interpreter
+from ..shapes import shapes_agree
+from ..types import Array, element_of, numpy_dtype, shape_of
+from .interpreter import Environment, Handler, refuse
+from .showing import ShowingInterpreter
 
 
 def evaluate_replicas(
@@ -38,7 +43,8 @@ def evaluate_replicas(
     """
     if num_partitions < 1 or not inputs or len(inputs) % num_partitions:
         raise ValueError(f"{len(inputs)} processes do not make replicas of {num_partitions} partitions")
-    return _Grid(module, inputs, num_partitions, entry).run()
+    interpreter = ShowingInterpreter(module)
+    return Grid(interpreter, [_entry(module, entry)] * len(inputs), inputs, num_partitions).run()
 
 
 class _Stopped(BaseException):
@@ -51,7 +57,7 @@ class _Process:
 
     id: ProcessId
     turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    waits_in: CollectiveOp | None = None
+    waits_in: CollectiveOp | RecvOp | None = None
     group: tuple[ProcessId, ...] = ()
     given: tuple[Array, ...] = ()
     collected: list[tuple[Array, ...]] = field(default_factory=list[tuple[Array, ...]])
@@ -64,16 +70,31 @@ class _Process:
         return f"process (replica {self.id[0]}, partition {self.id[1]})"
 
 
-class _Grid:
-    """The processes of one run, and whose turn it is."""
+class Grid:
+    """
+    The processes of one run, and whose turn it is.
 
-    def __init__(self, module: ModuleOp, inputs: Sequence[Sequence[Array]], partitions: int, entry: str):
-        self.module = module
-        self.entry = _entry(module, entry)
+    Each runs a function of its own. send and recv are joined by the channel's number, whichever processes they are in.
+    Infeed operations take the data of `infeed` in order; without it there is no host to exchange data with.
+    """
+
+    def __init__(
+        self,
+        interpreter: ShowingInterpreter,
+        functions: Sequence[FuncOp],
+        inputs: Sequence[Sequence[Array]],
+        partitions: int,
+        infeed: Sequence[tuple[Array, ...]] | None = None,
+    ):
+        self.interpreter = interpreter
+        self.functions = functions
+        self.one_program = len(set(functions)) == 1
         self.inputs = inputs
         self.partitions = partitions
         self.replicas = len(inputs) // partitions
         self.processes = {id: _Process(id) for id in (divmod(number, partitions) for number in range(len(inputs)))}
+        self.infeed = None if infeed is None else deque(infeed)
+        self.channels: dict[int, deque[tuple[Array, ...]]] = defaultdict(deque)
         self.stopped = False
         self.returned = threading.Semaphore(0)
         """Released by a process that hands its turn back."""
@@ -81,8 +102,8 @@ class _Grid:
     def run(self) -> list[tuple[Array, ...]]:
         processes = list(self.processes.values())
         threads = [
-            threading.Thread(target=self._run_process, args=pair, daemon=True)
-            for pair in zip(processes, self.inputs, strict=True)
+            threading.Thread(target=self._run_process, args=each, daemon=True)
+            for each in zip(processes, self.functions, self.inputs, strict=True)
         ]
         for thread in threads:
             thread.start()
@@ -115,21 +136,32 @@ class _Grid:
             op = process.waits_in
             if op is None:
                 continue
+            if isinstance(op, RecvOp):
+                sent = self.channels[op.channel_handle.handle]
+                if sent:
+                    process.waits_in, process.collected, found = None, [sent.popleft()], True
+                continue
             group = [self.processes[id] for id in process.group]
-            if all(member.waits_in is op and member.group == process.group for member in group):
+            if all(self._meet(op, member.waits_in) and member.group == process.group for member in group):
                 collected = [member.given for member in group]
                 for member in group:
                     member.waits_in, member.collected = None, collected
                 found = True
         return found
 
+    def _meet(self, first: Operation, second: Operation | None) -> bool:
+        """Whether two processes wait in one collective: one operation, or in different functions, alike ones."""
+        if first is second or second is None or self.one_program:
+            return first is second
+        return type(first) is type(second) and first.properties == second.properties
+
     # In the thread of a process --------------------------------------------------------------------------------
 
-    def _run_process(self, process: _Process, inputs: Sequence[Array]) -> None:
+    def _run_process(self, process: _Process, function: FuncOp, inputs: Sequence[Array]) -> None:
         process.turn.acquire()
         try:
             if not self.stopped:
-                process.results = _ProcessInterpreter(self, process).call(self.entry, inputs)
+                process.results = _ProcessInterpreter(self, process).call(function, inputs)
         except _Stopped:
             pass
         except BaseException as error:
@@ -145,29 +177,66 @@ class _Grid:
         member = op.membership(process.id, self.replicas, self.partitions)
         if member is None:
             return -1, []
-        process.waits_in, process.group, process.given = op, member.group, operands
+        process.group, process.given = member.group, operands
+        self._wait(process, op)
+        return member.index, process.collected
+
+    def receive(self, process: _Process, op: RecvOp) -> tuple[Array, ...]:
+        """Wait for what a process sends through the channel of `op`."""
+        process.group = ()
+        self._wait(process, op)
+        return process.collected[0]
+
+    def _wait(self, process: _Process, op: CollectiveOp | RecvOp) -> None:
+        process.waits_in = op
         self.returned.release()
         process.turn.acquire()
         if self.stopped:
             raise _Stopped
-        return member.index, process.collected
 
 
-class _ProcessInterpreter(Interpreter):
+class _ProcessInterpreter(ShowingInterpreter):
     """The interpreter of one process."""
 
-    def __init__(self, grid: _Grid, process: _Process):
-        super().__init__(grid.module)
+    def __init__(self, grid: Grid, process: _Process):
+        super().__init__(grid.interpreter.module, grid.interpreter.probes)
         self.grid = grid
         self.process = process
 
     def _handler(self, op: Operation) -> Handler | None:
-        if isinstance(op, CollectiveOp):
-            return self._run_collective
+        hosted = self.grid.infeed is not None
+        match op:
+            case CollectiveOp():
+                return self._run_collective
+            case SendOp() if hosted or not op.to_host:
+                return self._send
+            case RecvOp() if hosted or not op.to_host:
+                return lambda op, operands, environment: (*self.grid.receive(self.process, cast(RecvOp, op)), TOKEN)
+            case InfeedOp() if hosted:
+                return self._read_infeed
+            case OutfeedOp() if hosted:
+                return lambda op, operands, environment: (TOKEN,)
+            case _:
+                pass
         if isinstance(op, ProcessNumberOp):
             number = op.number(self.process.id)
             return lambda op, operands, environment: (number,)
         return super()._handler(op)
+
+    def _send(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
+        assert isinstance(op, SendOp)
+        self.grid.channels[op.channel_handle.handle].append(operands[:-1])
+        return (TOKEN,)
+
+    def _read_infeed(self, op: Operation, operands: tuple[Array, ...], environment: Environment) -> tuple[Array, ...]:
+        if not self.grid.infeed:
+            refuse(op, "the infeed holds no more data")
+        found, types = self.grid.infeed.popleft(), op.result_types[:-1]
+        fits = len(found) == len(types) and all(map(_fits, found, types))
+        if not fits:
+            shown = ", ".join(f"{array.dtype}{list(array.shape)}" for array in found)
+            fail(op, f"reads {shown} from the infeed, its results are {', '.join(map(str, types))}")
+        return (*found, TOKEN)
 
     def _run_collective(
         self, op: Operation, operands: tuple[Array, ...], environment: Environment
@@ -181,6 +250,10 @@ class _ProcessInterpreter(Interpreter):
         if index < 0:
             return op.absent(operands)
         return self._results(op, lambda: op.run_group(run, inputs, index))
+
+
+def _fits(array: Array, type_: Attribute) -> bool:
+    return array.dtype == numpy_dtype(element_of(type_)) and shapes_agree(array.shape, shape_of(type_))
 
 
 def _entry(module: ModuleOp, name: str) -> FuncOp:
@@ -204,6 +277,7 @@ def _stuck(waiting: Sequence[_Process], processes: dict[ProcessId, _Process]) ->
             if processes[id].waits_in is not op or processes[id].group != process.group
         ]
         others = ", ".join(other.text + (", which has ended" if other.done else "") for other in missing)
+        others = others or "data that no process sends"
         notes.append(Diagnostic("note", f"{process.text} waits here in '{op.name}' for {others}", op.location))
     message = f"never ends: {len(waiting)} processes wait for others that are not in the same operation and group"
     return DiagnosticError(Diagnostic("error", op_message(first, message), first.location, tuple(notes)))

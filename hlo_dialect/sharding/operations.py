@@ -29,6 +29,7 @@ from xdsl.traits import IsTerminator, Pure, ReturnLike, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..attributes import int_attr
+from ..collectives.host_transfers import TokenType
 from ..collectives.process_groups import find_mesh
 from ..diagnostics import fail
 from ..op import HloOp, RegionOp, RegionRunner, reject, replace_op
@@ -256,12 +257,12 @@ class ManualComputationOp(RegionOp):
     """
 
     name = "sdy.manual_computation"
-    operands_ = var_operand_def(TensorType)
+    operands_ = var_operand_def(TensorType | TokenType)
     in_shardings = prop_def(ShardingPerValueAttr)
     out_shardings = prop_def(ShardingPerValueAttr)
     manual_axes = prop_def(ManualAxesAttr)
     body = region_def()
-    outs = var_result_def(TensorType)
+    outs = var_result_def(TensorType | TokenType)
 
     @classmethod
     def parse(cls, parser: Parser) -> ManualComputationOp:
@@ -343,6 +344,9 @@ class ManualComputationOp(RegionOp):
 
     def _part_type(self, sharding: ShardingAttr, type_: Attribute, name: str) -> Attribute:
         """The type of a device's part. Raises VerifyException."""
+        if isinstance(type_, TokenType):
+            sharding.verify_on(self, (), name)
+            return type_
         shape = list(shape_of(type_))
         mesh, manual = sharding.verify_on(self, shape, name), set(self.manual_axes.names)
         sizes = mesh.sizes()

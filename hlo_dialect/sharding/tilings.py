@@ -2,7 +2,8 @@
 Tilings: which part of an array each device holds, however the program states it.
 
 A tiling cuts each dimension into equal parts (the last ones shorter, or empty) and gives every part to one device, or
-to several as copies. sdy's shardings, the strings of `mhlo.sharding` and JAX's OpSharding all denote tilings.
+to several: as copies, or as summands, whose sum is the part. sdy's shardings, the strings of `mhlo.sharding` and JAX's
+OpSharding all denote tilings.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Tiling:
     counts: tuple[int, ...]
     """The number of parts along each dimension."""
     devices: tuple[int, ...]
-    """Device numbers, row-major by part and then by copy."""
+    """Device numbers, row-major by part, then by summand and then by copy."""
+    summands: int = 1
+    """The number of partial sums that make up each part (the product of sdy's unreduced axes)."""
 
     @classmethod
     def replicated(cls, rank: int, devices: int) -> Tiling:
@@ -44,29 +47,41 @@ class Tiling:
     @property
     def copies(self) -> int:
         """The number of devices that hold each part."""
-        return len(self.devices) // self.parts
+        return len(self.devices) // (self.parts * self.summands)
 
     @property
     def is_replicated(self) -> bool:
-        return self.parts == 1
+        """Whether every device holds the whole array."""
+        return self.parts == self.summands == 1
 
     @property
     def table(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The devices: a dimension for each of the array's, and a last one for copies."""
-        return np.array(self.devices, np.int64).reshape((*self.counts, self.copies))
+        """The devices: a dimension for each of the array's, one for summands, and a last one for copies."""
+        return np.array(self.devices, np.int64).reshape((*self.counts, self.summands, self.copies))
 
     @cached_property
     def places(self) -> tuple[int, ...]:
         """The part number of each device."""
         places = np.zeros(len(self.devices), np.int64)
-        places[list(self.devices)] = np.repeat(np.arange(self.parts), self.copies)
+        places[list(self.devices)] = np.repeat(np.arange(self.parts), self.summands * self.copies)
         return tuple(places.tolist())
 
+    @cached_property
+    def terms(self) -> tuple[int, ...]:
+        """The summand number of each device."""
+        terms = np.zeros(len(self.devices), np.int64)
+        terms[list(self.devices)] = np.tile(np.repeat(np.arange(self.summands), self.copies), self.parts)
+        return tuple(terms.tolist())
+
+    @property
+    def _identity(self) -> tuple[tuple[int, ...], ...]:
+        return self.counts, self.places, self.terms
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tiling) and self.counts == other.counts and self.places == other.places
+        return isinstance(other, Tiling) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash((self.counts, self.places))
+        return hash(self._identity)
 
     def coordinates(self, dim: int) -> list[int]:
         """The part number of each device along a dimension."""
@@ -86,14 +101,18 @@ class Tiling:
         padding = [(0, count * size - full) for count, size, full in zip(self.counts, shape, array.shape, strict=True)]
         if any(high for _, high in padding):
             array = np.pad(array, padding)
-        return [np.array(array[box], order="C") for box in self._boxes(shape)]
+        parts = [np.array(array[box], order="C") for box in self._boxes(shape)]
+        return [np.zeros_like(part) if term else part for part, term in zip(parts, self.terms, strict=True)]
 
     def joined(self, parts: Sequence[Array], shape: Sequence[int]) -> Array:
-        """The array of `shape` assembled from the devices' parts; of equal copies, one is used."""
+        """The array of `shape` assembled from the devices' parts, summands added; of equal copies, one is used."""
         size = self.part_shape(shape)
-        array = np.empty([count * length for count, length in zip(self.counts, size, strict=True)], parts[0].dtype)
-        for box, part in zip(self._boxes(size), parts, strict=True):
-            array[box] = part
+        array = np.zeros([count * length for count, length in zip(self.counts, size, strict=True)], parts[0].dtype)
+        boxes, used = self._boxes(size), self.table[..., 0].reshape(-1, self.summands)
+        for first, *others in used.tolist():
+            array[boxes[first]] = parts[first]
+            for other in others:
+                array[boxes[other]] += parts[other]
         return array[tuple(map(slice, shape))]
 
     def _boxes(self, shape: Sequence[int]) -> list[tuple[slice, ...]]:
@@ -112,17 +131,36 @@ class Tiling:
         rows = table.transpose([*kept, *sorted(dims)]).reshape(-1, length)
         return tuple(tuple(int(device) for device in row) for row in rows)
 
-    def derived(self, sources: Sequence[int | None]) -> Tiling:
+    def derived(self, sources: Sequence[int | None], summed: Sequence[int] = ()) -> Tiling:
         """
         The tiling of an array whose dimension i is cut as dimension `sources[i]` of this one, or not at all.
 
-        Parts along dimensions that are no source become copies.
+        Parts along the dimensions `summed` become summands, those along other dimensions that are no source copies.
         """
-        used = [source for source in sources if source is not None]
-        table = self.table
+        table, rank = self.table, len(self.counts)
+        used = [*(source for source in sources if source is not None), *summed, rank]
         order = [*used, *(axis for axis in range(table.ndim) if axis not in used)]
         counts = tuple(1 if source is None else self.counts[source] for source in sources)
-        return Tiling(counts, tuple(table.transpose(order).reshape(-1).tolist()))
+        summands = self.summands * math.prod(self.counts[dim] for dim in summed)
+        return Tiling(counts, tuple(table.transpose(order).reshape(-1).tolist()), summands)
+
+    def summed(self) -> Tiling:
+        """The tiling after the summands of each part were added: every device that had a summand has a copy."""
+        return self if self.summands == 1 else Tiling(self.counts, self.devices)
+
+    def sum_groups(self, kept: Tiling | None = None) -> Groups:
+        """
+        The groups of devices whose summands are added; with `kept`, only those that are one summand of that tiling.
+
+        Each device is in one group, together with devices that hold the other summands of its part.
+        """
+        rows = np.moveaxis(self.table, -2, -1).reshape(-1, self.summands).tolist()
+        if kept is None:
+            return tuple(tuple(row) for row in rows)
+        groups = (
+            [device for device in row if kept.terms[device] == term] for row in rows for term in range(kept.summands)
+        )
+        return tuple(tuple(group) for group in groups)
 
     # Spellings -----------------------------------------------------------------------------------------------------
 
@@ -131,18 +169,35 @@ class Tiling:
         """In HLO's spelling: `{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}`, `{replicated}`."""
         if self.is_replicated:
             return "{replicated}"
-        counts = self.counts if self.copies == 1 else (*self.counts, self.copies)
-        last = " last_tile_dim_replicate" if self.copies > 1 else ""
+        kinds = [kind for _, kind in self._subgroups]
+        last = " last_tile_dim_replicate" if kinds == [_REPLICATED] else ""
+        if _UNREDUCED in kinds:
+            last = f" last_tile_dims={{{', '.join(_KINDS[kind] for kind in kinds)}}}"
+        counts = (*self.counts, *(count for count, _ in self._subgroups))
         return f"{{devices=[{','.join(map(str, counts))}]{','.join(map(str, self.devices))}{last}}}"
+
+    @property
+    def _subgroups(self) -> list[tuple[int, int]]:
+        """The dimensions that follow those of the array: their sizes, and kinds by OpSharding's numbers."""
+        both = ((self.summands, _UNREDUCED), (self.copies, _REPLICATED))
+        return [(count, kind) for count, kind in both if count > 1]
 
     @property
     def op_sharding(self) -> bytes:
         """The serialized `xla.OpSharding`, as `OpSharding.ParseFromString` reads it."""
         if self.is_replicated:
             return b""  # type REPLICATED is 0, which protocol buffers leave out
-        counts = self.counts if self.copies == 1 else (*self.counts, self.copies)
+        counts = (*self.counts, *(count for count, _ in self._subgroups))
+        kinds = [kind for _, kind in self._subgroups]
         found = _field(1, 3) + _packed(3, counts) + _packed(4, self.devices)  # type OTHER
-        return found + _field(6, 1) if self.copies > 1 else found
+        if _UNREDUCED in kinds:
+            return found + _packed(8, kinds)
+        return found + _field(6, 1) if kinds else found
+
+
+_REPLICATED, _UNREDUCED = 0, 6
+_KINDS = {_REPLICATED: "replicated", _UNREDUCED: "unreduced"}
+"""The kinds of subgroups, by the numbers of `xla.OpSharding.Type`."""
 
 
 def _varint(number: int) -> bytes:
@@ -172,8 +227,6 @@ def tiling_of(
     """
     mesh = sharding.verify_on(user, shape, "the array")
     sizes = mesh.sizes()
-    if sharding.unreduced.data:
-        raise VerifyException("partial sums that are not reduced yet (unreduced axes) are not supported")
     if not sizes and mesh.numbers() is not None:
         raise VerifyException("an array on one device of several is not supported")
     if not sizes:
@@ -185,18 +238,19 @@ def tiling_of(
         [axis for axis in dimension.axes.data if axes is None or axis.axis_name.data in axes]
         for dimension in sharding.dimensions.data
     ]
-    flat = [axis for named in refs for axis in named]
-    pieces, chosen = split_axes(sizes, flat)
+    summed = [axis for axis in sharding.unreduced.data if axes is None or axis.axis_name.data in axes]
+    pieces, chosen = split_axes(sizes, [*(axis for named in refs for axis in named), *summed])
     others = [piece for piece in range(len(pieces)) if piece not in chosen]
     lengths = iter([pieces[piece] for piece in chosen])
     counts = tuple(math.prod(next(lengths) for _ in named) for named in refs)
-    return Tiling(counts, tuple(numbers.reshape(pieces).transpose([*chosen, *others]).reshape(-1).tolist()))
+    table = numbers.reshape(pieces).transpose([*chosen, *others])
+    return Tiling(counts, tuple(table.reshape(-1).tolist()), math.prod(lengths))
 
 
 _TILED = re.compile(
     r"\{devices=\[(?P<counts>[0-9,]+)\]"
     r"(?:<=\[(?P<iota>[0-9,]+)\](?:T\((?P<order>[0-9,]+)\))?|(?P<list>[0-9,]+))"
-    r"(?P<copies> last_tile_dim_replicate)?\}"
+    r"(?:(?P<copies> last_tile_dim_replicate)| last_tile_dims=\{(?P<kinds>[a-z, ]+)\})?\}"
 )
 
 
@@ -210,6 +264,8 @@ def parse_tiling(text: str, rank: int, devices: int) -> Tiling | None:
     text = re.sub(r"\s*metadata=\{[^{}]*\}", "", text.strip())
     if text in ("{replicated}", ""):
         return Tiling.replicated(rank, devices)
+    if text == "{unreduced}":
+        return Tiling((1,) * rank, tuple(range(devices)), devices)
     if text == "{manual}":
         return None
     match = _TILED.fullmatch(text)
@@ -233,7 +289,12 @@ def parse_tiling(text: str, rank: int, devices: int) -> Tiling | None:
         listed: list[int] = iota.transpose(order).reshape(-1).tolist()
     else:
         listed = numbers("list")
-    dims = counts[:-1] if match["copies"] else counts
+    kinds = ["replicated"] if match["copies"] else [kind.strip() for kind in (match["kinds"] or "").split(",") if kind]
+    if not set(kinds) <= set(_KINDS.values()) or len(set(kinds)) < len(kinds):
+        raise VerifyException(f"the sharding {text} is not supported")
+    dims, rest = counts[: len(counts) - len(kinds)], counts[len(counts) - len(kinds) :]
     if len(dims) != rank or sorted(listed) != list(range(devices)):
         raise misfit
-    return Tiling(tuple(dims), tuple(listed))
+    if kinds == ["replicated", "unreduced"]:
+        listed = np.moveaxis(np.array(listed).reshape(counts), -1, -2).reshape(-1).tolist()
+    return Tiling(tuple(dims), tuple(listed), dict(zip(kinds, rest, strict=True)).get("unreduced", 1))

@@ -7,6 +7,7 @@ the module's size; xDSL's own verifier checks no dominance, is quadratic in call
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
@@ -22,9 +23,11 @@ from ..diagnostics.specification import citation
 from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..op import HloOp
 from ..shapes import types_agree
-from ..types import tensor_type
+from ..types import QUANTIZED, tensor_type
 from ..walking import operations_in
 from .dominance import dominator_children
+from .tensors import verify_tensors
+from .unranked import is_unranked, ranked
 
 MAX_ERRORS = 100
 """The number of errors after which the verifier stops, because the rest are mostly consequences."""
@@ -45,6 +48,14 @@ def verify_module(module: ModuleOp) -> None:
         raise DiagnosticError(verifier.errors)
 
 
+def verify_operation(op: Operation) -> None:
+    """Check the operation's own constraints, regions aside. Raises DiagnosticError at its location."""
+    verifier = _Verifier()
+    verifier.own_constraints(op, _kind(type(op)))
+    if verifier.errors:
+        raise DiagnosticError(verifier.errors)
+
+
 class _TooManyErrors(Exception):
     pass
 
@@ -58,7 +69,7 @@ class _Kind:
         self.terminator = not known or op_type.has_trait(IsTerminator)
         self.without_terminators = not known or op_type.has_trait(NoTerminator)
         self.symbol_table = known and op_type.has_trait(SymbolTable)
-        self.depends_on_types_only = issubclass(op_type, HloOp) and not self.terminator
+        self.depends_on_types_only = issubclass(op_type, HloOp) and not self.terminator and not op_type.READS_CONSTANTS
 
 
 @cache
@@ -89,7 +100,7 @@ class _Verifier:
         kind = _kind(type(op))
         if kind.symbol_table:
             self.symbol_tables.append(op)
-        self._own_constraints(op, kind)
+        self.own_constraints(op, kind)
         if op.regions:
             if kind.isolated:
                 self.visible = set()
@@ -99,7 +110,9 @@ class _Verifier:
         for result in op.results:
             visible.add(result)
 
-    def _own_constraints(self, op: Operation, kind: _Kind) -> None:
+    def own_constraints(self, op: Operation, kind: _Kind) -> None:
+        if isinstance(op, (ModuleOp, FuncOp)):
+            self._attribute_names(op)
         if isinstance(op, (ModuleOp, CallOp)):
             return  # their constraints are those on symbols
         key = None
@@ -127,6 +140,14 @@ class _Verifier:
         else:
             if key is not None:
                 self.good.add(key)
+
+    def _attribute_names(self, op: ModuleOp | FuncOp) -> None:
+        """Attributes of modules, and of functions' arguments and results, belong to a dialect: `dialect.name`."""
+        owners = {"the module": op.attributes} if isinstance(op, ModuleOp) else _attributes_of_values(op)
+        for owner, attributes in owners.items():
+            for name in attributes:
+                if "." not in name and name not in ("sym_name", "sym_visibility"):
+                    self.error(op, f"{owner} has an attribute '{name}' whose name has no dialect's prefix")
 
     def _region(self, op: Operation, region: Region, kind: _Kind) -> None:
         blocks = region.blocks
@@ -183,6 +204,15 @@ class _Verifier:
             self.error(op, "branches to a block of another region")
 
 
+def _attributes_of_values(func: FuncOp) -> dict[str, Mapping[str, Attribute]]:
+    lists = (("argument", func.arg_attrs), ("result", func.res_attrs))
+    return {
+        f"{what} {index}": attributes.data
+        for what, values in lists
+        for index, attributes in enumerate(values.data if values is not None else ())
+    }
+
+
 class _Everything(set[SSAValue]):
     """The set of all values."""
 
@@ -225,9 +255,13 @@ def _root(op: Operation) -> Operation:
 
 
 def _verify_alone(op: Operation) -> None:
-    """Run the operation's own verifier; with quantized operands or results, on their expressed types."""
+    """Run the operation's own verifier; with quantized operands or results, `verify_quantized`."""
+    if isinstance(op, HloOp):
+        if is_unranked(op):
+            op = ranked(op)
+        verify_tensors(op)
     if isinstance(op, HloOp) and any(map(_holds_quantized, (*op.operand_types, *op.result_types))):
-        from ..ops.quantized.quantization import verify_quantized
+        from ..ops.quantized.verification import verify_quantized
 
         verify_quantized(op)
     else:
@@ -235,7 +269,7 @@ def _verify_alone(op: Operation) -> None:
 
 
 def _holds_quantized(type_: Attribute) -> bool:
-    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == "quant.uniform"
+    return isinstance(type_, TensorType) and tensor_type(cast(Attribute, type_)).element_type.name == QUANTIZED
 
 
 def _verify_symbols(verifier: _Verifier, table: Operation) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.utils.enum_attribute import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute
@@ -21,12 +21,14 @@ from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from ...attributes import int_attr
+from ...diagnostics import fail
 from ...numbers.number_semantics import round_to
 from ...numbers.random_bits import philox_bits, threefry_bits
 from ...op import reject
 from ...shapes import dims_agree, shape_text, shapes_agree, types_agree
 from ...syntax.keywords import KeywordOp, enumeration
 from ...types import Array, bit_width, element_of, is_boolean, is_float, is_integer, numpy_dtype, shape_of
+from ..constraints import check_static
 from ..creation import constant_of
 
 RNG_SEED = 0x5EED_0F_41_0A_11
@@ -93,26 +95,38 @@ class RngBitGeneratorOp(KeywordOp):
     def is_threefry(self) -> bool:
         return self.rng_algorithm.data is RngAlgorithm.THREE_FRY
 
+    @property
+    def has_vector_state(self) -> bool:
+        """Whether the state is a vector of ui64; upstream takes others, which the specification gives no meaning."""
+        return len(shape_of(self.operands[0])) == 1 and numpy_dtype(element_of(self.operands[0])) == np.uint64
+
+    def refuse_other_states(self) -> None:
+        """Raise DiagnosticError for a state that has no meaning."""
+        if not self.has_vector_state:
+            fail(self, f"cannot run with a state of type {self.operands[0].type}, only with a vector of ui64")
+
     def infer_types(self) -> tuple[Attribute, ...]:
         return (self.operands[0].type, self.results[1].type)
 
     def verify_(self) -> None:
         state, shape = self.operands[0].type, shape_of(self.operands[0])
-        if len(shape) != 1 or numpy_dtype(element_of(state)) != np.uint64:
-            reject(f"rng_bit_generator_i2: initial_state has type {state}, expected elements ui64 in one dimension")
+        if not (is_integer(element_of(state)) or is_float(element_of(state))):
+            reject(f"rng_bit_generator_i2: initial_state has type {state}, expected integers or floats")
         if not types_agree(state, self.results[0].type):
             reject(f"rng_bit_generator_c1: output_state has type {self.results[0].type}, initial_state {state}")
         allowed = (2,) if self.is_threefry else (2, 3)
-        if not any(dims_agree(shape[0], size) for size in allowed):
+        if self.has_vector_state and not any(dims_agree(shape[0], size) for size in allowed):
             reject(
                 f"rng_bit_generator_c2: initial_state has {shape[0]} elements, "
                 f"{self.rng_algorithm.data.value} takes {' or '.join(map(str, allowed))}"
             )
+        check_static("rng_bit_generator_o2", self.results[1])
         element = element_of(self.results[1])
         if not (is_integer(element) or is_float(element)):
             reject(f"rng_bit_generator_o2: output has element type {element}, expected integer or float")
 
     def reference(self, *operands: Array) -> tuple[Array, Array]:
+        self.refuse_other_states()
         shape, element = shape_of(self.results[1]), element_of(self.results[1])
         dtype: Any = numpy_dtype(element)
         width = bit_width(element)
@@ -155,6 +169,7 @@ class RngOp(KeywordOp):
     """
 
     name = "hlo.rng"
+    READS_CONSTANTS: ClassVar[bool] = True
     COMPUTES: ClassVar[bool] = True
     a = operand_def(TensorType)
     b = operand_def(TensorType)
@@ -192,7 +207,8 @@ class RngOp(KeywordOp):
 
     def _verify_shape(self) -> None:
         given, shape = self.operands[2], shape_of(self.results[0])
-        if not (len(shape_of(given)) == 1 and is_integer(element_of(given))):
+        integers = is_integer(element_of(given)) or isinstance(element_of(given), IndexType)
+        if not (len(shape_of(given)) == 1 and integers):
             reject(f"rng_i3: shape has type {given.type}, expected a vector of integers")
         known = constant_of(given)
         sizes = None if known is None else tuple(int(size) for size in known)

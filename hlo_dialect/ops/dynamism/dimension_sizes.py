@@ -16,18 +16,21 @@ from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, pro
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from ...attributes import IntArray, int_array, ints
 from ...op import HloOp, reject
 from ...shapes import DYNAMIC, dims_agree
 from ...syntax.keywords import KeywordOp, integer
 from ...types import Array, dense_constant, element_of, i32, is_integer, make_tensor, shape_of
+from ..creation import constant_of
 
 
 @irdl_attr_definition
 class BoundsAttr(ParametrizedAttribute):
     """
-    `#hlo.bounds<5, ?>`, the encoding of a tensor type: the largest size of each unknown dimension, `?` for others.
+    `#hlo.bounds<5, ?>`, the encoding of a tensor type: the largest size of each unknown dimension, `?` for others; also
+    read in the older form `#hlo.type_extensions<bounds = [5, ?]>`.
     """
 
     name = "hlo.bounds"
@@ -38,11 +41,34 @@ class BoundsAttr(ParametrizedAttribute):
         def size() -> int:
             return DYNAMIC if parser.parse_optional_punctuation("?") is not None else parser.parse_integer()
 
-        return [int_array(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, size))]
+        def sizes(delimiter: AttrParser.Delimiter) -> IntArray:
+            return int_array(parser.parse_comma_separated_list(delimiter, size))
+
+        with parser.in_angle_brackets():
+            if parser.parse_optional_keyword("bounds") is None:
+                token = parser._current_token  # pyright: ignore[reportPrivateUsage]
+                return [int_array([]) if token.text == ">" else sizes(parser.Delimiter.NONE)]
+            parser.parse_punctuation("=")
+            return [sizes(parser.Delimiter.SQUARE)]
+
+    def verify_shape(self, shape: Sequence[int]) -> None:
+        """Raise VerifyException unless there is an entry for each dimension, and a bound only for unknown ones."""
+        bounds = ints(self.sizes)
+        if len(bounds) != len(shape):
+            raise VerifyException(f"there are {len(bounds)} bounds for {len(shape)} dimensions")
+        for dim, (bound, size) in enumerate(zip(bounds, shape, strict=True)):
+            if DYNAMIC not in (bound, size):
+                raise VerifyException(f"dimension {dim} of size {size} has the bound {bound}, expected '?'")
 
     def print_parameters(self, printer: Printer) -> None:
         sizes = ("?" if size == DYNAMIC else str(size) for size in ints(self.sizes))
         printer.print_string(f"<{', '.join(sizes)}>")
+
+
+def bounds_of(type_: Attribute) -> Sequence[int]:
+    """The largest size of each dimension of a tensor type, DYNAMIC where there is none; empty without bounds."""
+    encoding = type_.encoding if isinstance(type_, TensorType) else None
+    return ints(encoding.sizes) if isinstance(encoding, BoundsAttr) else ()
 
 
 @irdl_op_definition
@@ -88,7 +114,7 @@ class SetDimensionSizeOp(KeywordOp):
     The operand with one dimension cut to `size`, at most its static size; deprecated.
 
     Shapes: size (); the result has the operand's rank, the dimension unknown and bounded (`#hlo.bounds`) or static.
-    Raises: VerifyException naming set_dimension_size_c1 (the dimension), c2 (the result's type) or i2.
+    Raises: VerifyException naming set_dimension_size_c1 (the dimension), c2 (the result's type), c3 (the size) or i2.
     Spec:   openxla/stablehlo, StablehloOps.td, SetDimensionSizeOp.
     """
 
@@ -120,6 +146,19 @@ class SetDimensionSizeOp(KeywordOp):
             reject(
                 f"set_dimension_size_c2: result has type {self.results[0].type}, expected {self.operands[0].type} but "
                 f"for dimension {self.place}"
+            )
+        self._verify_known_size()
+
+    def _verify_known_size(self) -> None:
+        """c3: a constant size is that of the result, and at most that of the operand."""
+        size = constant_of(self.operands[1])
+        if size is None:
+            return
+        count, before, after = int(size), shape_of(self.operands[0])[self.place], shape_of(self.results[0])[self.place]
+        if not (0 <= count <= (count if before == DYNAMIC else before) and dims_agree(count, after)):
+            reject(
+                f"set_dimension_size_c3: dimension {self.place} of {self.operands[0].type} is to have size {count}, "
+                f"the result has type {self.results[0].type}"
             )
 
     def reference(self, *operands: Array) -> Array:

@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 from ...attributes import IntArray, ints
 from ...numbers.number_semantics import convert
 from ...op import reject
-from ...shapes import DYNAMIC, dims_agree, element_count, shape_text, shapes_agree, types_agree
+from ...shapes import DYNAMIC, Shape, dims_agree, element_count, shape_text, shapes_agree, types_agree
 from ...syntax.keywords import KeywordOp, int_list, integer
 from ...types import Array, element_of, is_integer, make_tensor, numpy_dtype, shape_of
 from ..constraints import check_element_types, check_range, check_size, check_unique
@@ -60,8 +60,15 @@ class ShapedByOperandOp(KeywordOp):
     An operation that takes its result's shape from an operand; the syntax is `%operand, %shape.. : (t, u) -> t`.
     """
 
+    READS_CONSTANTS: ClassVar[bool] = True
     result = result_def(TensorType)
     traits = traits_def(Pure())
+
+    def verify_shape(self, constraint: str, operand: SSAValue) -> None:
+        """Check that the result's type agrees with a constant shape."""
+        shape = known_shape(operand)
+        if shape is not None and not (shapes_agree(shape, shape_of(self.results[0])) and min(shape, default=0) >= 0):
+            reject(f"{constraint}: the result of type {self.results[0].type} is to have the shape {shape_text(shape)}")
 
     def shape_from(self, shape: Sequence[int] | None) -> tuple[Attribute, ...]:
         """The result's type with the shape of a constant operand; otherwise the type unchanged."""
@@ -76,7 +83,7 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
     broadcast_in_dim to the shape `output_dimensions`.
 
     Shapes: operand (d0, .., dn), output_dimensions (rank of the result).
-    Raises: VerifyException naming dynamic_broadcast_in_dim_i2, c1..c5, c7..c10; c6 concerns per-axis quantized types.
+    Raises: VerifyException naming dynamic_broadcast_in_dim_i2, c1..c10; c6 is on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_broadcast_in_dim
     """
 
@@ -111,7 +118,17 @@ class DynamicBroadcastInDimOp(ShapedByOperandOp):
                     f"{shape_text(result)}, is to be broadcast along it"
                 )
         check_count(f"{name}_c7", "output_dimensions", self.operands[1], len(result), "the result's rank")
+        self.verify_shape(f"{name}_c7", self.operands[1])
+        self._verify_known_sizes(name, operand)
         self._verify_known_dimensions(name, len(operand))
+
+    def _verify_known_sizes(self, name: str, operand: Shape) -> None:
+        sizes = known_shape(self.operands[1])
+        for size, dim in zip(operand, self.dims, strict=True):
+            if sizes is not None and size not in (1, DYNAMIC, sizes[dim]):
+                reject(
+                    f"{name}_c5: a dimension of size {size} is to be broadcast along {dim} of output_dimensions {sizes}"
+                )
 
     def _verify_known_dimensions(self, name: str, rank: int) -> None:
         expanding, fixed = (
@@ -162,6 +179,7 @@ class DynamicIotaOp(ShapedByOperandOp):
         if not (0 <= self.dimension < rank):
             reject(f"dynamic_iota_c1: iota_dimension {self.dimension} is not in [0, {rank}), the result's dimensions")
         check_count("dynamic_iota_c2", "output_shape", self.operands[0], rank, "the result's rank")
+        self.verify_shape("dynamic_iota_c2", self.operands[0])
 
     def reference(self, *operands: Array) -> Array:
         shape = tuple(int(size) for size in operands[0])
@@ -176,7 +194,7 @@ class DynamicReshapeOp(ShapedByOperandOp):
     reshape to the shape `output_shape`.
 
     Shapes: output_shape (rank of the result); the operand's number of elements.
-    Raises: VerifyException naming dynamic_reshape_i2, c1, c2 or c4; c3 concerns per-axis quantized types.
+    Raises: VerifyException naming dynamic_reshape_i2, c1, c2 or c4; c3 is on quantized types.
     Spec:   https://openxla.org/stablehlo/spec#dynamic_reshape
     """
 
@@ -196,6 +214,10 @@ class DynamicReshapeOp(ShapedByOperandOp):
             reject(f"dynamic_reshape_c2: operand has {before} elements and the result {after}")
         rank = len(shape_of(self.results[0]))
         check_count("dynamic_reshape_c4", "output_shape", self.operands[1], rank, "the result's rank")
+        self.verify_shape("dynamic_reshape_c4", self.operands[1])
+        sizes = known_shape(self.operands[1])
+        if sizes is not None and not dims_agree(before, element_count(sizes)):
+            reject(f"dynamic_reshape_c2: operand has {before} elements and output_shape is {sizes}")
 
     def reference(self, *operands: Array) -> Array:
         operand, target = operands
@@ -265,7 +287,8 @@ class RealDynamicSliceOp(ShapedByOperandOp):
     slice at positions that are operands; deprecated.
 
     Shapes: start_indices, limit_indices and strides (rank of operand).
-    Raises: VerifyException naming real_dynamic_slice_i2..i4, or c1 (element types), c2 (ranks), c3 (counts).
+    Raises: VerifyException naming real_dynamic_slice_i2..i4, or c1 (element types), c2 (ranks), c3 (counts),
+            c4 (places outside of the operand), c5 (sizes of the result).
     Spec:   openxla/stablehlo, StablehloOps.td, RealDynamicSliceOp.
     """
 
@@ -291,6 +314,23 @@ class RealDynamicSliceOp(ShapedByOperandOp):
         for index, what in enumerate(("start_indices", "limit_indices", "strides"), start=1):
             check_sizes_operand(f"real_dynamic_slice_i{index + 1}", what, self.operands[index])
             check_count("real_dynamic_slice_c3", what, self.operands[index], rank, "the operand's rank")
+        self._verify_places()
+
+    def _verify_places(self) -> None:
+        """c4: constant places are inside the operand; c5: they give the result's shape."""
+        starts, limits, strides = (known_shape(value) for value in self.operands[1:])
+        for dim, (size, wanted) in enumerate(zip(shape_of(self.operands[0]), shape_of(self.results[0]), strict=True)):
+            start, limit, stride = (None if part is None else part[dim] for part in (starts, limits, strides))
+            places = [place for place in (0, start, limit, None if size == DYNAMIC else size) if place is not None]
+            if places != sorted(places) or (stride is not None and stride < 1):
+                reject(
+                    f"real_dynamic_slice_c4: dimension {dim} of {self.operands[0].type} is to be sliced from {start} "
+                    f"to {limit} by {stride}, where 0 <= start <= limit <= size and 1 <= stride"
+                )
+            if start is not None and limit is not None and stride is not None:
+                count = -(-(limit - start) // stride)
+                if not dims_agree(wanted, count):
+                    reject(f"real_dynamic_slice_c5: dimension {dim} of the result has size {wanted}, expected {count}")
 
     def reference(self, *operands: Array) -> Array:
         operand, *places = operands

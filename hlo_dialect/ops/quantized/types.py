@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
+import ml_dtypes
+import numpy as np
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, FloatData, IntAttr, IntegerType, Signedness
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -18,8 +20,16 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...types import numpy_dtype
+
+_SIGNEDNESS = {
+    "i": Signedness.SIGNLESS,
+    "u": Signedness.UNSIGNED,
+    "ui": Signedness.UNSIGNED,
+    "si": Signedness.SIGNED,
+}
 _BODY = re.compile(
-    r"(?P<sign>[iu])(?P<width>\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?:(?P<expressed>\w+)(?::(?P<axis>\d+))?,"
+    r"(?P<sign>i|u|ui|si)(?P<width>\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?:(?P<expressed>\w+)(?::(?P<axis>\d+))?,"
     r"(?P<steps>[^{}]+|\{[^{}]*\})"
 )
 
@@ -41,6 +51,11 @@ class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
     zero_points: ArrayAttr[IntAttr]
 
     @property
+    def per_axis(self) -> bool:
+        """Whether there is a scale and zero point for each index of a dimension."""
+        return self.axis.data >= 0
+
+    @property
     def limits(self) -> tuple[int, int]:
         low, high = self.range.data
         return low.data, high.data
@@ -52,16 +67,17 @@ class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
             parser.raise_error("expected '<' after !quant.uniform")
         body = parser._parse_dialect_symbol_body()  # pyright: ignore[reportPrivateUsage]
         match = _BODY.fullmatch("".join(body.split()))
+        if match is None and ":{" in "".join(body.split()):
+            parser.raise_error("scales for blocks of dimensions are not supported, only along one dimension", position)
         if match is None:
             parser.raise_error(
                 f"expected <storage:expressed, scale:zero_point> after !quant.uniform, got <{body}>", position
             )
         expressed = _expressed(parser, match["expressed"], position)
         width = int(match["width"])
-        if not 2 <= width <= 32:
-            parser.raise_error(f"a quantized type is stored in 2 to 32 bits, not in {width}", position)
-        signed = match["sign"] == "i"
-        storage = IntegerType(width, Signedness.SIGNLESS if signed else Signedness.UNSIGNED)
+        if not 1 <= width <= 32:
+            parser.raise_error(f"a quantized type is stored in 1 to 32 bits, not in {width}", position)
+        storage = IntegerType(width, _SIGNEDNESS[match["sign"]])
         low, high = _default_limits(storage)
         stated = (int(match["low"]), int(match["high"])) if match["low"] is not None else (low, high)
         if not low <= stated[0] < stated[1] <= high:
@@ -76,8 +92,9 @@ class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
             parser.raise_error(f"expected scale:zero_point, got {match['steps']}", position)
         if not all(scale > 0 and math.isfinite(scale) for scale in scales):
             parser.raise_error("the scales of a quantized type are finite and greater than 0", position)
-        if not all(stated[0] <= zero <= stated[1] for zero in zeros):
-            parser.raise_error(f"a zero point is not in the storage range {stated[0]}:{stated[1]}", position)
+        smallest, largest = _range(expressed)
+        if not all(smallest <= scale <= largest for scale in scales):
+            parser.raise_error(f"a scale is not in the range of {expressed}, {smallest} to {largest}", position)
         axis = -1 if match["axis"] is None else int(match["axis"])
         return [
             storage,
@@ -89,8 +106,8 @@ class UniformQuantizedType(ParametrizedAttribute, TypeAttribute):
         ]
 
     def print_parameters(self, printer: Printer) -> None:
-        unsigned = self.storage.signedness.data is Signedness.UNSIGNED
-        text = f"{'u' if unsigned else 'i'}{self.storage.width.data}"
+        sign = next(sign for sign, meaning in _SIGNEDNESS.items() if meaning is self.storage.signedness.data)
+        text = f"{sign}{self.storage.width.data}"
         if self.limits != _default_limits(self.storage):
             text += f"<{self.limits[0]}:{self.limits[1]}>"
         steps = [
@@ -108,6 +125,12 @@ def _expressed(parser: AttrParser, name: str, position: int) -> Attribute:
     if found is None:
         parser.raise_error(f"a quantized type stands for bf16, f16, f32 or f64, not for {name}", position)
     return cast(Attribute, getattr(builtin, found)())
+
+
+def _range(expressed: Attribute) -> tuple[float, float]:
+    """The smallest and the largest positive number of a float type."""
+    info = cast(Any, ml_dtypes).finfo(cast("np.dtype[Any]", numpy_dtype(expressed)))
+    return float(info.smallest_subnormal), float(info.max)
 
 
 def _default_limits(storage: IntegerType) -> tuple[int, int]:

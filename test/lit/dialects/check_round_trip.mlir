@@ -14,3 +14,11 @@ func.func @checks(%x: tensor<2xf32>, %y: tensor<2xf32>) {
   check.expect_almost_eq_const %x, dense<1.0> : tensor<2xf32>
   return
 }
+
+// Shapes agree where both are known.
+// CHECK-LABEL: func.func @checks_of_open_sizes
+func.func @checks_of_open_sizes(%x: tensor<?x3xi64>, %y: tensor<2x3xi64>) {
+  // CHECK: check.expect_eq %{{.*}}, %{{.*}} : tensor<?x3xi64>, tensor<2x3xi64>
+  "check.expect_eq"(%x, %y) : (tensor<?x3xi64>, tensor<2x3xi64>) -> ()
+  return
+}

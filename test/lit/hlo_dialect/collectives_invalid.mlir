@@ -96,14 +96,6 @@ func.func @all_gather_count(%a: tensor<4x6xf32>, %d: tensor<?x6xf32>, %t: !stabl
 
 // -----
 
-func.func @all_gather_mesh(%a: tensor<4x6xf32>, %d: tensor<?x6xf32>, %t: !stablehlo.token) {
-  // expected-error@+1 {{all_gather_i3: replica_groups: the mesh @m is not defined}}
-  %0 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @m, axes = [#stablehlo.axis_ref<name = "x">]>} : (tensor<4x6xf32>) -> tensor<4x12xf32>
-  return
-}
-
-// -----
-
 func.func @all_gather_axis(%a: tensor<4x6xf32>, %d: tensor<?x6xf32>, %t: !stablehlo.token) {
   // expected-error@+1 {{all_gather_i3: replica_groups: the mesh has no axis "y"}}
   %0 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [<name = "x", size = 2>]>, axes = [#stablehlo.axis_ref<name = "y">]>} : (tensor<4x6xf32>) -> tensor<4x12xf32>
@@ -392,6 +384,22 @@ func.func @collective_broadcast_negative(%a: tensor<4x6xf32>, %d: tensor<?x6xf32
   // expected-error@+1 {{collective_broadcast_c2: replica_groups names process -2, which is negative}}
   %0 = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<[[4, -2]]> : tensor<1x2xi64>} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   return
+}
+
+// -----
+
+func.func @collective_broadcast_roots(%a: tensor<4x6xf32>, %d: tensor<2xi32>) {
+  // expected-error@+1 {{collective_broadcast_i2: the roots have type tensor<2xi32>, expected tensor<1xi32>}}
+  %0 = "stablehlo.collective_broadcast"(%a, %d) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root} : (tensor<4x6xf32>, tensor<2xi32>) -> tensor<4x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @collective_broadcast_count(%a: tensor<4x6xf32>) {
+  // expected-error@+1 {{collective_broadcast_c3: there are 2 results for 1 operands}}
+  %0:2 = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>)
+  func.return
 }
 
 // -----

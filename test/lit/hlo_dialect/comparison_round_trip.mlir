@@ -14,6 +14,10 @@ func.func @compare(%x: tensor<4xf32>, %i: tensor<4xi32>, %u: tensor<ui8>, %p: te
   %4 = hlo.compare GT, %p, %p, UNSIGNED {mine} : (tensor<i1>, tensor<i1>) -> tensor<i1>
   // CHECK: hlo.compare LE, %{{.*}}, %{{.*}}, SIGNED :
   %5 = hlo.compare LE, %i, %i, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  // CHECK: hlo.compare LE, %{{.*}}, %{{.*}}, UNSIGNED :
+  %6 = hlo.compare LE, %i, %i, UNSIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  // CHECK: hlo.compare LE, %{{.*}}, %{{.*}}, TOTALORDER :
+  %7 = hlo.compare LE, %i, %i, TOTALORDER : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
   return
 }
 

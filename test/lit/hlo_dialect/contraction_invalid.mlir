@@ -77,3 +77,20 @@ func.func @primitive_operations(%x: tensor<2xf32>, %y: tensor<2xf32>) {
   %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 0, allow_imprecise_accumulation = false> : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @unknown_algorithm(%x: tensor<2xf32>, %y: tensor<2xf32>) {
+  // expected-error@+1 {{dot_general_i8: no machine is known to multiply 3 x f32 by 1 x f32 in 1 operations and to add in f32}}
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 3, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @imprecise_algorithm(%x: tensor<2xf32>, %y: tensor<2xf32>) {
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = f8E5M2, rhs_precision_type = f8E4M3FN, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = true> : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  // expected-error@+1 {{dot_general_i8: no machine is known to multiply 1 x bf16 by 1 x bf16 in 3 operations imprecisely and to add in f32}}
+  %1 = hlo.dot_general %x, %y, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = true> : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>
+  return
+}

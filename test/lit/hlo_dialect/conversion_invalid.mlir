@@ -113,9 +113,9 @@ func.func @part_of_another_shape(%z: tensor<4xcomplex<f32>>) {
 // -----
 
 func.func @operands_of_no_number(%x: tensor<4xindex>) {
-  // expected-error@+1 {{convert_i1: operand has element type index, expected boolean, integer, float or complex}}
+  // expected-error@+1 {{convert_i1: StableHLO has no tensors of index}}
   %0 = hlo.convert %x : (tensor<4xindex>) -> tensor<4xi64>
-  // expected-error@+1 {{bitcast_convert_i1: operand has element type index, expected boolean, integer, float or complex}}
+  // expected-error@+1 {{bitcast_convert_i1: StableHLO has no tensors of index}}
   %1 = hlo.bitcast_convert %x : (tensor<4xindex>) -> tensor<4xi64>
   return
 }

@@ -78,6 +78,22 @@ func.func @pad(%x: tensor<2x3xf32>, %z: tensor<f32>, %o: tensor<1xf32>, %i: tens
 
 // -----
 
+func.func @constant_shapes(%x: tensor<2x3xf32>) {
+  %s = hlo.constant dense<[3, 2]> : tensor<2xi64>
+  %n = hlo.constant dense<[-3, -2]> : tensor<2xi64>
+  // expected-error@+1 {{dynamic_reshape_c4: the result of type tensor<2x3xf32> is to have the shape (3, 2)}}
+  %0 = hlo.dynamic_reshape %x, %s : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  // expected-error@+1 {{dynamic_reshape_c4: the result of type tensor<?x?xf32> is to have the shape (-3, -2)}}
+  %1 = hlo.dynamic_reshape %x, %n : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{dynamic_iota_c2: the result of type tensor<?x3xi32> is to have the shape (3, 2)}}
+  %2 = hlo.dynamic_iota %s, dim = 0 : (tensor<2xi64>) -> tensor<?x3xi32>
+  // expected-error@+1 {{dynamic_broadcast_in_dim_c7: the result of type tensor<2x3xf32> is to have the shape (3, 2)}}
+  %3 = hlo.dynamic_broadcast_in_dim %x, %s, dims = [0, 1] : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @slice(%x: tensor<2x3xf32>, %s: tensor<2xi64>, %t: tensor<3xi64>, %f: tensor<2xf32>) {
   // expected-error@+1 {{real_dynamic_slice_i2}}
   %0 = hlo.real_dynamic_slice %x, %f, %s, %s : (tensor<2x3xf32>, tensor<2xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
@@ -91,6 +107,17 @@ func.func @slice(%x: tensor<2x3xf32>, %s: tensor<2xi64>, %t: tensor<3xi64>, %f: 
   %4 = hlo.real_dynamic_slice %x, %s, %s, %s : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?xf32>
   // expected-error@+1 {{real_dynamic_slice_c3: limit_indices of type tensor<3xi64> has not 2 elements}}
   %5 = hlo.real_dynamic_slice %x, %s, %t, %s : (tensor<2x3xf32>, tensor<2xi64>, tensor<3xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  %zeros = hlo.constant dense<0> : tensor<2xi64>
+  %ones = hlo.constant dense<1> : tensor<2xi64>
+  %many = hlo.constant dense<1000000> : tensor<2xi64>
+  // expected-error@+1 {{real_dynamic_slice_c4: dimension 0 of tensor<2x3xf32> is to be sliced from 0 to 1000000 by 1}}
+  %6 = hlo.real_dynamic_slice %x, %zeros, %many, %ones : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{real_dynamic_slice_c4}}
+  %7 = hlo.real_dynamic_slice %x, %ones, %zeros, %ones : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{real_dynamic_slice_c4}}
+  %8 = hlo.real_dynamic_slice %x, %many, %s, %ones : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{real_dynamic_slice_c5: dimension 1 of the result has size 2, expected 1}}
+  %9 = hlo.real_dynamic_slice %x, %zeros, %ones, %ones : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<1x2xf32>
   return
 }
 
@@ -107,5 +134,39 @@ func.func @sizes(%x: tensor<2x3xf32>, %n: tensor<i32>, %f: tensor<f32>) {
   %3 = hlo.set_dimension_size %x, %f, dim = 1 : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
   // expected-error@+1 {{set_dimension_size_c2: result has type tensor<3x?xf32>, expected tensor<2x3xf32> but for dimension 1}}
   %4 = hlo.set_dimension_size %x, %n, dim = 1 : (tensor<2x3xf32>, tensor<i32>) -> tensor<3x?xf32>
+  %four = hlo.constant dense<4> : tensor<i32>
+  // expected-error@+1 {{set_dimension_size_c3: dimension 1 of tensor<2x3xf32> is to have size 4}}
+  %5 = hlo.set_dimension_size %x, %four, dim = 1 : (tensor<2x3xf32>, tensor<i32>) -> tensor<2x?xf32>
+  return
+}
+
+// -----
+
+// Operands that are constants must give the shape of the result.
+func.func @constants(%x: tensor<2x3xf32>, %v: tensor<3xf32>, %y: tensor<?x3xf32>) {
+  %s = hlo.constant dense<[2, 3]> : tensor<2xi64>
+  %t = hlo.constant dense<[4, 2]> : tensor<2xi64>
+  %n = hlo.constant dense<[-1, 3]> : tensor<2xi64>
+  %o = hlo.constant dense<1> : tensor<2xi64>
+  %0 = hlo.dynamic_broadcast_in_dim %v, %s, dims = [1] : (tensor<3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  // expected-error@+1 {{dynamic_broadcast_in_dim_c7: the result of type tensor<2x3xf32> is to have the shape (4, 2)}}
+  %1 = hlo.dynamic_broadcast_in_dim %v, %t, dims = [1] : (tensor<3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  // expected-error@+1 {{dynamic_broadcast_in_dim_c5: a dimension of size 3 is to be broadcast along 1 of output_dimensions (4, 2)}}
+  %2 = hlo.dynamic_broadcast_in_dim %v, %t, dims = [1] : (tensor<3xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  %3 = hlo.dynamic_iota %s, dim = 0 : (tensor<2xi64>) -> tensor<?x3xi32>
+  // expected-error@+1 {{dynamic_iota_c2: the result of type tensor<?x3xi32> is to have the shape (4, 2)}}
+  %4 = hlo.dynamic_iota %t, dim = 0 : (tensor<2xi64>) -> tensor<?x3xi32>
+  // expected-error@+1 {{dynamic_iota_c2: the result of type tensor<?x?xi32> is to have the shape (-1, 3)}}
+  %5 = hlo.dynamic_iota %n, dim = 0 : (tensor<2xi64>) -> tensor<?x?xi32>
+  // expected-error@+1 {{dynamic_reshape_c4: the result of type tensor<3x2xf32> is to have the shape (2, 3)}}
+  %6 = hlo.dynamic_reshape %x, %s : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<3x2xf32>
+  // expected-error@+1 {{dynamic_reshape_c2: operand has 6 elements and output_shape is (4, 2)}}
+  %7 = hlo.dynamic_reshape %x, %t : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{real_dynamic_slice_c4: dimension 0 of tensor<2x3xf32> is to be sliced from 4 to 2 by 1}}
+  %8 = hlo.real_dynamic_slice %x, %t, %s, %o : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{real_dynamic_slice_c4: dimension 0 of tensor<?x3xf32> is to be sliced from 1 to 2 by -1}}
+  %9 = hlo.real_dynamic_slice %y, %o, %s, %n : (tensor<?x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+  // expected-error@+1 {{real_dynamic_slice_c5: dimension 1 of the result has size 3, expected 2}}
+  %10 = hlo.real_dynamic_slice %y, %o, %s, %o : (tensor<?x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x3xf32>
   return
 }

@@ -99,7 +99,7 @@ func.func @unknown_dimensions_fit(%x: tensor<?x4xf32>, %y: tensor<3x?xf32>, %c: 
   %3 = hlo.pad %x, %c, low = [1, 0], high = [0, 0], interior = [0, 0] : (tensor<?x4xf32>, tensor<f32>) -> tensor<7x?xf32>
   %4 = hlo.transpose %x, dims = [1, 0] : (tensor<?x4xf32>) -> tensor<4x3xf32>
   %5 = hlo.reshape %x : (tensor<?x4xf32>) -> tensor<12xf32>
-  %6 = hlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<?x4xf32>) -> tensor<3x?xf32>
+  %6 = hlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<?x4xf32>) -> tensor<3x?xf32, #hlo.bounds<?, 4>>
   return
 }
 

@@ -31,7 +31,7 @@ func.func @dequantize(%x: tensor<2xf32>, %q: tensor<2x!q>) {
 func.func @moves(%q: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) {
   // expected-error@+1 {{reshape_c1: operand and result have different element types}}
   %0 = hlo.reshape %q : (tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<6x!quant.uniform<i8:f32, 0.25>>
-  // expected-error@+1 {{without an index in dimension 1 for each of 2 scales}}
+  // expected-error@+1 {{uniform_quantize_o1: tensor<2x3x!quant.uniform<i8:f32:1, {0.5,0.25}>> has no index in dimension 1 for each of 2 scales}}
   %1 = hlo.uniform_quantize %q : (tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x3x!quant.uniform<i8:f32:1, {0.5,0.25}>>
   return
 }
@@ -43,11 +43,6 @@ func.func @scale(%q: tensor<2x!quant.uniform<i8:f32, 0.0>>)
 
 // -----
 
-// expected-error@+1 {{a zero point is not in the storage range -127:127}}
-func.func @zero_point(%q: tensor<2x!quant.uniform<i8<-127:127>:f32, 0.5:-128>>)
-
-// -----
-
 // expected-error@+1 {{the storage range -200:100 does not lie in -128:127}}
 func.func @range(%q: tensor<2x!quant.uniform<i8<-200:100>:f32, 0.5>>)
 
@@ -55,3 +50,19 @@ func.func @range(%q: tensor<2x!quant.uniform<i8<-200:100>:f32, 0.5>>)
 
 // expected-error@+1 {{a quantized type stands for bf16, f16, f32 or f64, not for i32}}
 func.func @expressed(%q: tensor<2x!quant.uniform<i8:i32, 0.5>>)
+
+// -----
+
+// expected-error@+1 {{scales for blocks of dimensions are not supported, only along one dimension}}
+func.func private @blocks(tensor<4x8x!quant.uniform<i8:f32:{0:2, 1:4}, {{1.0, 2.0}, {3.0, 4.0}}>>)
+
+// -----
+
+func.func @functions(%q: tensor<4x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error@+1 {{erf_i1: tensor<4x!quant.uniform<i8:f32, 0.5>> is quantized; uniform_dequantize it before}}
+  %0 = chlo.erf %q : tensor<4x!quant.uniform<i8:f32, 0.5>> -> tensor<4x!quant.uniform<i8:f32, 0.5>>
+  // expected-error@+1 {{broadcast_zeta_i1: tensor<4x!quant.uniform<i8:f32, 0.5>> is quantized}}
+  %1 = chlo.broadcast_zeta %q, %q : (tensor<4x!quant.uniform<i8:f32, 0.5>>, tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.5>>
+  %2 = chlo.broadcast_add %q, %q : (tensor<4x!quant.uniform<i8:f32, 0.5>>, tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.5>>
+  return
+}

@@ -1,16 +1,16 @@
 // RUN: hlo-opt %s --split-input-file --verify-diagnostics
 
-func.func @state_of_signed_words(%s: tensor<2xi64>) {
-  // expected-error@+1 {{rng_bit_generator_i2: initial_state has type tensor<2xi64>, expected elements ui64 in one dimension}}
-  %0, %1 = hlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xi64>) -> (tensor<2xi64>, tensor<4xui32>)
+func.func @state_of_booleans(%s: tensor<2xi1>) {
+  // expected-error@+1 {{rng_bit_generator_i2: initial_state has type tensor<2xi1>, expected integers or floats}}
+  %0, %1 = hlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xi1>) -> (tensor<2xi1>, tensor<4xui32>)
   return
 }
 
 // -----
 
-func.func @state_of_two_dimensions(%s: tensor<2x1xui64>) {
-  // expected-error@+1 {{rng_bit_generator_i2: initial_state has type tensor<2x1xui64>}}
-  %0, %1 = hlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2x1xui64>) -> (tensor<2x1xui64>, tensor<4xui32>)
+func.func @state_of_complex_numbers(%s: tensor<2x1xcomplex<f32>>) {
+  // expected-error@+1 {{rng_bit_generator_i2: initial_state has type tensor<2x1xcomplex<f32>>}}
+  %0, %1 = hlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2x1xcomplex<f32>>) -> (tensor<2x1xcomplex<f32>>, tensor<4xui32>)
   return
 }
 

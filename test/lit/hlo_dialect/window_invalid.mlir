@@ -49,7 +49,7 @@ func.func @init_of_another_type(%x: tensor<4x6xf32>, %c: tensor<f64>) {
 // -----
 
 func.func @init_is_no_scalar(%x: tensor<4x6xf32>, %c: tensor<1xf32>) {
-  // expected-error@+1 {{reduce_window_i2: init_value 0 of type tensor<1xf32> is no scalar}}
+  // expected-error@+1 {{reduce_window_i2: init_value 0 of type tensor<1xf32> is neither a scalar nor of dimensions of (2, 2)}}
   %0 = "hlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2, 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %m = hlo.add %a, %b : tensor<f32>
@@ -310,6 +310,21 @@ func.func @initial_value_is_no_scalar(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, 
 
 // -----
 
+func.func @scatter_without_a_window(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c: tensor<f32>) {
+  // expected-error@+1 {{select_and_scatter_c4: window_dimensions has 0 entries, expected the operand's rank 2}}
+  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_strides = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = hlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    hlo.return %a : tensor<f32>
+  }) : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
 func.func @scatter_window_of_one_dimension(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c: tensor<f32>) {
   // expected-error@+1 {{select_and_scatter_c4: window_dimensions has 1 entries for 2 dimensions}}
   %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_dimensions = array<i64: 2>}> ({
@@ -342,7 +357,7 @@ func.func @empty_scatter_window(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c: te
 
 func.func @scatter_strides_of_one_dimension(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c: tensor<f32>) {
   // expected-error@+1 {{select_and_scatter_c6: window_strides has 1 entries for 2 dimensions}}
-  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_strides = array<i64: 2>}> ({
+  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_dimensions = array<i64: 1, 1>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %p = hlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>
@@ -357,7 +372,7 @@ func.func @scatter_strides_of_one_dimension(%x: tensor<4x6xf32>, %s: tensor<2x3x
 
 func.func @negative_scatter_strides(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c: tensor<f32>) {
   // expected-error@+1 {{select_and_scatter_c7: window_strides (2, -2) are not all positive}}
-  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_strides = array<i64: 2, -2>}> ({
+  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_dimensions = array<i64: 1, 1>, window_strides = array<i64: 2, -2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %p = hlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>
@@ -372,7 +387,7 @@ func.func @negative_scatter_strides(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c
 
 func.func @scatter_padding_of_one_dimension(%x: tensor<4x6xf32>, %s: tensor<2x3xf32>, %c: tensor<f32>) {
   // expected-error@+1 {{select_and_scatter_c8: padding has shape (2, 1), expected (2, 2)}}
-  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{padding = dense<0> : tensor<2x1xi64>}> ({
+  %0 = "hlo.select_and_scatter"(%x, %s, %c) <{window_dimensions = array<i64: 1, 1>, padding = dense<0> : tensor<2x1xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %p = hlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>

@@ -1,0 +1,1 @@
+"""The shape dialect: shapes and sizes as values."""

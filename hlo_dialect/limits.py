@@ -1,0 +1,155 @@
+"""
+The limits of what can be computed: NumPy's rank, 64-bit indices, and memory.
+
+`XHLO_MAX_MEMORY`, or `--max-memory` of the tools, is the memory that a program may take: bytes, or `512M`, `8G`. By
+default it is what the machine has, or less where a control group or `ulimit -v` says so. What would need more is
+refused before it is allocated, with the operation's location.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, VectorType
+from xdsl.ir import Attribute, Operation
+
+from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
+from .types import HloTensor, numpy_dtype
+from .walking import operations_in
+
+MAX_RANK = 64
+"""The greatest rank of NumPy's arrays."""
+
+MAX_BYTES = (1 << 63) - 1
+"""Offsets are signed 64-bit integers."""
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"([0-9]{1,18})([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+_chosen: int | None = None
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `4096`, `512M`, `8GiB`. Raises ValueError."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is no size in bytes such as 4096, 512M or 8G")
+    return int(found[1]) << _UNITS[found[2].upper()]
+
+
+def set_max_memory(size: int | None) -> None:
+    """Set the limit on memory for this process, in bytes; None: the environment's, or the machine's."""
+    global _chosen
+    _chosen = size
+
+
+def max_memory() -> int:
+    """The bytes that a program may take. Raises DiagnosticError if XHLO_MAX_MEMORY is no size."""
+    if _chosen is not None:
+        return _chosen
+    text = os.environ.get("XHLO_MAX_MEMORY")
+    if not text:
+        return machine_memory()
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise DiagnosticError(Diagnostic("error", f"XHLO_MAX_MEMORY: {error}")) from None
+
+
+@cache
+def machine_memory() -> int:
+    """The bytes of memory that this process can have."""
+    sizes = [_physical_memory(), *map(_cgroup_limit, _CGROUPS)]
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        sizes.append(MAX_BYTES if limit == resource.RLIM_INFINITY else limit)
+    except ImportError:  # not a POSIX system
+        pass
+    return min(sizes)
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return MAX_BYTES
+
+
+def _cgroup_limit(path: str) -> int:
+    try:
+        return int(Path(path).read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no such group, or "max"
+        return MAX_BYTES
+
+
+def shown(nbytes: int) -> str:
+    """`1.5 GiB`"""
+    for unit, shift in (("TiB", 40), ("GiB", 30), ("MiB", 20)):
+        if nbytes >= 1 << shift:
+            return f"{nbytes / (1 << shift):.4g} {unit}" if nbytes < 1 << 60 else f"2^{nbytes.bit_length() - 1} bytes"
+    return f"{nbytes} bytes"
+
+
+def too_much(nbytes: int) -> str | None:
+    """The message for something that takes more than the limit on memory; None if it does not."""
+    limit = max_memory()
+    if nbytes <= limit:
+        return None
+    return f"needs {shown(nbytes)} of memory, more than the limit of {shown(limit)} (XHLO_MAX_MEMORY sets it)"
+
+
+def static_bytes(types: Sequence[Attribute]) -> int:
+    """The bytes of values of these types, an unknown dimension counted as one; types that are no tensors take none."""
+    return sum(_bytes(cast(HloTensor, type_)) for type_ in types if isinstance(type_, TensorType))
+
+
+def _bytes(type_: HloTensor) -> int:
+    dtype = numpy_dtype(type_.element_type)
+    return math.prod(size for size in type_.get_shape() if size >= 0) * (8 if dtype is None else dtype.itemsize)
+
+
+def check_limits(module: ModuleOp) -> None:
+    """Refuse values of more dimensions than NumPy's arrays have, or whose size is no 64-bit number. DiagnosticError."""
+    known: dict[int, str | None] = {}
+    errors: list[Diagnostic] = []
+    for op in operations_in(module):
+        types = [result.type for result in op.results]
+        types += [argument.type for region in op.regions for block in region.blocks for argument in block.args]
+        for type_ in types:
+            if id(type_) not in known:
+                known[id(type_)] = _why_refused(type_)
+            if (why := known[id(type_)]) is not None:
+                errors.append(Diagnostic("error", op_message(op, why), op.location))
+                break
+        if len(errors) >= 10:
+            break
+    if errors:
+        raise DiagnosticError(errors)
+
+
+def _why_refused(type_: Attribute) -> str | None:
+    if not isinstance(type_, (TensorType, MemRefType, VectorType)):
+        return None
+    shape = cast(HloTensor, type_).get_shape()
+    if len(shape) > MAX_RANK:
+        return f"has a value of rank {len(shape)}, but arrays have at most {MAX_RANK} dimensions"
+    dtype = numpy_dtype(cast(HloTensor, type_).element_type)
+    if math.prod(size for size in shape if size > 0) * (8 if dtype is None else dtype.itemsize) > MAX_BYTES:
+        return f"has a value of type {type_}, whose bytes are not counted by 64 bits"
+    return None
+
+
+def check_memory(op: Operation, nbytes: int) -> None:
+    """Refuse `op` if its values take more than the limit on memory. DiagnosticError."""
+    why = too_much(nbytes)
+    if why is not None:
+        fail(op, why)
