@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -11,16 +11,26 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     IntegerAttr,
     IntegerType,
+    LocationAttr,
     StringAttr,
     SymbolRefAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Dialect, SSAValue
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, prop_def, traits_def, var_operand_def
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-i64 = IntegerType(64)
+i1, i64 = IntegerType(1), IntegerType(64)
 
 SHARED = "xhlo.shared"
 """
@@ -95,9 +105,72 @@ class HostCallOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$callee `(` ($buffers^ `:` type($buffers))? `)` attr-dict"
 
+    @property
+    def description(self) -> DictionaryAttr:
+        """The properties of the call and its location; an entry of the module's xhlo.host_calls."""
+        return DictionaryAttr({**self.properties, "location": self.location})
+
     def verify_(self) -> None:
         if len(self.operands_as.data) + len(self.results_as.data) != len(self.buffers):
             raise VerifyException("expected a type in operands_as or results_as for each buffer")
 
 
-DIALECT = Dialect("cpu", [HostCallOp, ParallelForOp])
+@irdl_op_definition
+class GuardOp(IRDLOperation):
+    """
+    Tell the guard of a run (guard mode) about an event: `%ok = cpu.guard "enter"(%a : memref<4xf32>) {number = 3}`.
+
+    * "enter" and "leave": the host program reaches and leaves the access to memory of that number, and `buffers` are
+      the memrefs that it may access: a call of a kernel, a copy, a load.
+    * "begin" and "end": the buffer of that number in the arena, the only one of `buffers`, is uninitialized from now
+      on, or no longer used. `offset` and `size` are its bytes in the arena.
+
+    Becomes a call of the external `i64 @xhlo_guard(i64 event, i64 number, void **buffers)`. The result is false if
+    the run must stop.
+    """
+
+    name = "cpu.guard"
+
+    EVENTS: ClassVar = ("enter", "leave", "begin", "end")
+
+    event = prop_def(StringAttr)
+    number = prop_def(IntegerAttr.constr(i64))
+    offset = opt_prop_def(IntegerAttr.constr(i64))
+    size = opt_prop_def(IntegerAttr.constr(i64))
+    buffers = var_operand_def()
+    ok = result_def(i1)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$event `(` ($buffers^ `:` type($buffers))? `)` attr-dict"
+
+    @staticmethod
+    def make(
+        event: str,
+        number: int,
+        buffers: Sequence[SSAValue],
+        location: LocationAttr,
+        place: tuple[int, int] | None = None,
+    ) -> GuardOp:
+        """`place`: offset and size."""
+        properties: dict[str, Attribute] = {"event": StringAttr(event), "number": IntegerAttr(number, i64)}
+        if place is not None:
+            properties |= {"offset": IntegerAttr(place[0], i64), "size": IntegerAttr(place[1], i64)}
+        made = GuardOp.create(operands=buffers, properties=properties, result_types=[i1])
+        made.location = location
+        return made
+
+    def verify_(self) -> None:
+        if self.event.data not in self.EVENTS:
+            raise VerifyException(f"event must be one of {', '.join(self.EVENTS)}")
+        if self.event.data in ("begin", "end") and (self.offset is None or self.size is None or len(self.buffers) != 1):
+            raise VerifyException(f"'{self.event.data}' takes the arena, and states offset and size")
+
+    @property
+    def place(self) -> slice:
+        """The bytes of the buffer in the arena, of "begin" and "end"."""
+        assert self.offset is not None and self.size is not None
+        start = self.offset.value.data
+        return slice(start, start + self.size.value.data)
+
+
+DIALECT = Dialect("cpu", [GuardOp, HostCallOp, ParallelForOp])

@@ -25,7 +25,7 @@ from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.ops.check_calls import check_kind, check_name
 from ..hlo_dialect.ops.creation import ConstantOp
-from ..hlo_dialect.types import tensor_type
+from ..hlo_dialect.types import is_boolean, tensor_type
 from ..hlo_dialect.walking import operations_in
 
 
@@ -37,6 +37,7 @@ class ExtractChecksPass(HloPass):
     Before: `hlo.custom_call @check.expect_eq(%a, %b)`
     After:  `return .., %a, %b`; the module attribute xhlo.checks lists the results to compare, and how;
             xhlo.result_count is the number of the program's own results. The result of a check becomes true.
+            Checks of other functions, which a program does not run, go.
     Assumes: the level after inline. A check inside control flow is refused.
     """
 
@@ -46,12 +47,13 @@ class ExtractChecksPass(HloPass):
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for function in module.body.block.ops:
-            if (
-                isinstance(function, func.FuncOp)
-                and function.sym_name.data == self.entry
-                and not function.is_declaration
-            ):
+            if not isinstance(function, func.FuncOp) or function.is_declaration:
+                continue
+            if function.sym_name.data == self.entry:
                 self._extract(module, function)
+                continue
+            for op in [op for op in operations_in(function) if check_name(op) is not None]:
+                _erase(op)
 
     def _extract(self, module: ModuleOp, function: func.FuncOp) -> None:
         block = function.body.block
@@ -71,9 +73,7 @@ class ExtractChecksPass(HloPass):
             places = [first + len(extra), first + len(extra) + 1]
             extra.extend(compared)
             described.append(_describe(op, kind, places))
-            _answer(op, block)
-            op.detach()
-            op.erase()
+            _erase(op)
         if not described:
             return
         terminator.operands = [*terminator.operands, *extra]
@@ -92,7 +92,7 @@ class ExtractChecksPass(HloPass):
 def _compared(op: Operation, block: Block) -> list[SSAValue]:
     """The values that a check compares; the expected value of a `.._const` check becomes a constant."""
     values = list(op.operands)
-    constant = op.properties.get("value") or op.attributes.get("value")
+    constant = op.properties.get("value", op.attributes.get("value"))  # an empty constant is false
     if len(values) == 1 and isinstance(constant, DenseIntOrFPElementsAttr):
         dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
         new = ConstantOp.create(properties={"value": dense}, result_types=[dense.type], location=op.location)
@@ -101,14 +101,19 @@ def _compared(op: Operation, block: Block) -> list[SSAValue]:
     return values
 
 
-def _answer(op: Operation, block: Block) -> None:
-    """Replace the results of a check by true: if the check does not hold, the run fails anyway."""
+def _erase(op: Operation) -> None:
+    """Erase a check, with true for its results: if it does not hold, the run fails anyway."""
+    block = cast(Block, op.parent)
     for result in op.results:
         type_ = tensor_type(result)
+        if not is_boolean(type_.element_type):
+            fail(op, f"is a check with a result of type {type_}, not of booleans")
         true = ConstantOp.of(np.ones((1,), dtype=np.bool_), type_)
         true.location = op.location
         block.insert_op_before(true, op)
         result.replace_all_uses_with(true.results[0])
+    op.detach()
+    op.erase()
 
 
 def _describe(op: Operation, kind: str, places: list[int]) -> Attribute:

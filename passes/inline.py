@@ -7,13 +7,19 @@ from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.support.kernel import is_kernel
+from ..dialects.support.rewriting import set_type
+from ..hlo_dialect.chlo.structural import TopKOp
 from ..hlo_dialect.custom_calls.operations import CompositeOp, CustomCallOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.op import replace_op
+from ..hlo_dialect.shapes import is_static, merge_dim, types_agree
+from ..hlo_dialect.types import make_tensor, shape_of, tensor_type
 from ..hlo_dialect.walking import operations_in
 
 Call: TypeAlias = func.CallOp | CompositeOp
@@ -33,6 +39,8 @@ def _computations(module: ModuleOp) -> set[str]:
 
 def inline_call(call: Call, callee: func.FuncOp) -> None:
     """Replace a call by a clone of the callee's single block."""
+    for argument, operand in zip(callee.body.block.args, call.arguments, strict=True):
+        _take_type(call, "parameter", operand, argument.type)
     values: dict[SSAValue, SSAValue] = dict(zip(callee.body.block.args, call.arguments, strict=True))
     block = cast(Block, call.parent)
     last = callee.body.block.last_op
@@ -43,11 +51,47 @@ def inline_call(call: Call, callee: func.FuncOp) -> None:
         block.insert_op_before(clone, call)
     returned = [values.get(value, value) for value in cast(Operation, last).operands]
     for result, value in zip(call.results, returned, strict=True):
+        _take_type(call, "result", value, result.type)
         if value.name_hint is None:
             value.name_hint = result.name_hint
         result.replace_all_uses_with(value)
     call.detach()
     call.erase()
+
+
+def _restore_top_k(call: Call) -> None:
+    """
+    The operation chlo.top_k for the composite as which JAX serializes it: shardings do not pass it as they pass the
+    sort and the slices in its decomposition.
+    """
+    if not isinstance(call, CompositeOp) or call.op_name.data != TopKOp.name:
+        return
+    attributes = call.composite_attributes
+    made = TopKOp.create(
+        operands=call.arguments,
+        result_types=call.result_types,
+        properties=dict(attributes.data) if isinstance(attributes, DictionaryAttr) else {},
+    )
+    try:
+        made.verify()
+        static = all(is_static(shape_of(value)) for value in (*made.operands, *made.results))
+    except VerifyException:
+        static = False  # it is called like that, and is something else
+    if static:
+        replace_op(call, [made], made.results)
+
+
+def _take_type(call: Call, what: str, value: SSAValue, type_: Attribute) -> None:
+    """A composite may know more dimensions than its decomposition, or fewer: keep what both know."""
+    if value.type == type_:
+        return
+    if not types_agree(value.type, type_):
+        fail(call, f"and its callee disagree: one states a {what} of type {type_}, the other of type {value.type}")
+    if isinstance(value, BlockArgument):
+        return  # The type of a parameter is the caller's matter.
+    tensor = tensor_type(value)
+    shape = tuple(map(merge_dim, tensor.get_shape(), shape_of(type_)))
+    set_type(value, make_tensor(shape, tensor.element_type))
 
 
 @dataclass(frozen=True)
@@ -69,6 +113,8 @@ class InlinePass(HloPass):
             for op in module.body.block.ops
             if isinstance(op, func.FuncOp) and not op.is_declaration and not is_kernel(op)
         }
+        for call in calls_in(module):
+            _restore_top_k(call)
         done: set[str] = set()
         for name in functions:
             self._inline_into(name, functions, done)

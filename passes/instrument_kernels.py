@@ -9,10 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, IntegerType, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from ..dialects.support.buffer_ops import index_constant
 from ..dialects.support.buffers import memref_type
-from ..dialects.support.kernel import kernels_of
+from ..dialects.support.kernel import entry_name, kernels_of
+from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 
 CLOCK = "xhlo_clock"
@@ -36,13 +38,15 @@ class InstrumentKernelsPass(HloPass):
     """
 
     name = "instrument-kernels"
-
-    entry: str = "main"
+    takes_tensors = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        if (known := SymbolTable.lookup_symbol(module, CLOCK)) is not None:
+            fail(known, f"is there already: {self.name} was run before")
+        entry = entry_name(module)
         rows = {name: row for row, name in enumerate(kernel_names(module))}
         for function in module.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.sym_name.data == self.entry:
+            if isinstance(function, func.FuncOp) and function.sym_name.data == entry:
                 self._instrument(function, rows)
         clock = func.FuncOp.external(CLOCK, [], [i64])
         module.body.block.add_op(clock)

@@ -90,6 +90,10 @@ def _widen_combiner(op: Operation) -> None:
     arguments = {argument: block.insert_arg(_wide(argument.type), len(block.args)) for argument in old}
     operands = [arguments[cast(BlockArgument, operand)] for operand in combiner.operands]
     new = like(combiner, operands, [_wide(type_) for type_ in combiner.result_types])
-    replace_op(combiner, [new], list(new.results))
+    block.insert_op_before(new, combiner)
+    for narrow, wide in zip(combiner.results, new.results, strict=True):
+        narrow.replace_all_uses_with(wide)  # of the region's result, whose type changes too
+    combiner.detach()
+    combiner.erase()
     for argument in reversed(old):
         block.erase_arg(argument)

@@ -182,6 +182,7 @@ class OutlineParallelLoopsPass(HloPass):
     """
 
     name = "outline-parallel-loops"
+    takes_tensors = False
     illegal = ("scf.parallel",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -8,17 +8,22 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.attributes import int_array
+from ..hlo_dialect.custom_calls.call import describe_call
+from ..hlo_dialect.custom_calls.markers import ASSERTION
+from ..hlo_dialect.custom_calls.operations import CustomCallOp
+from ..hlo_dialect.custom_calls.registry import run_target, target_of
+from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.expressions.tensor import Builder, Tensor
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import HloOp, replace_op
 from ..hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
-from ..hlo_dialect.ops.creation import ConstantOp, IotaOp
+from ..hlo_dialect.ops.creation import ConstantOp, IotaOp, constant_of
 from ..hlo_dialect.ops.dynamism.dimension_sizes import GetDimensionSizeOp, SetDimensionSizeOp
 from ..hlo_dialect.ops.dynamism.dynamic_shapes import (
     DynamicBroadcastInDimOp,
@@ -32,11 +37,14 @@ from ..hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ..hlo_dialect.ops.slicing import PadOp, SliceOp
 from ..hlo_dialect.shapes import is_static, types_agree
 from ..hlo_dialect.types import shape_of
+from ..hlo_dialect.verification import verify_module, verify_operation
 from ..hlo_dialect.walking import operations_in
 from .simplify_hlo.constants import evaluate
 
 
 def _is_dynamic(type_: Attribute) -> bool:
+    if isinstance(type_, TupleType):
+        return any(map(_is_dynamic, type_.types.data))
     return isinstance(type_, TensorType) and not is_static(shape_of(cast(Attribute, type_)))
 
 
@@ -49,7 +57,8 @@ class ResolveDynamicShapesPass(HloPass):
             `%1 = hlo.dynamic_reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>`
     After:  `%1 = hlo.reshape %x : (tensor<6xf32>) -> tensor<2x3xf32>`
     Static types propagate to users, through control flow, to the results of the function. Constant shape computations
-    are evaluated on the way.
+    are evaluated on the way, and assertions on shapes checked. Sizes that become known and contradict each other are
+    errors: a module with new types is verified.
     Assumes: the level after inline.
     Leaves: dynamic shapes only where they depend on values or on arguments of unknown shape.
     """
@@ -57,13 +66,24 @@ class ResolveDynamicShapesPass(HloPass):
     name = "resolve-dynamic-shapes"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        for function in module.body.block.ops:
-            if isinstance(function, func.FuncOp) and not function.is_declaration and _needs_it(function):
-                _block(function.body.block)
-                last = function.body.block.last_op
-                inputs = [argument.type for argument in function.body.block.args]
-                outputs = [] if last is None else [operand.type for operand in last.operands]
-                function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+        functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+        dynamic = [function for function in functions if _needs_it(function)]
+        for function in dynamic:
+            _block(function.body.block)
+            _take_returned_types(function)
+        if dynamic:
+            verify_module(module)
+
+
+def _take_returned_types(function: func.FuncOp) -> None:
+    """Refine the function's result types to those of the values that it returns. Raises DiagnosticError."""
+    stated, returned = function.function_type.outputs.data, _returned(function.body.block)
+    for index, (old, new) in enumerate(zip(stated, returned, strict=True)):
+        if not types_agree(old, new):
+            last = cast(Operation, function.body.block.last_op)
+            fail(last, f"returns a value of type {new} as result {index}, which has type {old}")
+    inputs = [argument.type for argument in function.body.block.args]
+    function.properties["function_type"] = FunctionType.from_lists(inputs, returned)
 
 
 def _needs_it(function: func.FuncOp) -> bool:
@@ -78,6 +98,9 @@ def _block(block: Block) -> None:
         if isinstance(op, WhileOp):
             _while(op)
             continue
+        if isinstance(op, CustomCallOp) and op.target == ASSERTION and isinstance(block.parent_op(), func.FuncOp):
+            _assertion(op)
+            continue
         for region in op.regions:
             for inner in region.blocks:
                 _block(inner)
@@ -87,12 +110,23 @@ def _block(block: Block) -> None:
             _operation(op)
 
 
+def _assertion(op: CustomCallOp) -> None:
+    """An assertion on sizes that are known now holds, and vanishes, or is an error: before one that follows from it."""
+    values = [constant_of(operand) for operand in op.operands]
+    known = [value for value in values if value is not None]
+    if known and len(known) == len(values):
+        run_target(target_of(op), describe_call(op), known)
+        replace_op(op, [], [])
+
+
 def _operation(op: HloOp) -> None:
     if isinstance(op, GetDimensionSizeOp):
         folded = op.fold()
         if folded is not None:
             _constants(op, [cast(Attribute, folded[0])])
         return
+    if type(op) in STATIC_FORMS:
+        verify_operation(op)  # Shapes computed before are constants now.
     if not any(map(_is_dynamic, op.result_types)) or type(op) in STATIC_FORMS:
         values = evaluate(op) if all(isinstance(value.owner, ConstantOp) for value in op.operands) else None
         if values is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i64
 from xdsl.ir import Operation
 
 _KIND, _ROWS, _TIED = "hlo.kernel", "hlo.row_dims", "hlo.tied"
@@ -37,6 +37,19 @@ ARENA_SIZE = "xhlo.arena_size"
 """Bytes of the entry's arena (plan-buffers)."""
 CHECKS, RESULT_COUNT = "xhlo.checks", "xhlo.result_count"
 """The program's checks, and the number of results that do not belong to them (extract-checks)."""
+PROGRAM = "xhlo.program"
+"""The facts that later levels do not state: the tensor types of the entry, and the kernels (outline-kernels)."""
+HOST_CALLS = "xhlo.host_calls"
+"""The functions of the host program that it calls (convert-to-llvm)."""
+AFTER = "xhlo.after"
+"""The name of the last pass of the lowering that ran; the pipeline goes on after it."""
+
+
+def entry_name(module: ModuleOp) -> str:
+    """The name of the function that the program runs, after outline-kernels."""
+    program = module.attributes.get(PROGRAM)
+    entry = program.data.get("entry") if isinstance(program, DictionaryAttr) else None
+    return entry.root_reference.data if isinstance(entry, SymbolRefAttr) else "main"
 
 
 def is_kernel(op: Operation) -> TypeGuard[func.FuncOp]:

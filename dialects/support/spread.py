@@ -56,6 +56,9 @@ class Spread:
 
     def replace(self, old: SSAValue, new: Sequence[SSAValue]) -> None:
         """Record the replacements of a value: its parts, or a single value if its type stays."""
+        wanted, given = self.types_of([old.type]), [value.type for value in new]
+        if given != wanted:
+            raise TypeError(f"a value of type {old.type} becomes {_names(wanted)}, not {_names(given)}")
         if self.types(old.type) is None:
             (value,) = new
             old.replace_all_uses_with(value)
@@ -131,3 +134,7 @@ class Spread:
     def erase(self) -> None:
         """Erase all replaced operations and arguments."""
         self.replaced.erase()
+
+
+def _names(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types)) or "nothing"

@@ -29,6 +29,7 @@ class BufferizePass(HloPass):
     """
 
     name = "bufferize"
+    takes_buffers = False
     illegal = ("tensor.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -49,7 +49,8 @@ def collective_call(op: CollectiveOp, module: ModuleOp, replicas: int, partition
         case AllReduceOp() | ReduceScatterOp():
             _reduction(op, call)
         case _:
-            call.finish("collective_broadcast", op.operands, {})
+            roots = {name: value for name, value in op.properties.items() if name == "has_dynamic_root"}
+            call.finish("collective_broadcast", op.operands, roots)
     return call.builder.replace(op, *call.values)
 
 
@@ -119,7 +120,7 @@ class _Call:
 
     def finish(self, target: str, operands: Sequence[SSAValue], stated: Mapping[str, Attribute]) -> None:
         """Replace the collective by a call with the same results."""
-        self._check_results(operands)
+        self._check_results(operands[: len(self.op.results)])
         self.values = self.emit(target, operands, self.op.result_types, stated)
 
     def _check_results(self, operands: Sequence[SSAValue]) -> None:

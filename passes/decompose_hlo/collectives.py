@@ -58,8 +58,10 @@ def _alone(op: CollectiveOp) -> Sequence[Operation]:
         fail(op, f"is not supported: several processes exchange data; {_WHAT_TO_DO}")
     builder = Builder()
     local = op.membership(ALONE, 1, 1) is not None
+    if local:
+        op.check_group_size(1)
     values: list[Tensor] = []
-    for x, result in zip(builder.tensors(op.operands), op.results, strict=True):
+    for x, result in zip(builder.tensors(op.operands[: len(op.results)]), op.results, strict=True):
         element = element_of(result)
         zeros = make_tensor(x.shape, element)
         values.append(x.convert(element) if local else builder.constant(np.zeros(1, numpy_dtype(element)), zeros))

@@ -15,12 +15,10 @@ from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.numbers.number_semantics import is_short_float
 from ...hlo_dialect.op import replace_op
 from ...hlo_dialect.ops.convolution import ConvolutionOp, DynamicConvOp
-from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.syntax.convolution import ConvDimensionNumbersAttr, Dimensions
 from ...hlo_dialect.types import (
     HloTensor,
-    constant_array,
     dense_constant,
     element_of,
     f32,
@@ -67,7 +65,7 @@ def _convolution(op: ConvolutionOp, widens: bool = True) -> Sequence[Operation]:
         result = _by_phases(op, lhs, rhs, phases)
     elif op.window.is_padded:
         zero = _zeros(builder, make_tensor((), element_of(op.lhs)))
-        result = _changed(op, lhs.pad(zero, *_padding(op)), rhs, padding=None, lhs_dilation=None)
+        result = _changed(op, lhs.pad(zero, *op.lhs_padding), rhs, padding=None, lhs_dilation=None)
     else:
         return ()
     return builder.replace(op, result)
@@ -109,15 +107,6 @@ def _changed(
         location=op.location,
     )
     return lhs.builder.add(new)
-
-
-def _padding(op: ConvolutionOp) -> list[list[int]]:
-    """The window's padding per dimension of the input: low, high and interior."""
-    window, found = op.window, [[0] * len(shape_of(op.lhs)) for _ in range(3)]
-    for amounts, values in zip(found, (window.low, window.high, window.interior), strict=True):
-        for dim, value in zip(op.dimension_numbers.lhs.spatial, values, strict=True):
-            amounts[dim] = value
-    return found
 
 
 # -- layout ----------------------------------------------------------------------------------------
@@ -274,16 +263,9 @@ def _interleaved(parts: Sequence[Tensor], dim: int) -> Tensor:
 @decompositions.on(DynamicConvOp)
 def _dynamic_conv(op: DynamicConvOp) -> Sequence[Operation]:
     """A dynamic_conv with constant padding becomes a convolution."""
-    source = op.padding.owner
-    if not isinstance(source, ConstantOp) or not is_static(shape_of(op.result)):
+    new = op.of_constant_padding()
+    if new is None:
         return ()
-    padding = dense_constant(constant_array(source.value).astype(np.int64))
-    new = ConvolutionOp.create(
-        operands=[op.lhs, op.rhs],
-        result_types=op.result_types,
-        properties={**op.properties, "padding": padding},
-        attributes=op.attributes,
-    )
     new.verify_()
     replace_op(op, [new], new.results)
     return [new]

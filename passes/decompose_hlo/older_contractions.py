@@ -22,11 +22,10 @@ def _dot(op: DotOp) -> Sequence[Operation]:
     Before: `dot %a, %b`
     After:  `dot_general %a, %b, contracting_dims = [1] x [0]`
     """
-    numbers = DotDimensionNumbersAttr.of(lhs_contracting=[len(shape_of(op.lhs)) - 1], rhs_contracting=[0])
     new = DotGeneralOp.create(
         operands=op.operands,
         result_types=op.result_types,
-        properties={**op.properties, "dot_dimension_numbers": numbers},
+        properties={**op.properties, "dot_dimension_numbers": op.dot_dimension_numbers},
         attributes=op.attributes,
     )
     replace_op(op, [new], new.results)

@@ -154,6 +154,7 @@ def philox_bits(state: Sequence[Tensor], shape: Shape, width: int) -> tuple[list
 @decompositions.on(RngBitGeneratorOp)
 def _rng_bit_generator(op: RngBitGeneratorOp) -> Sequence[Operation]:
     """`rng_bit_generator %s, algorithm = PHILOX` becomes ten rounds of multiplications and exclusive ors on iotas."""
+    op.refuse_other_states()
     shape, element = shape_of(op.output), element_of(op.output)
     if not is_static(shape) or not is_static(shape_of(op.initial_state)):
         return ()

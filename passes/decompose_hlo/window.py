@@ -1,4 +1,8 @@
-"""reduce_window of padded or dilated inputs becomes pad and a reduce_window without padding."""
+"""
+reduce_window of padded or dilated inputs becomes pad and a reduce_window without padding.
+
+Reductions that mean nothing are refused.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,18 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ...hlo_dialect.expressions.tensor import Builder
+from ...hlo_dialect.ops.constraints import refuse_shaped_accumulators
+from ...hlo_dialect.ops.reduction import ReduceOp
 from ...hlo_dialect.ops.window import ReduceWindowOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import shape_of
 from .transform import decompositions
+
+
+@decompositions.on(ReduceOp)
+def _reduce(op: ReduceOp) -> Sequence[Operation]:
+    refuse_shaped_accumulators(op, op.init_values)
+    return ()
 
 
 @decompositions.on(ReduceWindowOp)
@@ -21,6 +33,7 @@ def _reduce_window(op: ReduceWindowOp) -> Sequence[Operation]:
 
     Scans and windows without padding are unchanged.
     """
+    refuse_shaped_accumulators(op, op.init_values)
     window = op.window
     if not window.is_padded or op.scan is not None or not is_static(shape_of(op.inputs[0])):
         return ()

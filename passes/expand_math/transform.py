@@ -149,6 +149,7 @@ class ExpandMathPass(HloPass):
     """
 
     name = "expand-math"
+    takes_branches = True
 
     mode: str = "default"
     """strict, default or fast."""

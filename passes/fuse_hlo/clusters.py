@@ -5,13 +5,16 @@ A cluster is a fusion under construction. Its number is that of one of its nodes
 integer) of the clusters that depend on `c`; the bit of a cluster that was merged into another stays set next to the
 other's. Two clusters can be merged only if no third cluster is on a path between them: otherwise the fusion would need
 its own result.
+
+These sets take space and time that grow with the square of their length. So a long block is cut into windows: clusters
+of two windows are never merged, and the sets hold the clusters of one window, which no path leaves and enters again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from xdsl.ir import SSAValue
@@ -23,6 +26,9 @@ MAX_OPS = 200
 
 MAX_INPUTS = 32
 """Operands of one fusion: the number of streams that address registers and hardware prefetchers can follow."""
+
+WINDOW = 8192
+"""Operations of a block that are planned together, more than most programs have."""
 
 
 class Mode(IntEnum):
@@ -63,6 +69,10 @@ class Cluster:
         """The elements of the domain."""
         return math.prod(self.domain)
 
+    def copy(self) -> Cluster:
+        """A copy with nodes and inputs of its own."""
+        return replace(self, ops=dict(self.ops), evaluations=dict(self.evaluations), inputs=dict(self.inputs))
+
 
 @dataclass
 class Clusters:
@@ -72,6 +82,8 @@ class Clusters:
     live: dict[int, Cluster] = field(default_factory=dict[int, Cluster])
     places: list[list[int]] = field(default_factory=list[list[int]])
     reach: list[int] = field(default_factory=list[int])
+    members: list[int] = field(default_factory=list[int])
+    """For each cluster, the bits of all that were merged into it, and its own."""
 
     @staticmethod
     def of(graph: BlockGraph) -> Clusters:
@@ -84,9 +96,16 @@ class Clusters:
         for node in reversed(graph.nodes):
             seen = 0
             for user in node.users:
-                seen |= clusters.reach[user] | (1 << user)
+                if _same_window(node.index, user):
+                    seen |= clusters.reach[user] | _bit(user)
             clusters.reach[node.index] = seen
+        clusters.members = [_bit(node.index) for node in graph.nodes]
         return clusters
+
+    def copy(self) -> Clusters:
+        """A copy of the state on which merges can be tried."""
+        live = {number: cluster.copy() for number, cluster in self.live.items()}
+        return Clusters(self.graph, live, [list(p) for p in self.places], list(self.reach), list(self.members))
 
     def users_of(self, number: int) -> list[int]:
         """The clusters that read node `number`, in the order of its users; its own cluster included."""
@@ -97,7 +116,7 @@ class Clusters:
         return list(found)
 
     def reaches(self, source: int, target: int) -> bool:
-        return bool(self.reach[source] >> target & 1)
+        return _same_window(source, target) and bool(self.reach[source] >> target % WINDOW & 1)
 
     def indirect_path(self, source: Cluster, target: Cluster) -> int | None:
         """A third cluster on a path from `source` to `target`, or None."""
@@ -124,7 +143,7 @@ class Clusters:
 
     def fits(self, one: Cluster, other: Cluster) -> bool:
         """Whether the two together stay within the limits."""
-        if len(one.ops) + len(other.ops) > MAX_OPS:
+        if len(one.ops) + len(other.ops) > MAX_OPS or not _same_window(one.number, other.number):
             return False
         if len(one.inputs) + len(other.inputs) <= MAX_INPUTS:
             return True
@@ -157,19 +176,21 @@ class Clusters:
 
     def _joined_reach(self, keep: int, gone: Iterable[int]) -> None:
         reach = self.reach
-        known = reach[keep] | 1 << keep
-        union = known
-        members = 1 << keep
+        own = self.members[keep]
+        union = reach[keep] | own
+        members = own
         all_above = True
         for number in gone:
             union |= reach[number]
-            members |= 1 << number
+            members |= self.members[number]
             all_above = all_above and self.reaches(number, keep)
-        if all_above and union & ~members == known & ~members:
+        self.members[keep] = members
+        if all_above and union & ~members == reach[keep] & ~members:
             return  # whatever reaches a new member already reaches all that the cluster reaches
         reach[keep] = union & ~members
-        for number in self.live:
-            if number != keep and reach[number] & members:
+        start = keep - keep % WINDOW
+        for number in range(start, min(start + WINDOW, len(reach))):
+            if number != keep and reach[number] & members and number in self.live:
                 reach[number] |= union
 
     def duplicate(self, number: int, targets: dict[int, tuple[Mode, int]]) -> None:
@@ -208,6 +229,14 @@ class Clusters:
         self._drop_inner_inputs(keep)
         self._joined_reach(keep.number, members[1:])
         return keep
+
+
+def _same_window(one: int, other: int) -> bool:
+    return one // WINDOW == other // WINDOW
+
+
+def _bit(number: int) -> int:
+    return 1 << number % WINDOW
 
 
 def single(node: Node) -> Cluster:

@@ -96,13 +96,17 @@ class BlockGraph:
                 last = node
 
     def _bury_dead(self) -> None:
+        needed_by = [len(node.users) for node in self.nodes]
         for node in reversed(self.nodes):
             if node.effects:
                 continue
-            if not node.users and (node.role != "host" or isinstance(node.op, ReshapeOp)):
+            if not needed_by[node.index] and (node.role != "host" or isinstance(node.op, ReshapeOp)):
                 node.role = "dead"
                 for operand in node.operands:
-                    self.nodes[operand].users.remove(node.index)
+                    needed_by[operand] -= 1
+        for node in self.nodes:
+            if len(node.users) != needed_by[node.index]:
+                node.users = [user for user in node.users if self.nodes[user].role != "dead"]
 
     def _add(self, op: Operation) -> None:
         role = role_of(op)
@@ -127,15 +131,13 @@ class BlockGraph:
 
     def _connect(self, node: Node) -> None:
         nodes = self.nodes
-        for value in read_values(node.op):
-            if isinstance(value, OpResult):
-                found = self.index.get(value.op)
-                if found is not None and found not in node.operands:
-                    node.operands.append(found)
-                    producer = nodes[found]
-                    producer.users.append(node.index)
-                    if node.role == "elementwise" and (producer.role == "reduce" or producer.after_reduce):
-                        node.after_reduce = node.after_reduce or producer.shape == node.shape
+        producers = (self.index.get(value.op) for value in read_values(node.op) if isinstance(value, OpResult))
+        node.operands = list(dict.fromkeys(number for number in producers if number is not None))
+        for number in node.operands:
+            producer = nodes[number]
+            producer.users.append(node.index)
+            if node.role == "elementwise" and (producer.role == "reduce" or producer.after_reduce):
+                node.after_reduce = node.after_reduce or producer.shape == node.shape
 
 
 def has_effects(op: Operation) -> bool:

@@ -173,12 +173,7 @@ class RowFusion:
 
     def _trial(self, members: list[int]) -> Clusters:
         """Merge the members with their users as far as legal, on a copy of the state."""
-        base = self.clusters
-        trial = Clusters(base.graph, {}, [list(p) for p in base.places], list(base.reach))
-        for number, cluster in base.live.items():
-            trial.live[number] = Cluster(
-                number, cluster.kind, cluster.domain, dict(cluster.ops), dict(cluster.evaluations), dict(cluster.inputs)
-            )
+        trial = self.clusters.copy()
         allowed = set(members)
         for index in reversed(members):
             for user in self.nodes[index].users:

@@ -34,6 +34,7 @@ class FuseHloPass(HloPass):
     After:  `%1 = hlo.fusion loop (%a = %x : .., %b = %y : ..) -> .. { multiply, add }`
     Assumes: the level after simplify-hlo: no tuples, no complex numbers, functions of one block.
     Leaves: every computing operation in a fusion; outside them constants, reshapes, control flow and calls.
+            Fusions that the program has already stay as they are.
 
     strategy=none makes each operation a fusion of its own. epilogues=true fuses elementwise operations into the matrix
     product that they follow, for targets whose products write their results element by element.
@@ -113,7 +114,8 @@ class Rewriter:
                 if isinstance(op, OptimizationBarrierOp):
                     self.outside.update(zip(op.results, tuple(op.operands), strict=True))
                     continue
-                inner += [block for region in op.regions for block in region.blocks]
+                if not isinstance(op, FusionOp):
+                    inner += [block for region in op.regions for block in region.blocks]
             else:
                 kept.update(step.moved)
                 op = self._fusion(step)

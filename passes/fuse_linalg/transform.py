@@ -158,6 +158,7 @@ class FuseLinalgPass(HloPass):
     """
 
     name = "fuse-linalg"
+    takes_buffers = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for kernel in kernels_of(module):

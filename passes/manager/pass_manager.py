@@ -16,15 +16,17 @@ from types import TracebackType
 from typing import TextIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException, VerifyException
 
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, file_location
+from ...dialects.support.kernel import AFTER, PROGRAM
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, file_location, location_near
+from ...hlo_dialect.limits import check_limits
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.verification import verify_module
-from .pipelines import pipeline_text
+from .pipelines import LOWERING, pipeline_text
 from .reproducer import repeat_command, reproducer_text, write_reproducer
 from .timing import Timing
 
@@ -78,6 +80,8 @@ class PassManager:
 
     def run(self, module: ModuleOp) -> None:
         """Raises DiagnosticError (a user error) or PassFailure (a compiler bug)."""
+        if self.passes:
+            check_limits(module)
         for index, one in enumerate(self.passes):
             self._run_pass(index, one, module)
         if self.verify_end and not self.verify_each and self.passes:
@@ -96,9 +100,11 @@ class PassManager:
                 one.apply(self.ctx, module)
         except (DiagnosticError, PassFailedException, MemoryError, RecursionError) as error:
             self._leave_requested_reproducer(index, error)
-            raise self._user_error(one, error) from error
+            raise self._user_error(one, module, error) from error
         except Exception as error:
-            raise self._failure(index, error, where=operation_in(error.__traceback__)) from error
+            raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
+        if one.name in LOWERING and PROGRAM in module.attributes:
+            module.attributes[AFTER] = StringAttr(one.name)
         if self.verify_each:
             self._verify_after(index, module)
         changed = show.only_changes and self.to_text(module) != before
@@ -109,16 +115,18 @@ class PassManager:
         text = self.to_text(module).rstrip("\n")
         print(f"// -----// {title} //----- //\n{text}\n", file=self.output or sys.stderr)
 
-    def _user_error(self, one: ModulePass, error: BaseException) -> DiagnosticError:
+    def _user_error(self, one: ModulePass, module: ModuleOp, error: BaseException) -> DiagnosticError:
         match error:
             case DiagnosticError():
                 return error
             case MemoryError():
-                return DiagnosticError(Diagnostic("error", f"out of memory in pass '{one.name}'"))
+                message = f"out of memory in pass '{one.name}'"
             case RecursionError():
-                return DiagnosticError(Diagnostic("error", f"the program is nested too deeply for pass '{one.name}'"))
+                message = f"the program is nested too deeply for pass '{one.name}'"
             case _:
-                return DiagnosticError(Diagnostic("error", f"pass '{one.name}': {error}"))
+                message = f"pass '{one.name}': {error}"
+        where = operation_in(error.__traceback__)
+        return DiagnosticError(Diagnostic("error", message, location_near(module if where is None else where)))
 
     # Verification ----------------------------------------------------------------------------------------------
 
@@ -127,7 +135,7 @@ class PassManager:
             with self.timing.stage("verify"):
                 verify_module(module)
         except DiagnosticError as error:
-            raise self._failure(index, error, where=None, invalid=True) from error
+            raise self._failure(index, error, module, where=None, invalid=True) from error
 
     def _verify_end(self, module: ModuleOp) -> None:
         """Trace an invalid result to the pass that produced it, by running again with verification after each pass."""
@@ -138,17 +146,23 @@ class PassManager:
                 again = PassManager(self.ctx, self.passes, verify_each=True, restore=self.restore)
                 again.reproducer = self.reproducer
                 again.run(self.restore())
-            raise self._failure(len(self.passes) - 1, error, where=None, invalid=True) from error
+            raise self._failure(len(self.passes) - 1, error, module, where=None, invalid=True) from error
 
     # Failures --------------------------------------------------------------------------------------------------
 
-    def _failure(self, index: int, error: Exception, where: Operation | None, invalid: bool = False) -> PassFailure:
+    def _failure(
+        self, index: int, error: Exception, module: ModuleOp, where: Operation | None, invalid: bool = False
+    ) -> PassFailure | DiagnosticError:
+        """The report of a failure: a bug of ours, or an error if the pass is one of xDSL's, which we cannot mend."""
         name = self.passes[index].name
         if invalid:
             message = f"the module is invalid after pass '{name}': {_first_error(error)}"
         else:
             kind = "" if isinstance(error, (DiagnosticException, VerifyException)) else f"{type(error).__name__}: "
             message = f"pass '{name}' failed: {kind}{error}"
+        if type(self.passes[index]).__module__.startswith("xdsl."):
+            location = location_near(module if where is None else where)
+            return DiagnosticError(Diagnostic("error", f"{message} (the pass is xDSL's)", location))
         if where is not None:
             message += f"\nat {describe_operation(where)}"
         return PassFailure(name, message, self._write_reproducer(index, message.splitlines()[0]))

@@ -20,6 +20,7 @@ FRONT = (
     "inline",
     "resolve-dynamic-shapes",
     "flatten-tuples",
+    "convert-quantized-to-integer",
     "resolve-custom-calls",
     "extract-checks",
     "convert-chlo-to-hlo",
@@ -67,6 +68,9 @@ LOWER_NVVM = ("expand-math", "convert-loops-to-cf", "convert-nvgpu-to-nvvm", "co
 
 LOWER_NVVM_TO_LLVM = ("convert-nvvm-to-llvm", "convert-to-llvm")
 """The gpu.module's functions to the llvm dialect; host functions are unchanged because the runtime reads them."""
+
+LOWERING = frozenset((*LOWER_LINALG, *LOWER_LOOPS, *LOWER_LLVM, *LOWER_GPU_LOOPS, *LOWER_NVVM, *LOWER_NVVM_TO_LLVM))
+"""The names of the passes that leave xhlo.after."""
 
 
 class PipelineError(ValueError):

@@ -1,6 +1,6 @@
 """
 Rules of partition-spmd for reductions and contractions: each device folds its part, then a collective folds the
-results.
+results. Sums stay summands until something needs the sum.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ def _reduction(op: Operation, layouts: Layouts) -> Parts:
         found, folded = kept, []
     inputs = [layouts.part(value, found) for value in op.operands[:count]]
     sources = [dim for dim in range(len(found.counts)) if dim not in op.dims]
-    tiling = found.derived(sources)
+    sums = isinstance(combiner, AddOp)
+    tiling = found.derived(sources, folded if sums else ())
     parts = on_parts(op, layouts, [*inputs, *map(layouts.whole, op.operands[count:])], [tiling] * count)
-    if not folded or combiner is None:
+    if not folded or combiner is None or sums:
         return parts
-    return [(tiling, layouts.reduced(parts[0][1], found.groups_along(folded), type(combiner), op.location))]
+    return [(tiling, layouts.reduced(parts[0][1], found.groups_along(folded), type(combiner)))]
 
 
 def _combines(combiner: Operation | None, op: ReduceOp) -> bool:
@@ -106,12 +107,9 @@ def _contraction(op: Operation, layouts: Layouts, lhs: Labels, rhs: Labels, resu
         layouts.part(value, tiling.derived([labels.index(label) if label in labels else None for label in each]))
         for value, each in zip(op.operands, (lhs, rhs), strict=True)
     ]
-    split = tiling.derived([labels.index(label) if label in labels else None for label in result])
-    parts = on_parts(op, layouts, operands, [split])
     summed = [index for index, label in enumerate(labels) if label not in result]
-    if not summed:
-        return parts
-    return [(split, layouts.reduced(parts[0][1], tiling.groups_along(summed), AddOp, op.location))]
+    split = tiling.derived([labels.index(label) if label in labels else None for label in result], summed)
+    return on_parts(op, layouts, operands, [split])
 
 
 def _joint(op: Operation, layouts: Layouts, labelled: tuple[Labels, Labels]) -> tuple[list[str], Tiling] | None:

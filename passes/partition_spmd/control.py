@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.support.rewriting import Replaced, like
@@ -13,7 +12,7 @@ from ...hlo_dialect.ops.control_flow import CaseOp, IfOp, WhileOp
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import element_of, make_tensor, shape_of
 from .layouts import Layouts
-from .parts import even
+from .linear import carried
 
 ATTEMPTS = 4
 """Attempts to find the tilings of a loop's state: the body may split a value that was whole at entry."""
@@ -31,7 +30,10 @@ class ControlFlow:
 
     def loop(self, op: WhileOp) -> None:
         """Insert a loop on parts before `op`."""
-        tilings: Tilings = [even(value, self.layouts) for value in op.operands]
+        tilings: Tilings = [
+            self.layouts.wanted(result) or carried(value, self.layouts)
+            for value, result in zip(op.operands, op.results, strict=True)
+        ]
         for attempt in range(ATTEMPTS):
             operations, arguments = len(self.replaced.operations), len(self.replaced.arguments)
             new, returned = self._carrying(op, tilings)
@@ -57,7 +59,7 @@ class ControlFlow:
         self._hand_out(condition, [None])
         self._inside(body, operands, tilings)
         assert body.last_op is not None
-        returned = [even(value, self.layouts) for value in body.last_op.operands]
+        returned = [carried(value, self.layouts) for value in body.last_op.operands]
         self._hand_out(body, tilings)
         return new, returned
 
@@ -81,14 +83,11 @@ class ControlFlow:
     def _as_carried(self, value: SSAValue, tiling: Tiling | None) -> SSAValue:
         if tiling is not None:
             return self.layouts.part(value, tiling)
-        return self.layouts.whole(value) if isinstance(value.type, TensorType) else value
+        return self.layouts.whole(value)
 
     def _results(self, old: Operation, new: Operation, tilings: Tilings) -> None:
         for before, result, tiling in zip(old.results, new.results, tilings, strict=True):
-            if tiling is None:
-                before.replace_all_uses_with(result)
-            else:
-                self.layouts.split(before, tiling, result)
+            self.layouts.split(before, tiling or self.layouts.replicated(before), result)
 
     def branches(self, op: IfOp | CaseOp) -> None:
         """Insert a conditional before `op` whose results are split as one of the branches splits them."""
@@ -96,9 +95,10 @@ class ControlFlow:
         for block in blocks:
             self._inside(block, (), ())
         tilings: list[Tiling | None] = []
-        for index, _ in enumerate(op.results):
+        for index, result in enumerate(op.results):
             returned = (block.last_op.operands[index] for block in blocks if block.last_op is not None)
-            tilings.append(next((found for value in returned if (found := even(value, self.layouts))), None))
+            found = (carried(value, self.layouts) for value in returned)
+            tilings.append(self.layouts.wanted(result) or next((tiling for tiling in found if tiling), None))
         for block in blocks:
             self._hand_out(block, tilings)
         types = [

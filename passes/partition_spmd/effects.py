@@ -52,7 +52,7 @@ def run_once(op: CustomCallOp, layouts: Layouts) -> bool:
     device = None if is_check(op) else device_of(op)
     if device is None:
         return False
-    operands = [layouts.whole(value) if isinstance(value.type, TensorType) else value for value in op.operands]
+    operands = [layouts.whole(value) for value in op.operands]
     call = CustomCallOp.create(
         operands=operands,
         result_types=list(op.result_types),
@@ -71,7 +71,7 @@ def run_once(op: CustomCallOp, layouts: Layouts) -> bool:
     builder.insert(once)
     for old, result in zip(op.results, once.results, strict=True):
         told = layouts.broadcast(result, device, once) if isinstance(result.type, TensorType) else result
-        old.replace_all_uses_with(told)
+        layouts.split(old, layouts.replicated(old), told)
     return True
 
 

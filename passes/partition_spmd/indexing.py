@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.attributes import int_array, ints
-from ...hlo_dialect.expressions.tensor import Builder
-from ...hlo_dialect.ops.creation import is_splat_of
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
 from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.gather import GatherOp
 from ...hlo_dialect.ops.reduction import single_combiner
 from ...hlo_dialect.ops.scatter import ScatterOp
 from ...hlo_dialect.sharding.tilings import Tiling
-from ...hlo_dialect.types import element_of, numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.types import shape_of
 from .layouts import Layouts
 from .parts import Parts, even, kept_along, on_parts, partition_rules
 
@@ -119,29 +116,16 @@ def _scatter(op: Operation, layouts: Layouts) -> Parts:
         found = _from_batching(operand, indices, layouts, pairs)
     if found is None or not found.fits(shape_of(indices)):
         return None
-    split = found.derived([pairs.get(dim) for dim in range(len(shape_of(operand)))])
     summed = [dim for dim in of_indices if dim not in of_batching and found.counts[dim] > 1]
     for_updates = found.derived([place.get(dim) for dim in range(len(shape_of(updates)))])
     if summed and not isinstance(single_combiner(op.regions[0]), AddOp):
         return None
-    base = layouts.part(operand, split)
-    into = zeros_like(base, op) if summed else base
-    parts = on_parts(op, layouts, [into, layouts.part(indices, found), layouts.part(updates, for_updates)], [split])
-    if not summed:
-        return parts
-    total = layouts.reduced(parts[0][1], found.groups_along(summed), AddOp, op.location)
-    if is_splat_of(base, 0) or is_splat_of(base, 0.0):
-        return [(split, total)]
-    terms = Builder.before(op).tensors([base, total])
-    return [(split, (terms[0] + terms[1]).value)]
+    split = found.derived([pairs.get(dim) for dim in range(len(shape_of(operand)))], summed)
+    operands = [layouts.part(operand, split), layouts.part(indices, found), layouts.part(updates, for_updates)]
+    return on_parts(op, layouts, operands, [split])
 
 
 def _sources(place: Mapping[int, int], rank: int) -> list[int | None]:
     """The inverse of a dimension map, in the form that `Tiling.derived` takes."""
     inverse = {target: source for source, target in place.items()}
     return [inverse.get(dim) for dim in range(rank)]
-
-
-def zeros_like(value: SSAValue, op: Operation) -> SSAValue:
-    """Zeros of the value's type, inserted before an operation."""
-    return Builder.before(op).constant(np.zeros(1, numpy_dtype(element_of(value))), tensor_type(value)).value

@@ -8,10 +8,11 @@ partition number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr, UnitAttr
+from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -20,14 +21,14 @@ from ...hlo_dialect.collectives.exchanges import AllGatherOp, CollectiveBroadcas
 from ...hlo_dialect.collectives.process_groups import ChannelHandleAttr, Groups
 from ...hlo_dialect.collectives.reductions import AllReduceOp
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.creation import ConstantOp, is_splat_of
+from ...hlo_dialect.ops.elementwise_binary import AddOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp
 from ...hlo_dialect.ops.reduction import combiner_region
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import (
     constant_array,
     dense_constant,
-    element_of,
     i32,
     is_splat,
     make_tensor,
@@ -48,8 +49,10 @@ class Layouts:
         self._channel = first_channel
         self._forms: dict[SSAValue, dict[Tiling, SSAValue]] = {}
         """The parts of split values by tiling; those of the first tiling are as computed."""
+        self._wanted: dict[SSAValue, Tiling] = {}
         self._cut: dict[SSAValue, dict[Tiling, SSAValue]] = {}
         """The parts that were sliced out of whole values."""
+        self._linear: frozenset[SSAValue] = frozenset()
         self._starts: dict[tuple[int, ...], SSAValue] = {}
         self._number: SSAValue | None = None
         self._made: list[Operation] = []
@@ -83,48 +86,117 @@ class Layouts:
     # Tilings of values ---------------------------------------------------------------------------------------
 
     def split(self, value: SSAValue, tiling: Tiling, part: SSAValue, whole: SSAValue | None = None) -> None:
-        """Record that `value` exists as parts, and as `whole` if given; a single part replaces it."""
-        if tiling.is_replicated:
+        """
+        Record that `value` exists as parts, and as `whole` if given; a single part replaces it, unless it is to
+        be split.
+        """
+        wanted = self._wanted.pop(value, None)
+        if tiling.is_replicated and wanted is None:
             value.replace_all_uses_with(part)
             return
         forms = self._forms[value] = {tiling: part}
         if whole is not None:
             forms[Tiling.replicated(len(tiling.counts), self.partitions)] = whole
+        if wanted is not None and wanted != tiling.summed():
+            self._forms[value] = {wanted: self.part(value, wanted), **forms}
+
+    def want(self, value: SSAValue, tiling: Tiling) -> None:
+        """Split the value so, when it is recorded."""
+        self._wanted[value] = tiling
+
+    def wanted(self, value: SSAValue) -> Tiling | None:
+        return self._wanted.get(value)
+
+    def computed(self, value: SSAValue) -> Tiling | None:
+        """How a value was computed, perhaps as summands; None for one that is whole on every device."""
+        forms = self._forms.get(value)
+        return None if forms is None else next(iter(forms))
 
     def tiling(self, value: SSAValue) -> Tiling | None:
-        """The tiling of a value; None for one that is whole on every device."""
-        forms = self._forms.get(value)
-        tiling = None if forms is None else next(iter(forms))
+        """The tiling of a value, summands added; None for one that is then whole on every device."""
+        tiling = self.computed(value)
+        if tiling is not None and value not in self._linear:
+            tiling = tiling.summed()
         return None if tiling is None or tiling.is_replicated else tiling
 
+    @contextmanager
+    def summands_of(self, values: Collection[SSAValue]) -> Generator[None]:
+        """
+        Meanwhile `tiling` and `part` show the summands of these values, for a rule of an operation that is linear in
+        them together; of all others they show the sums.
+        """
+        self._linear = frozenset(values)
+        try:
+            yield
+        finally:
+            self._linear = frozenset()
+
+    def replicated(self, value: SSAValue) -> Tiling:
+        """The tiling of a value that is whole on every device."""
+        rank = len(shape_of(value)) if isinstance(value.type, TensorType) else 0
+        return Tiling.replicated(rank, self.partitions)
+
     def whole(self, value: SSAValue) -> SSAValue:
-        """The whole value, on every device."""
+        """The whole value, on every device; a token is one already."""
+        if not isinstance(value.type, TensorType):
+            return value
         return self.part(value, Tiling.replicated(len(shape_of(value)), self.partitions))
 
+    def existing_whole(self, value: SSAValue) -> SSAValue | None:
+        """The whole value if something has made it already."""
+        forms = self._forms.get(value)
+        return value if forms is None else forms.get(Tiling.replicated(len(shape_of(value)), self.partitions))
+
     def part(self, value: SSAValue, tiling: Tiling) -> SSAValue:
-        """The part of a value that each device holds under a tiling."""
+        """The part of a value, or the summand of it, that each device holds under a tiling."""
+        if self._linear and value not in self._linear:
+            tiling = tiling.summed()
         forms = self._forms.get(value)
         if forms is None:
             if tiling.is_replicated:
                 return value
-            cut = self._cut.setdefault(value, {})
-            if tiling not in cut:
-                whole = Tiling.replicated(len(tiling.counts), self.partitions)
-                cut[tiling] = self._sliced(value, shape_of(value), whole, tiling)
-            return cut[tiling]
+            forms = self._cut.setdefault(value, {Tiling.replicated(len(tiling.counts), self.partitions): value})
         if tiling not in forms:
-            known, part = next(iter(forms.items()))
-            if tiling.is_replicated:
-                forms[tiling] = self._gathered(part, shape_of(value), known)
-            elif _refines(known, tiling, shape_of(value)):
-                forms[tiling] = self._sliced(part, shape_of(part), known, tiling)
-            elif (dims := _joined(known, tiling)) and known.fits(shape_of(value)):
-                forms[tiling] = self._gathered(part, tiling.part_shape(shape_of(value)), known, dims)
-            else:
-                whole = self.whole(value)
-                replicated = Tiling.replicated(len(tiling.counts), self.partitions)
-                forms[tiling] = self._sliced(whole, shape_of(value), replicated, tiling)
+            forms[tiling] = self._converted(value, forms, tiling)
         return forms[tiling]
+
+    def _converted(self, value: SSAValue, forms: dict[Tiling, SSAValue], tiling: Tiling) -> SSAValue:
+        """The part of a value of which these forms exist; the forms that it comes from are added to them."""
+        known, part = next(iter(forms.items()))
+        if tiling.summands > 1 and (
+            known.summands == 1 or (known.terms != tiling.terms and not _merges(known, tiling))
+        ):
+            return self._summand(self.part(value, tiling.summed()), tiling)
+        if known.terms != tiling.terms:
+            known = _merged(known, tiling) if tiling.summands > 1 else known.summed()
+            if known not in forms:
+                computed = next(iter(forms))
+                forms[known] = self.reduced(part, computed.sum_groups(known), AddOp)
+                forms[known].name_hint = value.name_hint
+            part = forms[known]
+        shape = shape_of(value)
+        replicated = Tiling.replicated(len(tiling.counts), self.partitions)
+        if tiling == known:
+            return part
+        if replicated in forms and tiling.summands == 1:
+            return self._sliced(forms[replicated], shape, replicated, tiling)
+        if tiling.is_replicated:
+            return self._gathered(part, shape, known)
+        if _refines(known, tiling, shape):
+            return self._sliced(part, shape_of(part), known, tiling)
+        if (dims := _joined(known, tiling)) and known.fits(shape):
+            return self._gathered(part, tiling.part_shape(shape), known, dims)
+        if tiling.summands > 1:
+            return self._summand(self.part(value, tiling.summed()), tiling)
+        return self._sliced(self.whole(value), shape, replicated, tiling)
+
+    def _summand(self, part: SSAValue, tiling: Tiling) -> SSAValue:
+        """The summand of each device: all of the part for one of its devices, and zeros for the others."""
+        x = self._after(part)
+        if is_splat_of(part, 0) or is_splat_of(part, 0.0):
+            return part
+        first = Tensor(x.builder, self._start(tiling.terms)).equals(0)
+        return first.select(x, x.builder.constant(np.zeros(1, numpy_dtype(x.element)), x.type)).value
 
     # From parts to wholes ------------------------------------------------------------------------------------------
 
@@ -149,22 +221,24 @@ class Layouts:
         """Gather the array of `shape` from the devices' parts; only along `dims` if given."""
         x, filled = self._after(part), list(shape_of(part))
         for dim, count in enumerate(tiling.counts):
-            if count > 1 and (dims is None or dim in dims):
+            if count > 1 and filled[dim] and (dims is None or dim in dims):
                 filled[dim] *= count
                 type_, groups = make_tensor(tuple(filled), x.element), self._communication(tiling.groups_along([dim]))
                 x = x.builder.op(AllGatherOp, [x], type_, all_gather_dim=int_attr(dim), **groups)
         return (x if x.shape == shape else x.first(shape)).value  # the last parts may be padded
 
-    def reduced(self, part: SSAValue, groups: Groups, combiner: type[Operation], location: LocationAttr) -> SSAValue:
+    def reduced(self, part: SSAValue, groups: Groups, combiner: type[Operation]) -> SSAValue:
         """Reduce the values of the devices in each group, element by element."""
+        x = self._after(part)
+        location = x.builder.location
         reduction = AllReduceOp.create(
             operands=[part],
             result_types=[part.type],
             properties=self._communication(groups),
-            regions=[combiner_region(combiner, element_of(part), location)],
+            regions=[combiner_region(combiner, x.element, location)],
             location=location,
         )
-        return self._after(part).builder.add(reduction).value
+        return x.builder.add(reduction).value
 
     # From wholes to parts ------------------------------------------------------------------------------------------
 
@@ -223,11 +297,28 @@ def _refines(known: Tiling, wanted: Tiling, shape: Sequence[int]) -> bool:
     """Whether each device's part under `known`, of an array of `shape`, contains its part under `wanted`."""
     if not (known.fits(shape) and wanted.fits(shape)):
         return False
+    if known.terms != wanted.terms:
+        return False
     for dim, (before, after) in enumerate(zip(known.counts, wanted.counts, strict=True)):
         ratio, rest = divmod(after, before)
         if rest or [number // ratio for number in wanted.coordinates(dim)] != known.coordinates(dim):
             return False
     return True
+
+
+def _merges(known: Tiling, wanted: Tiling) -> bool:
+    """Whether adding some of the summands of each part under `known` gives the summands of `wanted`."""
+    groups = known.sum_groups(wanted)
+    if known.summands % wanted.summands or {len(group) for group in groups} != {known.summands // wanted.summands}:
+        return False
+    pairs = set(zip(known.places, known.terms, wanted.terms, strict=True))
+    return len(pairs) == known.parts * known.summands
+
+
+def _merged(known: Tiling, wanted: Tiling) -> Tiling:
+    """The tiling of `known` after adding those summands that are one summand of `wanted`; see `_merges`."""
+    devices = sorted(known.devices, key=lambda device: (known.places[device], wanted.terms[device], device))
+    return Tiling(known.counts, tuple(devices), wanted.summands)
 
 
 def _joined(known: Tiling, wanted: Tiling) -> list[int]:

@@ -62,7 +62,8 @@ def same_shape(op: Operation, layouts: Layouts, dims: Sequence[bool] | None = No
     """Split operands of the first operand's rank alike, only along `dims` if given; results too."""
     shape = shape_of(op.results[0])
     candidates = [even(value, layouts) for value in op.operands if len(shape_of(value)) == len(shape)]
-    found = max((tiling for tiling in candidates if tiling is not None), key=lambda each: each.parts, default=None)
+    split = (tiling for tiling in candidates if tiling is not None)
+    found = max(split, key=lambda each: (each.summands, each.parts), default=None)
     if found is None or not is_static(shape):
         return None
     tiling = found if dims is None else kept_along(found, dims)

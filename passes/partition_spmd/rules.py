@@ -24,19 +24,21 @@ from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.sharding.tilings import Tiling
 from ...hlo_dialect.types import shape_of
 from .layouts import Layouts
+from .linear import linear_operands
 from .parts import Parts, even, is_split, kept_along, on_parts, partition_rules, same_shape
 
 
 def partition_operation(op: Operation, layouts: Layouts) -> bool:
     """Insert an operation on parts before `op` if operands are split and a rule applies. Returns whether it did."""
     rule = partition_rules.get(type(op)) or (_elementwise if is_elementwise(op) else None)
-    if rule is None or not any(is_split(operand, layouts) for operand in op.operands):
+    if rule is None:
         return False
-    parts = rule(op, layouts)
+    with layouts.summands_of(linear_operands(op, layouts)):
+        parts = rule(op, layouts) if any(is_split(operand, layouts) for operand in op.operands) else None
     if parts is None:
         return False
     for result, (tiling, part) in zip(op.results, parts, strict=True):
-        if part.name_hint is None:
+        if part.name_hint is None and tiling.summands == 1:
             part.name_hint = result.name_hint
         layouts.split(result, tiling, part)
     return True

@@ -86,7 +86,7 @@ def _tilings(
     found = module.attributes.get(recorded)
     ranks = [len(shape_of(cast(Attribute, type_))) if isinstance(type_, TensorType) else 0 for type_ in types]
     if found is not None:
-        texts = _texts(found)
+        texts = _texts(found) if ranks else []
         if len(texts) != len(ranks):
             fail(module, f"has {len(texts)} shardings in {recorded}, but {len(ranks)} {what}s")
         try:
@@ -105,12 +105,19 @@ def _tilings(
     return [tiling for tiling in tilings if tiling is not None]
 
 
+def record_tilings(module: ModuleOp, parameters: Sequence[Tiling], outputs: Sequence[Tiling]) -> None:
+    """State in the attributes of a partitioned module how the entry's arguments and results are split, as XLA does."""
+    module.attributes[PARAMETERS] = ArrayAttr([StringAttr(tiling.text) for tiling in parameters])
+    texts = [tiling.text for tiling in outputs] or ["{replicated}"]  # XLA's text for an empty tuple
+    module.attributes[OUTPUTS] = StringAttr(texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}")
+
+
 def _texts(recorded: Attribute) -> list[str]:
     """The shardings in an attribute of a partitioned module: an array, a single one, or several as `{{..}, {..}}`."""
     if isinstance(recorded, ArrayAttr):
         return [text.data for text in cast("ArrayAttr[StringAttr]", recorded).data]
     text = recorded.data if isinstance(recorded, StringAttr) else ""
-    return re.findall(r"\{[^{}]*\}", text) if text.startswith("{{") or text == "{}" else [text]
+    return re.findall(r"\{(?:[^{}]|\{[^{}]*\})*\}", text[1:-1]) if text.startswith("{{") else [text]
 
 
 def _stated(attributes: Attribute | None, count: int) -> list[Attribute | None]:
@@ -197,6 +204,7 @@ class _Partitioner:
         self.layouts = Layouts(self.block, self.replicas, self.partitions, max(channels, default=0))
         self.replaced = Replaced()
         self.control_flow = ControlFlow(self.layouts, self.replaced, self._visit_all)
+        self.tilings: dict[tuple[ShardingAttr, tuple[int, ...]], Tiling] = {}
         self.manual = 0
         """The nesting depth of manual computations around the operation."""
 
@@ -216,9 +224,7 @@ class _Partitioner:
             if isinstance(attributes, ArrayAttr):
                 each = cast("ArrayAttr[DictionaryAttr]", attributes).data
                 self.function.properties[name] = ArrayAttr([_without_shardings(entry) for entry in each])
-        texts = [tiling.text for tiling in self.outputs]
-        self.module.attributes[PARAMETERS] = ArrayAttr([StringAttr(tiling.text) for tiling in self.parameters])
-        self.module.attributes[OUTPUTS] = StringAttr(texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}")
+        record_tilings(self.module, self.parameters, self.outputs)
 
     def _arguments(self) -> None:
         for argument, tiling in zip(list(self.block.args), self.parameters, strict=True):
@@ -234,6 +240,31 @@ class _Partitioner:
             self._visit(op)
 
     def _visit(self, op: Operation) -> None:
+        wanted = () if self.manual or isinstance(op, SameValueOp) else self._stated_results(op)
+        for result, tiling in wanted:
+            self.layouts.want(result, tiling)
+        self._rewrite(op)
+        for name in STATED:
+            op.attributes.pop(name, None)
+        for result, _ in wanted:
+            if self.layouts.wanted(result) is not None:
+                self.layouts.split(result, self.layouts.replicated(result), result)
+
+    def _stated_results(self, op: Operation) -> list[tuple[SSAValue, Tiling]]:
+        """The results of an operation that are to be split, and how."""
+        stated = op.attributes.get(STATED[0])
+        if not isinstance(stated, ShardingPerValueAttr) or len(stated.shardings.data) != len(op.results):
+            return []
+        found: list[tuple[SSAValue, Tiling]] = []
+        for result, sharding in zip(op.results, stated.shardings.data, strict=True):
+            if any(dimension.axes.data for dimension in sharding.dimensions.data):
+                key = (sharding, shape_of(result))
+                if key not in self.tilings:
+                    self.tilings[key] = self._value_tilings(op, stated, op.results)[op.results.index(result)]
+                found.append((result, self.tilings[key]))
+        return [(result, tiling) for result, tiling in found if tiling.fits(shape_of(result))]
+
+    def _rewrite(self, op: Operation) -> None:
         if isinstance(op, func.ReturnOp):
             self._return(op)
         elif isinstance(op, ManualComputationOp):
@@ -247,8 +278,6 @@ class _Partitioner:
             self._share_out(op)
         else:
             self._share_out(op)
-        for name in STATED:
-            op.attributes.pop(name, None)
 
     def _share_out(self, op: Operation) -> None:
         """Partition an operation that is not merely an annotation."""
@@ -274,7 +303,7 @@ class _Partitioner:
 
     def _on_whole_operands(self, op: Operation) -> None:
         for index, operand in enumerate(op.operands):
-            whole = self.layouts.whole(operand) if isinstance(operand.type, TensorType) else operand
+            whole = self.layouts.whole(operand)
             if whole is not operand:
                 op.operands[index] = whole
 
@@ -309,8 +338,8 @@ class _Partitioner:
         elif tiling.is_replicated:
             result.replace_all_uses_with(self.layouts.whole(operand))
         else:
-            whole = self.layouts.whole(operand) if found is None else None
-            self.layouts.split(result, tiling, self.layouts.part(operand, tiling), whole)
+            part = self.layouts.part(operand, tiling)
+            self.layouts.split(result, tiling, part, self.layouts.existing_whole(operand))
         self.replaced.operations.append(op)
 
     def _wanted(self, op: Operation) -> Tiling | None:
@@ -341,12 +370,17 @@ class _Partitioner:
         self.replaced.operations.append(op)
 
     def _value_tilings(
-        self, op: Operation, shardings: ShardingPerValueAttr, values: Sequence[SSAValue], axes: Sequence[str]
+        self,
+        op: Operation,
+        shardings: ShardingPerValueAttr,
+        values: Sequence[SSAValue],
+        axes: Sequence[str] | None = None,
     ) -> list[Tiling]:
+        shapes = [shape_of(value) if isinstance(value.type, TensorType) else () for value in values]
         try:
             return [
-                tiling_of(sharding, op, shape_of(value), self.partitions, axes)
-                for sharding, value in zip(shardings.shardings.data, values, strict=True)
+                tiling_of(sharding, op, shape, self.partitions, axes)
+                for sharding, shape in zip(shardings.shardings.data, shapes, strict=True)
             ]
         except VerifyException as error:
             fail(op, f"has a sharding that is wrong: {error}")

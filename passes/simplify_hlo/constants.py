@@ -16,11 +16,12 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
-from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.diagnostics import DiagnosticError, fail
 from ...hlo_dialect.op import HloOp, is_elementwise
 from ...hlo_dialect.ops.creation import ConstantOp, IotaOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, ReverseOp, TransposeOp
 from ...hlo_dialect.ops.slicing import SliceOp
+from ...hlo_dialect.shapes import shape_text
 from ...hlo_dialect.types import Array, HloTensor, constant_array, dense_constant, is_splat, numpy_dtype
 
 MAX_ELEMENTS = 64
@@ -55,6 +56,9 @@ def evaluate(op: HloOp) -> Sequence[Attribute] | None:
     values = _reference(op, [constant_array(constant) for constant in constants])
     if values is None:
         return None
+    for value, type_ in zip(values, types, strict=True):
+        if value.shape != type_.get_shape():
+            fail(op, f"has a result of type {type_}, but its value has the shape {shape_text(value.shape)}")
     return [dense_constant(value, type_) for value, type_ in zip(values, types, strict=True)]
 
 

@@ -78,18 +78,18 @@ def _multiply(op: Operation, b: PartsBuilder) -> Complex:
     return b.operand(0) * b.operand(1)
 
 
+def hypot(z: Complex) -> Tensor:
+    """|z| without overflow: the larger part times sqrt(1 + (smaller / larger)**2); infinite if a part is."""
+    a, b = map(abs, z)
+    large, small = a.maximum(b), a.minimum(b)
+    ratio = small / large
+    size = large.equals(0.0).select(large, large * (ratio * ratio + 1.0).sqrt())
+    return (a.equals(math.inf) | b.equals(math.inf)).select(math.inf, size)
+
+
 @split_rules.on(AbsOp)
 def _abs(op: Operation, b: PartsBuilder) -> Tensor:
-    """sqrt(re**2 + im**2) without overflow: the larger part times sqrt(1 + (smaller / larger)**2)."""
-    x, y = map(abs, b.operand(0))
-    large, small = x.maximum(y), x.minimum(y)
-    ratio = small / large
-    one = x.like(1.0)
-    size = large * (one + ratio * ratio).sqrt()
-    zero, infinity = x.like(0.0), x.like(math.inf)
-    size = large.compare("EQ", zero, "FLOAT").select(zero, size)
-    infinite = x.compare("EQ", infinity, "FLOAT") | y.compare("EQ", infinity, "FLOAT")
-    return infinite.select(infinity, size)
+    return hypot(b.operand(0))
 
 
 @split_rules.on(ComplexOp)

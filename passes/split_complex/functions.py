@@ -18,31 +18,14 @@ from ...hlo_dialect.expressions.tensor import Tensor
 from ...hlo_dialect.ops import elementwise_binary as binary
 from ...hlo_dialect.ops import elementwise_unary as unary
 from ...hlo_dialect.ops.comparison import ClampOp, CompareOp
-from ...hlo_dialect.types import f32, f64, i32, i64
-from .arithmetic import PartsBuilder, Rule, split_rules
+from ...hlo_dialect.types import f32, f64
+from .arithmetic import PartsBuilder, Rule, hypot, split_rules
 
 INF = math.inf
 
 
 def _equals(z: Complex, number: float) -> Tensor:
     return z.re.equals(number) & z.im.equals(0.0)
-
-
-def _copysign(x: Tensor, sign: Tensor) -> Tensor:
-    """|x| with the sign of a number, including signed zeros."""
-    size = abs(x)
-    return (sign.bits_as(i64 if sign.element == f64 else i32) < 0).select(-size, size)
-
-
-def _hypot(z: Complex) -> Tensor:
-    """|z| without overflow: the larger part times sqrt(1 + (smaller / larger)**2)."""
-    a, b = abs(z.re), abs(z.im)
-    large, small = a.maximum(b), a.minimum(b)
-    ratio = small / large
-    size = large * (ratio * ratio + 1.0).sqrt()
-    size = large.equals(0.0).select(large, size)
-    infinite = a.equals(INF) | b.equals(INF)
-    return infinite.select(INF, size)
 
 
 def _divide(x: Complex, y: Complex) -> Complex:
@@ -58,7 +41,7 @@ def _divide(x: Complex, y: Complex) -> Complex:
 
 def _units(z: Complex) -> Complex:
     """1 for each infinite part and 0 for any other, with the parts' signs."""
-    return z.each(lambda x: _copysign(x.is_infinite().select(x.like(1.0), 0.0), x))
+    return z.each(lambda x: x.is_infinite().select(x.like(1.0), 0.0).copysign(x))
 
 
 def _any_infinite(z: Complex) -> Tensor:
@@ -77,7 +60,7 @@ def _quotient(x: Complex, y: Complex) -> Complex:
     plain = _divide(x, y)
     lost = plain.re.is_nan() & plain.im.is_nan()
     zero = _equals(y, 0.0)
-    endless = _copysign(y.re.like(INF), y.re)
+    endless = y.re.like(INF).copysign(y.re)
     by_zero = Complex(endless * x.re, endless * x.im)
     directed = x.where(_all_finite(x), _units(x))
     divisor = y.where(_all_finite(y), _units(y))
@@ -99,23 +82,22 @@ def _sinh_cosh(x: Tensor) -> tuple[Tensor, Tensor]:
     large = root * 0.5 * root
     big = size > 20.0
     sinh, cosh = big.select(large, (grown + shrunk) * 0.5), big.select(large, (grown - shrunk) * 0.5 + 1.0)
-    return x.equals(0.0).select(x, _copysign(sinh, x)), cosh
-
-
-def _product(x: Tensor, y: Tensor) -> Tensor:
-    """x * y, but zero if a factor is zero, even if the other is infinite or NaN."""
-    none = x.equals(0.0) | y.equals(0.0)
-    zero, one = x.like(0.0), x.like(1.0)
-    return none.select(_copysign(zero, x) * _copysign(one, y), x * y)
+    return x.equals(0.0).select(x, sinh.copysign(x)), cosh
 
 
 def _exponential(z: Complex) -> Complex:
-    """e**re (cos im + i sin im), in two factors if e**re overflows but the result may not."""
+    """
+    e**re (cos im + i sin im), in two factors if e**re overflows but the result may not.
+
+    A direction that is not finite is NaN, but the limits are 0 at re = -inf and infinite at re = inf.
+    """
     sine, cosine = z.im.sine(), z.im.cosine()
+    cosine = (z.re.is_infinite() & cosine.is_nan()).select(1.0, cosine)
+    sine = (z.re.equals(-INF) & sine.is_nan()).select(1.0, sine)
     big = z.re > (700.0 if z.re.element == f64 else 88.0)
     factor = big.select(z.re * 0.5, z.re).exponential()
     again = big.select(factor, factor.like(1.0))
-    return Complex(cosine, sine).each(lambda part: _product(again, _product(factor, part)))
+    return Complex(again * (factor * cosine), z.im.equals(0.0).select(z.im, again * (factor * sine)))
 
 
 def _exponential_minus_one(z: Complex) -> Complex:
@@ -125,7 +107,8 @@ def _exponential_minus_one(z: Complex) -> Complex:
     re = z.re.exponential_minus_one() * cosine - half * half * 2.0
     whole = _exponential(z)
     large = z.re > 40.0  # the 1 is below the last bit
-    return Complex(large.select(whole.re, re), whole.im)
+    re = large.select(whole.re, re)
+    return Complex(z.re.equals(-INF).select(-1.0, re), whole.im)
 
 
 def _wider(x: Tensor) -> Tensor:
@@ -151,21 +134,43 @@ def _log_of(z: Complex, excess: Tensor) -> Complex:
 
 
 def _log(z: Complex) -> Complex:
-    """|z|**2 - 1 is (large - 1) (large + 1) + small**2."""
-    a, b = abs(_wider(z.re)), abs(_wider(z.im))
-    large, small = a.maximum(b), a.minimum(b)
-    excess = (large - 1.0) * (large + 1.0) + small * small
-    return _log_of(z, excess.convert(z.re.type.element_type))
+    excess = _excess(z, z.re.like(-1.0))
+    return _log_of(z, excess)
 
 
 def _log_plus_one(z: Complex) -> Complex:
-    """log(1 + z); for small |z|, |1 + z|**2 - 1 is computed as re (re + 2) + im**2."""
-    re, im = _wider(z.re), _wider(z.im)
-    a, b = abs(re + 1.0), abs(im)
-    large, small = a.maximum(b), a.minimum(b)
-    tiny = (abs(re) < 0.5) & (b < 0.5)
-    excess = tiny.select(re * (re + 2.0) + im * im, (large - 1.0) * (large + 1.0) + small * small)
-    return _log_of(Complex(z.re + 1.0, z.im), excess.convert(z.re.type.element_type))
+    """log(1 + z); |1 + z|**2 - 1 is re**2 + im**2 + 2 re."""
+    return _log_of(Complex(z.re + 1.0, z.im), _excess(z, z.re * 2.0))
+
+
+def _excess(z: Complex, rest: Tensor) -> Tensor:
+    """|z|**2 + rest where the sum may cancel: in f64, there with the errors of products and sums (Dekker, 1971)."""
+    (re, re_error), (im, im_error) = _square_of(z.re), _square_of(z.im)
+    first = re > im
+    larger, smaller = first.select(re, im), first.select(im, re)
+    total, error = _sum_of(_wider(rest), larger)
+    total, last_error = _sum_of(total, smaller)
+    total = total + (error + last_error + (re_error + im_error))
+    return total.convert(z.re.element)
+
+
+def _square_of(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The square in f64, and its rounding error: 0 if x is of f32."""
+    wide = _wider(x)
+    square = wide * wide
+    if x.element != f64:
+        return square, square.like(0.0)
+    scaled = x * (2.0**27 + 1.0)
+    high = scaled - (scaled - x)
+    low = x - high
+    return square, ((high * high - square) + high * low * 2.0) + low * low
+
+
+def _sum_of(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """The sum and its rounding error (Knuth's two-sum)."""
+    total = x + y
+    added = total - x
+    return total, (x - (total - added)) + (y - added)
 
 
 def _sqrt(z: Complex) -> Complex:
@@ -181,17 +186,17 @@ def _sqrt(z: Complex) -> Complex:
     scale = big.select(a.like(2.0**-4), tiny.select(a.like(2.0 ** (2 * up)), a.like(1.0)))
     back = big.select(a.like(2.0**2), tiny.select(a.like(2.0**-up), a.like(1.0)))
     a, b = a * scale, b * scale
-    root = ((a + _hypot(Complex(a, b))) * 0.5).sqrt()
+    root = ((a + hypot(Complex(a, b))) * 0.5).sqrt()
     other = b / (root * 2.0) * back
     root = root * back
     right = (z.re >= 0.0) | z.re.is_nan()
     re = right.select(root, other)
-    im = _copysign(right.select(other, root), z.im)
+    im = right.select(other, root).copysign(z.im)
     zero = large.equals(0.0)
     infinite, endless = z.im.is_infinite(), z.re.is_infinite() & z.im.equals(z.im)
     # If the real part is infinite, one part of the root is infinite and the other 0.
     re = endless.select(right.select(re.like(INF), re.like(0.0)), re)
-    im = endless.select(_copysign(right.select(im.like(0.0), im.like(INF)), z.im), im)
+    im = endless.select(right.select(im.like(0.0), im.like(INF)).copysign(z.im), im)
     re = infinite.select(re.like(INF), zero.select(re.like(0.0), re))
     return Complex(re, (infinite | zero).select(z.im, im))
 
@@ -204,29 +209,65 @@ def _rsqrt(z: Complex) -> Complex:
     zero = _equals(z, 0.0)
     none = z.re.like(0.0)
     re = infinite.select(none, zero.select(none.like(INF), inverse.re))
-    im = infinite.select(_copysign(none, -z.im), zero.select(none.like(math.nan), inverse.im))
+    im = infinite.select(none, zero.select(none.like(math.nan), inverse.im)).copysign(-z.im)
     return Complex(re, im)
 
 
 def _cbrt(z: Complex) -> Complex:
-    """The cube root of |z| at a third of the angle."""
-    size = _hypot(z).cbrt()
+    """
+    The cube root of |z| at a third of the angle; on the positive axis real, at infinity too.
+
+    Scaling by a power of 8 keeps |z| from overflow and from denormals; the root is scaled back by the power of 2.
+    """
+    large = abs(z.re).maximum(abs(z.im))
+    big, tiny = large > 2.0**1000, large < 2.0**-960
+    scale = big.select(large.like(2.0**-6), tiny.select(large.like(2.0**180), large.like(1.0)))
+    back = big.select(large.like(2.0**2), tiny.select(large.like(2.0**-60), large.like(1.0)))
+    size = hypot(z.each(lambda part: part * scale)).cbrt() * back
     angle = z.im.atan2(z.re) / 3.0
-    return Complex(size * angle.cosine(), size * angle.sine())
+    sine = angle.sine()
+    return Complex(size * angle.cosine(), sine.equals(0.0).select(sine, size * sine))
+
+
+def _circular(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """
+    sin x cosh y, cos x sinh |y|, cos x cosh y and sin x sinh |y|.
+
+    If only cosh y overflows, the factor in x is multiplied between the two halves of e**|y|.
+    """
+    size = abs(y)
+    sinh, cosh = _sinh_cosh(size)
+    root = (size * 0.5).exponential()
+    far = size > 20.0
+    sine, cosine = x.sine(), x.cosine()
+    far_sine, far_cosine = (root * (root * 0.5 * factor) for factor in (sine, cosine))
+    return (
+        far.select(far_sine, sine * cosh),
+        far.select(far_cosine, cosine * sinh),
+        far.select(far_cosine, cosine * cosh),
+        far.select(far_sine, sine * sinh),
+    )
+
+
+def _not_finite(x: Tensor) -> Tensor:
+    return (x - x).is_nan()
 
 
 def _sine(z: Complex) -> Complex:
-    """sin re cosh im + i cos re sinh im"""
-    sinh, cosh = _sinh_cosh(z.im)
-    sine, cosine = z.re.sine(), z.re.cosine()
-    return Complex(_product(sine, cosh), _product(cosine, sinh))
+    """sin re cosh im + i cos re sinh im, without the NaN of 0 times infinity where C's csinh has none."""
+    x, y = z
+    re, im, _, _ = _circular(x, y)
+    known = _not_finite(x) & (y.equals(0.0) | y.is_infinite())
+    return Complex(x.equals(0.0).select(x, re), known.select(y, y.like(1.0).copysign(y) * im))
 
 
 def _cosine(z: Complex) -> Complex:
-    """cos re cosh im - i sin re sinh im"""
-    sinh, cosh = _sinh_cosh(z.im)
-    sine, cosine = z.re.sine(), z.re.cosine()
-    return Complex(_product(cosine, cosh), -_product(sine, sinh))
+    """cos re cosh im - i sin re sinh im, without the NaN of 0 times infinity where C's ccosh has none."""
+    x, y = z
+    _, _, re, im = _circular(x, y)
+    im = x.equals(0.0).select(x, (_not_finite(x) & y.equals(0.0)).select(0.0, im))
+    re = (_not_finite(x) & y.is_infinite()).select(INF, re)
+    return Complex(re, -(y.like(1.0).copysign(y) * im))
 
 
 def _tanh(z: Complex) -> Complex:
@@ -242,12 +283,13 @@ def _tanh(z: Complex) -> Complex:
     b = tangent * tangent + 1.0
     denominator = b * sinh * sinh + 1.0
     re, im = b * cosh * sinh / denominator, tangent / denominator
-    far = size > limit
+    endless = z.re.is_infinite()
+    far = endless | (size > limit) & tangent.equals(tangent)
     shrunk = (-size).exponential()
     tail = z.im.sine() * z.im.cosine() * 4.0 * shrunk * shrunk
-    tail = z.re.is_infinite().select(_copysign(tail.like(0.0), tail), tail)
-    re = _copysign(far.select(re.like(1.0), re), z.re)
-    re = z.re.is_nan().select(z.re, re)
+    tail = endless.select(tail.like(0.0).copysign(tail), tail)
+    re = far.select(re.like(1.0), re).copysign(z.re)
+    re = (z.re.is_nan() | z.re.equals(0.0)).select(z.re, re)
     im = far.select(tail, im)
     return Complex(re, z.im.equals(0.0).select(z.im, im))
 
@@ -259,11 +301,17 @@ def _tan(z: Complex) -> Complex:
 
 
 def _logistic(z: Complex) -> Complex:
-    """1 / (1 + e**-z), or e**z / (1 + e**z) for negative re, where e**-z would overflow."""
+    """
+    1 / (1 + e**-z), or e**z / (1 + e**z) for negative re, where e**-z would overflow.
+
+    Next to a pole e**-|re| cos im is nearly -1: 1 + e**-|re| cos im is 1 - e**-|re| + 2 e**-|re| cos(im / 2)**2.
+    """
     left = z.re < 0.0
     small = _exponential(z.where(left, -z))
+    size, half = -abs(z.re), (z.im * 0.5).cosine()
+    near = size.exponential() * half * half * 2.0 - size.exponential_minus_one()
     one = Complex(z.re.like(1.0), z.re.like(0.0))
-    return _divide(small.where(left, one), Complex(small.re + 1.0, small.im))
+    return _divide(small.where(left, one), Complex((size > -1.0).select(near, small.re + 1.0), small.im))
 
 
 def _sign(z: Complex) -> Complex:
@@ -359,7 +407,7 @@ def _clamp(op: Operation, b: PartsBuilder) -> Complex:
 
 split_rules.add(
     {
-        unary.CbrtOp: _rule(_cbrt),
+        unary.CbrtOp: _rule(_cbrt, wide=True),
         unary.CosineOp: _rule(_cosine),
         unary.ExponentialOp: _rule(_exponential),
         unary.ExponentialMinusOneOp: _rule(_exponential_minus_one, wide=True),

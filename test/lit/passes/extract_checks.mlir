@@ -15,3 +15,11 @@ func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
   hlo.custom_call @check.expect_eq(%1, %x) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
   return %1 : tensor<2xi32>
 }
+
+// A program runs @main only: the checks of other functions go.
+// CHECK: func.func @other
+// CHECK-NOT: check.
+func.func @other(%x: tensor<2x0xf32>) {
+  check.expect_eq_const %x, dense<> : tensor<2x0xf32>
+  return
+}

@@ -30,3 +30,14 @@ func.func @main(%x: memref<16xf32>) {
 func.func private @inner(%x: memref<16xf32>) {
   func.return
 }
+
+// -----
+
+// Where the arena is planned already, nothing is left to do; a buffer that somebody added has no place in it.
+builtin.module attributes {xhlo.arena_size = 64 : i64} {
+  func.func @main(%arena: memref<64xi8>) {
+    // expected-error@+1 {{'memref.alloc' op is new in a module whose buffers are planned}}
+    %0 = memref.alloc() : memref<4xf32>
+    return
+  }
+}

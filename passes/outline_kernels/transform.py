@@ -1,4 +1,4 @@
-"""Every fusion becomes a private function; equal fusions share one."""
+"""Every fusion becomes a private function; equal fusions share one; the module describes its program."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.support.kernel import Kernel
-from ..hlo_dialect.custom_calls.operations import CustomCallOp
-from ..hlo_dialect.hlo_pass import HloPass
-from ..hlo_dialect.op import replace_op
-from ..hlo_dialect.ops.fusion import FusionOp
-from ..hlo_dialect.ops.scatter import ScatterOp
-from ..hlo_dialect.ops.sort import SortOp
-from ..hlo_dialect.walking import operations_in
+from ...dialects.support.kernel import PROGRAM, Kernel
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.fusion import FusionOp
+from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.sort import SortOp
+from ...hlo_dialect.walking import operations_in
+from .description import describe_program
 
 _PREFIXES = {"loop": "loop_fusion", "reduce": "reduce_fusion", "row": "row_fusion"}
 
@@ -57,7 +58,7 @@ class OutlineKernelsPass(HloPass):
     Before: `%r = hlo.fusion loop (%a = %x : ..) -> .. {..}`
     After:  `%r = func.call @loop_fusion_0(%x)` and `func.func private @loop_fusion_0` with hlo.kernel = "loop"
     Assumes: fusions are isolated from above.
-    Leaves: no hlo.fusion.
+    Leaves: no hlo.fusion; the attribute xhlo.program.
     """
 
     name = "outline-kernels"
@@ -77,6 +78,8 @@ class OutlineKernelsPass(HloPass):
                 module.body.block.add_op(_function(name, op))
             call = func.CallOp(name, list(op.operands), [result.type for result in op.results])
             replace_op(op, [call], list(call.results))
+        if PROGRAM not in module.attributes and (described := describe_program(module)) is not None:
+            module.attributes[PROGRAM] = described
 
 
 def _prefix(op: FusionOp) -> str:

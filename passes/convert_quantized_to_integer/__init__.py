@@ -1,0 +1,1 @@
+"""The pass `convert-quantized-to-integer`: quantized tensors become tensors of their stored integers."""

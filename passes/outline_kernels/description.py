@@ -1,0 +1,88 @@
+"""
+The attribute `xhlo.program`: what a program takes and returns, and its kernels.
+
+Lower levels do not state it: there types have no signs, complex numbers are pairs, and results are parameters. From it
+compiled code is called right, whichever level its text comes from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.support import kernel as attributes
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.custom_calls.registry import target_of
+from ...hlo_dialect.entry import entry_tensors, find_entry
+from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
+from ...hlo_dialect.walking import operations_in
+
+
+def describe_program(module: ModuleOp) -> DictionaryAttr | None:
+    """The value of `xhlo.program` for a module of kernels that hold hlo operations; None without an entry."""
+    entry = find_entry(module)
+    if entry is None:
+        return None
+    inputs, outputs = entry_tensors(entry)
+    return DictionaryAttr(
+        {
+            "entry": SymbolRefAttr(entry.sym_name),
+            "inputs": ArrayAttr(inputs),
+            "outputs": ArrayAttr(outputs),
+            "kernels": ArrayAttr(_kernels(module)),
+        }
+    )
+
+
+def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
+    sites: Counter[str] = Counter(
+        op.callee.root_reference.data for op in operations_in(module) if isinstance(op, func.CallOp)
+    )
+    for function in attributes.kernels_of(module):
+        types = [*function.function_type.inputs, *function.function_type.outputs]
+        ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
+        call = next((op for op in ops if isinstance(op, CustomCallOp)), None)
+        library = "" if call is None else target_of(call).library
+        kind = attributes.Kernel(function).kind if call is None else "library" if library else "callback"
+        facts: dict[str, str | int] = {
+            "kind": kind,
+            "ops": len(ops),
+            "bytes": sum(tensor_bytes(type_) for type_ in types),
+            "flops": sum(flops_of(op) for op in ops),
+            "sites": sites[function.sym_name.data],
+        }
+        if call is not None:
+            facts |= {"target": call.target, "library": library}
+        entries = {name: _attribute(value) for name, value in facts.items()}
+        yield DictionaryAttr({"name": SymbolRefAttr(function.sym_name), **entries})
+
+
+def _attribute(value: str | int) -> Attribute:
+    return StringAttr(value) if isinstance(value, str) else IntegerAttr(value, i64)
+
+
+def tensor_bytes(type_: Attribute) -> int:
+    """Bytes of a tensor of static shape; 0 if NumPy lacks the element type."""
+    dtype = numpy_dtype(element_of(type_))
+    return 0 if dtype is None else math.prod(shape_of(type_)) * dtype.itemsize
+
+
+def flops_of(op: Operation) -> int:
+    """Floating-point operations of one hlo operation, an elementary function counted as one."""
+    if not isinstance(op, HloOp) or not op.results or not is_float(element_of(op.results[0])):
+        return 0
+    return op.flops()
