@@ -70,6 +70,7 @@ class ConvertGpuToNvvmPass(HloPass):
     """
 
     name = "convert-gpu-to-nvvm"
+    takes_branches = True
     illegal = (
         "gpu.func",
         "gpu.return",

@@ -52,6 +52,7 @@ class ConvertLoopsToCfPass(HloPass):
     """
 
     name = "convert-loops-to-cf"
+    takes_branches = True
     illegal = ("scf.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

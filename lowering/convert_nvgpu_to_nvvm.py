@@ -63,6 +63,7 @@ class ConvertNvgpuToNvvmPass(HloPass):
     """
 
     name = "convert-nvgpu-to-nvvm"
+    takes_branches = True
     illegal = ("nvgpu.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -19,9 +19,16 @@ from .rules import conversions, of_floats, require_static
 
 @conversions.on(base.SquareOp)
 def _square(op: Operation) -> None:
-    """`chlo.square %x` becomes `hlo.multiply %x, %x`."""
+    """`chlo.square %x` becomes `hlo.multiply %x, %x`; of complex numbers the square is (x - y) (x + y) + 2 i x y."""
     builder = Builder()
-    builder.replace(op, builder.op(MultiplyOp, [op.operands[0]] * 2, op.results[0].type))
+    if not is_complex(element_of(op.operands[0])):
+        builder.replace(op, builder.op(MultiplyOp, [op.operands[0]] * 2, op.results[0].type))
+        return
+    require_static(op)
+    x, y = Complex.of(Tensor(builder, op.operands[0]))
+    # Where x + y overflows, x - y may be 0; two infinities have no difference.
+    even = abs(x).equals(abs(y)) & (abs(x) < math.inf)
+    builder.replace(op, Complex(even.select(0.0, (x - y) * (x + y)), x * y * 2.0).joined())
 
 
 @conversions.on(base.ConjOp)

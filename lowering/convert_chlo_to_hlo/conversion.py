@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
+from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.verification.unranked import is_unranked
 from ...hlo_dialect.walking import operations_in
 from .rules import conversions
 
@@ -29,6 +32,8 @@ class ConvertChloToHloPass(HloPass):
         waiting = [op for op in operations_in(module) if op.name.startswith("chlo.")]
         while waiting:
             convert = conversions.get(type(op := waiting.pop()))
+            if isinstance(op, HloOp) and is_unranked(op):
+                fail(op, "has a tensor of unknown rank, which cannot be compiled; state the shapes")
             if convert is not None:
                 # chlo operations among the new ones (broadcast_zeta's zeta) are converted in turn.
                 waiting += convert(op) or ()

@@ -14,10 +14,10 @@ Error bounds in ulp, measured on the CPU over all magnitudes:
 | acosh       | log1p(t + sqrt(t (t + 2))), t = x - 1           | 2.5 | 2.5 | 0.6       | 3.5        |
 | atanh       | log1p(2 a / (1 - a)) / 2, a = |x|               | 2.5 | 1.5 | 0.6       | 3.5        |
 
-A bound of a complex function holds for each part. f16, bf16 and narrower floats are computed in f32 and rounded once,
-complex<f32> (except for tan) in f64. Complex inverse functions are Kahan's (Branch Cuts for Complex Elementary
-Functions, 1987): their square roots keep the signs of zeros, which distinguishes both sides of each cut, and none of
-their sums cancels.
+A bound of a complex function holds for each part; sinh z is -i sin(i z), cosh z cos(i z). f16, bf16 and narrower floats
+are computed in f32 and rounded once, complex<f32> (except for tan) in f64. Complex inverse functions are Kahan's
+(Branch Cuts for Complex Elementary Functions, 1987): their square roots keep the signs of zeros, which distinguishes
+both sides of each cut, and none of their sums cancels.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def complex_asin(z: Complex) -> Complex:
     re = x.atan2(below.re * above.re - below.im * above.im)
     im = abs(asinh(below.re * above.im - below.im * above.re)).copysign(y)
     large = _is_large(z)
-    return Complex(large.select(x.atan2(abs(y)), re), large.select(_log_of_twice(z).copysign(y), im))
+    re = x.equals(0.0).select(x, large.select(x.atan2(abs(y)), re))
+    return Complex(re, large.select(_log_of_twice(z).copysign(y), im))
 
 
 def complex_acos(z: Complex) -> Complex:
@@ -140,7 +141,8 @@ def complex_acos(z: Complex) -> Complex:
     re = below.re.atan2(above.re) * 2.0
     im = abs(asinh(above.re * below.im - above.im * below.re)).copysign(-y)
     large = _is_large(z)
-    return Complex(large.select(abs(y).atan2(x), re), large.select(_log_of_twice(z).copysign(-y), im))
+    re = x.equals(0.0).select(math.pi / 2, large.select(abs(y).atan2(x), re))
+    return Complex(re, large.select(_log_of_twice(z).copysign(-y), im))
 
 
 def complex_acosh(z: Complex) -> Complex:
@@ -149,7 +151,8 @@ def complex_acosh(z: Complex) -> Complex:
     re = asinh(below.re * above.re + below.im * above.im)
     im = below.im.atan2(above.re) * 2.0
     large = _is_large(z)
-    return Complex(large.select(_log_of_twice(z), re), large.select(y.atan2(x), im))
+    im = x.equals(0.0).select(_quarter_turn(y), large.select(y.atan2(x), im))
+    return Complex(large.select(_log_of_twice(z), re), im)
 
 
 def complex_atanh(z: Complex) -> Complex:
@@ -170,8 +173,13 @@ def complex_atanh(z: Complex) -> Complex:
     far = u / (u * u + v * v) / larger
     far = (size.equals(math.inf) | height.equals(math.inf)).select(0.0, far)
     large = _is_large(z)
-    quarter_turn = y.like(math.pi / 2).copysign(y)
-    return Complex(large.select(far, re).copysign(x), large.select(y.is_nan().select(y, quarter_turn), im))
+    unknown = y.is_nan() | (x.is_nan() & (height < math.inf))
+    re = x.equals(0.0).select(x, large.select(far, re).copysign(x))
+    return Complex(re, large.select(unknown.select(math.nan, _quarter_turn(y)), im))
+
+
+def _quarter_turn(sign: Tensor) -> Tensor:
+    return sign.like(math.pi / 2).copysign(sign)
 
 
 def complex_asinh(z: Complex) -> Complex:
@@ -182,51 +190,12 @@ def complex_atan(z: Complex) -> Complex:
     return complex_atanh(z.turned()).turned_back()
 
 
-def _hyperbolic(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """
-    sinh |x| cos y, sinh |x| sin y, cosh |x| cos y and cosh |x| sin y.
-
-    If only cosh |x| overflows, the factor in y is multiplied between the two halves of e^|x|.
-    """
-    size = abs(x)
-    cosine, sine = y.cosine(), y.sine()
-    root = (size * 0.5).exponential()
-    large = size >= _exponential_end(x)
-    far_cosine, far_sine = (root * (root * 0.5 * factor) for factor in (cosine, sine))
-    small, great = sinh(size), cosh(size)
-    return (
-        large.select(far_cosine, small * cosine),
-        large.select(far_sine, small * sine),
-        large.select(far_cosine, great * cosine),
-        large.select(far_sine, great * sine),
-    )
-
-
 def complex_sinh(z: Complex) -> Complex:
-    """sinh x cos y + i cosh x sin y, without the NaN of 0 times infinity where C has none."""
-    x, y = z
-    re, _, _, im = _hyperbolic(x, y)
-    plain = x.equals(0.0) | abs(x).equals(math.inf)
-    re = (_not_finite(y) & plain).select(x, _with_sign_of(re, x))
-    return Complex(re, y.equals(0.0).select(y, im))
+    return Complex.of(z.turned().joined().sine()).turned_back()
 
 
 def complex_cosh(z: Complex) -> Complex:
-    """cosh x cos y + i sinh x sin y, without the NaN of 0 times infinity where C has none."""
-    x, y = z
-    _, im, re, _ = _hyperbolic(x, y)
-    re = (_not_finite(y) & abs(x).equals(math.inf)).select(math.inf, re)
-    im = (_not_finite(y) & x.equals(0.0)).select(x, _with_sign_of(im, x))
-    return Complex(re, y.equals(0.0).select(_with_sign_of(y, x), im))
-
-
-def _not_finite(x: Tensor) -> Tensor:
-    return (x - x).is_nan()
-
-
-def _with_sign_of(value: Tensor, x: Tensor) -> Tensor:
-    """`value` times the sign of x, including signed zeros."""
-    return x.like(1.0).copysign(x) * value
+    return Complex.of(z.turned().joined().cosine())
 
 
 def complex_tan(z: Complex) -> Complex:

@@ -14,7 +14,7 @@ from ...hlo_dialect.chlo.scan import ScanOp
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.ops.control_flow import ReturnOp, WhileOp
 from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
-from ...hlo_dialect.types import element_of, make_tensor, numpy_dtype, shape_of, tensor_type
+from ...hlo_dialect.types import element_of, numpy_dtype, shape_of, tensor_type
 from .rules import conversions, require_static
 
 
@@ -31,6 +31,9 @@ def _scan(op: Operation) -> Sequence[Operation]:
     buffers = [
         builder.constant(np.zeros(1, numpy_dtype(element_of(result))), tensor_type(result)) for result in scan.outputs
     ]
+    if scan.steps == 0:  # No slice of the inputs exists that a loop could take.
+        builder.replace(op, *buffers, *scan.inits)
+        return []
     first = [zero.value, *scan.inits, *(buffer.value for buffer in buffers)]
     types = [value.type for value in first]
     loop = WhileOp.create(
@@ -66,10 +69,7 @@ def _body(scan: ScanOp, types: Sequence[Attribute]) -> Block:
 
     def sliced(x: Tensor) -> Tensor:
         sizes = row(x.shape)
-        # The type is explicit: a scan without steps, whose body never runs, has no such row.
-        taken = builder.op(
-            DynamicSliceOp, [x, *starts(len(sizes))], make_tensor(sizes, x.element), slice_sizes=int_array(sizes)
-        )
+        taken = builder.op(DynamicSliceOp, [x, *starts(len(sizes))], slice_sizes=int_array(sizes))
         return taken.reshape(shape_of(scan.slice_type(x.type)))
 
     def updated(buffer: Tensor, x: Tensor) -> Tensor:

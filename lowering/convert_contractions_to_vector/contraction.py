@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ..loop_nests.loop_builder import buffer_of
 from ..loop_nests.nest import Access, Nest, nest_of_generic
+
+Element: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
+
+i32 = IntegerType(32)
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Contraction:
     """Loops around the product that move the output: batches, and loops of M and N that do not collapse."""
     outer_k: tuple[Loop, ...]
     """The remaining contracted loops."""
-    element: Float32Type | Float64Type
+    element: Element
     """The accumulator type, which is also the output's."""
 
     def transposed(self) -> Contraction:
@@ -71,13 +76,13 @@ class Contraction:
 
 
 def contraction_of(op: GenericOp) -> Contraction | None:
-    """The contraction that a generic computes; None if it is not a floating-point matrix product."""
+    """The contraction that a generic computes; None if it is no matrix product in f32, f64 or i32."""
     if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
         return None  # Without the operands that only determine loop sizes.
     element = buffer_of(op.outputs[0]).element_type
-    if not isinstance(element, (Float32Type, Float64Type)):
+    if not isinstance(element, (Float32Type, Float64Type)) and element != i32:
         return None
     if not _sums_products(op.body.block):
         return None
@@ -86,7 +91,7 @@ def contraction_of(op: GenericOp) -> Contraction | None:
     nest = replace(nest, inputs=inputs[:2])
     if 0 in nest.sizes or not isinstance(inputs[0], Access) or not isinstance(inputs[1], Access):
         return None
-    return _canonical(nest, element)
+    return _canonical(nest, cast(Element, element))
 
 
 def _sums_products(block: Block) -> bool:
@@ -95,21 +100,22 @@ def _sums_products(block: Block) -> bool:
     if not isinstance(terminator, YieldOp) or len(terminator.operands) != 1:
         return False
     total = terminator.operands[0].owner
-    if not isinstance(total, arith.AddfOp):
+    if not isinstance(total, (arith.AddfOp, arith.AddiOp)):
         return False
+    product_type = arith.MulfOp if isinstance(total, arith.AddfOp) else arith.MuliOp
     for accumulated, product in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
-        if accumulated is block.args[-1] and isinstance(product.owner, arith.MulfOp):
+        if accumulated is block.args[-1] and isinstance(product.owner, product_type):
             return {_source(product.owner.lhs), _source(product.owner.rhs)} == {0, 1}
     return False
 
 
 def _source(value: SSAValue) -> int | None:
-    while isinstance(value.owner, arith.ExtFOp):
+    while isinstance(value.owner, (arith.ExtFOp, arith.ExtSIOp)):
         value = value.owner.input
     return value.index if isinstance(value, BlockArgument) else None
 
 
-def _canonical(nest: Nest, element: Float32Type | Float64Type) -> Contraction | None:
+def _canonical(nest: Nest, element: Element) -> Contraction | None:
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
     if "?" in kinds:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import FloatAttr, ModuleOp
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
@@ -26,7 +26,7 @@ def _is_zero(fill: FillOp | None) -> bool:
     if fill is None or not isinstance(fill.inputs[0].owner, arith.ConstantOp):
         return False
     value = fill.inputs[0].owner.value
-    return isinstance(value, FloatAttr) and cast("FloatAttr[Any]", value).value.data == 0.0
+    return isinstance(value, (FloatAttr, IntegerAttr)) and cast(Any, value).value.data == 0
 
 
 def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
@@ -72,15 +72,17 @@ class ConvertContractionsToVectorPass(HloPass):
     """
     Lower large matrix products to packed, register-blocked vector loops.
 
-    Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel
+    Before: `linalg.generic {..} attrs = {xhlo.contraction} {.. mulf, addf ..}` on memrefs, in a kernel; or muli, addi
     After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around calls of a
             micro-kernel, a function of vector.fma
     Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor with
              overlapping windows (a convolution's input), or in a product with few columns, is read in place.
-    Leaves: small products, integer products and products with few rows or columns to convert-linalg-to-scf.
+    Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32.
+    Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
     """
 
     name = "convert-contractions-to-vector"
+    takes_tensors = False
 
     vector_bits: int = CPU.vector_bits
     l1_bytes: int = CPU.l1_bytes

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import Float64Type, FloatAttr
+from xdsl.dialects.builtin import Float64Type
 
+from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import Machine
 from ..loop_nests.indices import delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -192,7 +193,7 @@ class DirectProductEmitter(ProductEmitter):
         builder, product, blocking = self.builder, self.product, self.blocking
         left = columns[0] * blocking.nr
         right = builder.min(columns[1] * blocking.nr, product.n.size)
-        zero = builder.scalar(FloatAttr(0.0, product.element))  # pyright: ignore
+        zero = builder.scalar(scalar_attr(0, product.element))
         uneven = product.m.size % blocking.mr != 0
         with builder.loop(*rows) as number:
             rows_at, i = self._panel_places(number)

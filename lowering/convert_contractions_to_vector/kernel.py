@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
 
+from ...dialects.support.scalar import scalar_attr
 from ..device.cpu import CPU
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk, delinearized, end_of
@@ -104,9 +104,6 @@ class ProductEmitter:
         with builder.parallel(-(-count // size)) as task, builder.loop(*chunk(builder, task, size, count)) as index:
             yield index
 
-    def _constant(self, value: float) -> SSAValue:
-        return self.builder.scalar(FloatAttr(value, self.product.element))  # pyright: ignore
-
     # Tiles of C.
 
     def _multiply(self) -> None:
@@ -165,7 +162,7 @@ class ProductEmitter:
         right = builder.min(columns[1] * blocking.nr, product.n.size)
 
         with builder.loop(top, bottom) as i, builder.loop(left, right, attributes=PARALLEL) as j:
-            builder.store(self._constant(0.0), view, [i, j])
+            builder.store(builder.scalar(scalar_attr(0, product.element)), view, [i, j])
 
     # Blocks of C.
 

@@ -13,15 +13,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import FloatAttr, VectorType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import Scalar
+from ...dialects.support.scalar import Scalar, scalar_attr
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .shared_function import call_shared
+
+_WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class MicroKernel:
 
     def zeros(self) -> list[SSAValue]:
         """The zero accumulators of a block."""
-        zero = self._splat(self.builder.scalar(FloatAttr(0.0, self.element)))  # pyright: ignore
+        zero = self._splat(self.builder.scalar(scalar_attr(0, self.element)))
         return [zero] * self.blocking.mr
 
     def sums(self, depth: int, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
@@ -125,10 +127,16 @@ class MicroKernel:
             following: list[SSAValue] = []
             for i in range(mr):
                 a_element = self._splat(builder.load(a_view, [i]))
-                fma = vector.FMAOp.create(operands=[a_element, b_row, sums[i]], result_types=[self.vector_type])
-                following.append(builder.insert(fma).res)
+                following.append(self._multiply_add(a_element, b_row, sums[i]))
             builder.yield_(*following)
         return sums
+
+    def _multiply_add(self, x: SSAValue, y: SSAValue, total: SSAValue) -> SSAValue:
+        types, insert = [self.vector_type], self.builder.insert
+        if not isinstance(self.element, IntegerType):
+            return insert(vector.FMAOp.create(operands=[x, y, total], result_types=types)).res
+        product = insert(arith.MuliOp.create(operands=[x, y], result_types=types, properties=_WRAPS)).result
+        return self._add(product, total)
 
     def _splat(self, value: SSAValue) -> SSAValue:
         op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
@@ -169,8 +177,11 @@ class MicroKernel:
         return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
 
     def _add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        properties = {"fastmath": arith.FastMathFlagsAttr("none")}
-        op = arith.AddfOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=properties)
+        if isinstance(self.element, IntegerType):
+            op = arith.AddiOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=_WRAPS)
+        else:
+            properties = {"fastmath": arith.FastMathFlagsAttr("none")}
+            op = arith.AddfOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=properties)
         return self.builder.insert(op).result
 
     def _write_whole(self, sums: list[SSAValue]) -> None:

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import scalar_attr
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Access
+from .contraction import Element, i32
 from .shared_function import call_shared
 
 
@@ -76,7 +77,7 @@ def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Aroun
 class Packer:
     """Packs one operand; `buffer` holds all its panels, or one panel of one pass if packed when needed."""
 
-    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, operand: Operand, element: AnyFloat, kc: int):
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, operand: Operand, element: Element, kc: int):
         self.builder = builder
         self.kernel = kernel
         self.operand = operand
@@ -206,10 +207,11 @@ class _Panel:
             self._store(value, target, at)
 
     def _zero(self) -> SSAValue:
-        return self.builder.scalar(FloatAttr(0.0, buffer_of(self.target).element_type))  # pyright: ignore
+        return self.builder.scalar(scalar_attr(0, buffer_of(self.target).element_type))
 
     def _store(self, value: SSAValue, target: SSAValue, at: Index) -> None:
         element = buffer_of(target).element_type
         if value.type != element:
-            value = self.builder.insert(arith.ExtFOp.create(operands=[value], result_types=[element])).result
+            widening = arith.ExtSIOp if element == i32 else arith.ExtFOp
+            value = self.builder.insert(widening.create(operands=[value], result_types=[element])).result
         self.builder.store(value, target, [at])

@@ -20,14 +20,22 @@ def _total_order(x: Scalar) -> Scalar:
     return bits ^ ((bits >> (width - 1)) & ((1 << (width - 1)) - 1))
 
 
+def _weak_order(x: Scalar) -> Scalar:
+    """As `_total_order`, with all NaN equal and above infinity, and both zeros equal."""
+    wide = widened(x)
+    key = wide.compare("eq", 0.0).select(0, _total_order(x))
+    return wide.compare("uno", wide).select((1 << (width_of(key.type) - 1)) - 1, key)
+
+
 @scalar_patterns.on(hlo.CompareOp)
 def _compare(op: hlo.CompareOp, x: Scalar, y: Scalar) -> Scalar:
     predicate = op.comparison_direction.data.value.lower()
     element = element_of(op.lhs)
     if x.is_float:
-        kind = op.compare_type
-        if kind is not None and kind.data is hlo.ComparisonType.TOTALORDER:
+        if op.is_total_order:
             return _total_order(x).compare(predicate, _total_order(y))
+        if op.is_weak_order:
+            return _weak_order(x).compare(predicate, _weak_order(y))
         return widened(x).compare(predicate, widened(y))
     if predicate not in ("eq", "ne") and (is_unsigned(element) or is_boolean(element)):
         predicate = f"u{predicate}"

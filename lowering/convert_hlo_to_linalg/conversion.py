@@ -18,7 +18,11 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.ops.narrow_floats import needs_normalization
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import is_complex, numpy_dtype, tensor_type
+from ...hlo_dialect.verification import verify_module
+from ...hlo_dialect.walking import operations_in
 from .emission import Emitter, Pattern, patterns, scalar_patterns, signless
+
+_CONVERTED = ("linalg.", "linalg_ext.", "tensor.", "scf.")
 
 
 def _elementwise(pattern: Any, op: Operation, emitter: Emitter) -> None:
@@ -98,6 +102,12 @@ def convert_function(function: func.FuncOp) -> None:
     function.add_region(Region(block))
 
 
+def _is_converted(function: func.FuncOp) -> bool:
+    """Whether a function is at the level of linalg: it has operations of it, and none of hlo."""
+    names = [op.name for op in operations_in(function)]
+    return any(name.startswith(_CONVERTED) for name in names) and not any(name.startswith("hlo.") for name in names)
+
+
 @dataclass(frozen=True)
 class ConvertHloToLinalgPass(HloPass):
     """
@@ -108,13 +118,17 @@ class ConvertHloToLinalgPass(HloPass):
     Assumes: the level after outline-kernels: calls inlined, no tuples, no complex types, static shapes; no arithmetic
     on floats of 8 bits or less.
     Leaves: no hlo; no signedness in types; floats of 8 bits or less as the i8 of their bits. Every operation of a
-            kernel is a separate generic.
+            kernel is a separate generic. Functions at the level of linalg stay as they are.
+
+    Every way to machine code leads through this pass. Code is made for what types promise, so the module is verified
+    first, always.
     """
 
     name = "convert-hlo-to-linalg"
     illegal = ("hlo.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        verify_module(module)
         for op in list(module.body.block.ops):
-            if isinstance(op, func.FuncOp):
+            if isinstance(op, func.FuncOp) and not _is_converted(op):
                 convert_function(op)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from xdsl.dialects import arith
@@ -119,7 +120,7 @@ _FORMATS: dict[type[Any], tuple[int, int]] = {Float16Type: (5, 10), BFloat16Type
 
 @scalar_patterns.on(hlo.ReducePrecisionOp)
 def _reduce_precision(op: hlo.ReducePrecisionOp, x: Scalar) -> Scalar:
-    """Round the mantissa to nearest even; overflow to infinity, underflow to zero."""
+    """Round the mantissa to nearest even; overflow to infinity, as NaN without a mantissa; underflow to zero."""
     exponent_bits, mantissa_bits = op.exponent_bits.value.data, op.mantissa_bits.value.data
     have_exponent, have_mantissa = _FORMATS.get(type(x.type), (11, 52))
     bits = x.bits()
@@ -138,7 +139,7 @@ def _reduce_precision(op: hlo.ReducePrecisionOp, x: Scalar) -> Scalar:
         size = size.compare("ge", infinite).select(infinity, size.compare("lt", smallest).select(0, size))
         bits = sign | size
     is_nan = widened(x).compare("uno", widened(x))
-    return is_nan.select(x, bits.bitcast(x.type))
+    return is_nan.select(x if mantissa_bits else x.constant(math.inf), bits.bitcast(x.type))
 
 
 @scalar_patterns.on(hlo.RealOp)

@@ -114,6 +114,9 @@ class Emitter:
         return self.values[value]
 
     def define(self, old: SSAValue, new: SSAValue) -> None:
+        """`new` is the value of `old` from now on; both have one shape, and `new` the signless element type."""
+        if new.type != signless(old.type):
+            raise AssertionError(f"a value of type {old.type} is lowered to one of type {new.type}")
         self.values[old] = new
         if new.name_hint is None:
             new.name_hint = old.name_hint

@@ -34,6 +34,7 @@ class ConvertLinalgExtToScfPass(HloPass):
     """
 
     name = "convert-linalg-ext-to-scf"
+    takes_tensors = False
     illegal = ("linalg_ext.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

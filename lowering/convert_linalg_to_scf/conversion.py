@@ -110,6 +110,7 @@ class ConvertLinalgToScfPass(HloPass):
     """
 
     name = "convert-linalg-to-scf"
+    takes_tensors = False
     illegal = ("linalg.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

@@ -32,6 +32,7 @@ class ConvertNvvmToLlvmPass(HloPass):
     """
 
     name = "convert-nvvm-to-llvm"
+    takes_branches = True
     illegal = ("nvvm.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

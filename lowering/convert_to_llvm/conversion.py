@@ -17,15 +17,15 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...dialects.cpu import SHARED, ParallelForOp
+from ...dialects.cpu import SHARED, GuardOp, HostCallOp, ParallelForOp
 from ...dialects.gpu import nvvm
 from ...dialects.gpu.functions import GpuModuleOp
-from ...dialects.support.kernel import INLINE, PARALLEL, PARALLEL_BODY, is_kernel
+from ...dialects.support.kernel import HOST_CALLS, INLINE, PARALLEL, PARALLEL_BODY, entry_name, is_kernel
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
-from ..device.parts import lowered_parts
+from ..device.parts import device_modules, lowered_parts
 from . import cpu
 from . import func as func_patterns
 from . import memref as memref_patterns
@@ -34,7 +34,6 @@ from .builder import UNIT, LlvmBuilder, access_group_attributes, patterns
 from .conventions import CPU, GPU_32, GPU_64, INDEX_BITWIDTH, PTR, Conventions
 from .kernels import mark_kernel
 
-MAIN = "main"
 ENTRY = "xhlo_entry"
 
 
@@ -51,13 +50,17 @@ class ConvertToLlvmPass(HloPass):
     `!llvm.ptr<1>`, or in the workgroup's space to shared memory, `!llvm.ptr<3>`; index is i32 in a function with
     `xhlo.index_bitwidth = 32`; those with `nvvm.kernel` keep that attribute. Operations of llvm are unchanged.
     Assumes: static shapes and strides; no loops (convert-loops-to-cf) and no memref.alloc (plan-buffers).
-    Leaves: only llvm in converted functions.
+    Leaves: only llvm in converted functions; the attribute xhlo.host_calls if the host program calls functions.
     """
 
     name = "convert-to-llvm"
+    takes_branches = True
     illegal = ("func.*", "cf.*", "arith.*", "math.*", "memref.*", "vector.*", "scf.*", "cpu.*")
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        calls = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
+        if calls and not device_modules(module):
+            module.attributes[HOST_CALLS] = ArrayAttr(calls)
         for part in lowered_parts(module):
             ModuleConversion(part).run()
 
@@ -71,6 +74,7 @@ class ModuleConversion:
     def __init__(self, module: ModuleOp | GpuModuleOp):
         self.module = module
         self.device = isinstance(module, GpuModuleOp)
+        self.main = "" if isinstance(module, GpuModuleOp) else entry_name(module)
         self.declared: dict[str, llvm.LLVMFunctionType] = {}
         self.groups = 0
 
@@ -91,8 +95,8 @@ class ModuleConversion:
                 new_ops.append(op)
             else:
                 fail(op, "is not supported by convert-to-llvm at the top of a module")
-        if MAIN in functions and not self.device:
-            new_ops.append(self._entry(functions[MAIN]))
+        if self.main in functions:
+            new_ops.append(self._entry(functions[self.main]))
         present = {op.sym_name.data for op in new_ops if isinstance(op, llvm.FuncOp)}
         new_ops += [
             llvm.FuncOp(name, type_, llvm.LinkageAttr("external"))
@@ -121,7 +125,7 @@ class ModuleConversion:
         to = self._builder(op)
         body = Region(self._blocks(op, to)) if op.body.blocks else Region()
         public = op.sym_visibility is None or op.sym_visibility.data == "public"
-        external = not op.body.blocks or (public and (self.device or op.sym_name.data != MAIN))
+        external = not op.body.blocks or (public and (self.device or op.sym_name.data != self.main))
         made = llvm.FuncOp(
             op.sym_name,
             self._type(op, to),
@@ -217,11 +221,17 @@ class ModuleConversion:
 
 
 def _function_traits(op: func.FuncOp) -> list[str]:
-    """The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept."""
+    """
+    The LLVM attributes of a function: kernels and parallel bodies are not inlined, so that their noalias is kept.
+
+    LLVM leaves the host program of guard mode as it is: it is all events, and takes LLVM longer than kernels do.
+    """
     if INLINE in op.attributes:
         return ["alwaysinline", "nounwind"]
     if is_kernel(op) or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
         return ["noinline", "nounwind"]
+    if any(isinstance(inner, GuardOp) for block in op.body.blocks for inner in block.ops):
+        return ["noinline", "optnone", "nounwind"]
     return ["nounwind"] if op.body.blocks else []
 
 

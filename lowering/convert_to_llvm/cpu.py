@@ -1,19 +1,21 @@
 """
 cpu.parallel_for to llvm: a structure of the captures, and a thunk that unpacks it on each thread.
 
-cpu.host_call: an array of the buffers' addresses, and a call of an external function.
+cpu.host_call, cpu.guard: an array of the buffers' addresses, and a call of an external function.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Attribute, Region
+from typing import cast
 
-from ...dialects.cpu import HostCallOp, ParallelForOp
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ...dialects.cpu import GuardOp, HostCallOp, ParallelForOp
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
-from .builder import LlvmBuilder, patterns
+from .builder import I1, LlvmBuilder, patterns
 from .conventions import I64, PTR
 
 PARALLEL_FOR = "xhlo_parallel_for"
@@ -74,10 +76,29 @@ def _host_call(op: HostCallOp, to: LlvmBuilder) -> None:
     for index, buffer in enumerate(op.buffers):
         if not to.layout(buffer.type).contiguous:
             fail(op, f"passes buffer {index}, which is not contiguous, to a function of the host")
+    name = op.callee.root_reference.data
+    to.declare(name, HOST_CALL_TYPE)
+    to.call(name, (_addresses(op, to),), None)
+
+
+def _addresses(op: Operation, to: LlvmBuilder) -> SSAValue:
+    """An array of the operands' addresses, on the stack."""
     pointers = to.operands(op)
     array = to.alloca(PTR, max(1, len(pointers)), 8)
     for index, pointer in enumerate(pointers):
         to.store(pointer, to.gep(array, index, PTR), 8, tagged=False)
-    name = op.callee.root_reference.data
-    to.declare(name, HOST_CALL_TYPE)
-    to.call(name, (array,), None)
+    return array
+
+
+GUARD = "xhlo_guard"
+GUARD_TYPE = llvm.LLVMFunctionType([I64, I64, PTR], I64)
+
+
+@patterns.on(GuardOp)
+def _guard(op: GuardOp, to: LlvmBuilder) -> None:
+    """`%ok = cpu.guard "leave"(%a) {number = 3}` becomes `%ok = (call @xhlo_guard(1, 3, array) != 0)`."""
+    to.declare(GUARD, GUARD_TYPE)
+    event, number = (to.constant(n) for n in (GuardOp.EVENTS.index(op.event.data), op.number.value.data))
+    answer = cast(SSAValue, to.call(GUARD, (event, number, _addresses(op, to)), I64))
+    predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
+    to.define(op.ok, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))

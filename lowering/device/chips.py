@@ -30,6 +30,13 @@ PTX_VERSIONS = (
 )  # fmt: skip
 """The PTX versions that llvmlite's LLVM emits and some chip of the table accepts: 78 is 7.8."""
 
+PTX_OF_CUDA = {
+    11_00: 70, 11_01: 71, 11_02: 72, 11_03: 73, 11_04: 74, 11_05: 75, 11_06: 76, 11_07: 77, 11_08: 78,
+    12_00: 80, 12_01: 81, 12_02: 82, 12_03: 83, 12_04: 84, 12_05: 85, 12_07: 86, 12_08: 87, 12_09: 88,
+    13_00: 90,
+}  # fmt: skip
+"""The newest PTX version by the release of CUDA, 1208 is 12.8, from the PTX ISA's table of release notes."""
+
 PTX_WRITTEN = 78
 """The lowest version with all instructions that LLVM selects for our code on older chips: bf16, `max.NaN`."""
 
@@ -186,6 +193,12 @@ def ptx_version(chip: Chip, wanted: str | None = None) -> int:
         oldest = ptx_text(chip.oldest_ptx)
         raise PtxVersionError(f"PTX {wanted} does not know {chip.name}: it is known from PTX {oldest} on")
     return version
+
+
+def ptx_of_cuda(version: int) -> int:
+    """The newest PTX version that a driver for a version of CUDA, 12080 is 12.8, is known to read; 0 before CUDA 11."""
+    release = version // 1000 * 100 + version % 1000 // 10
+    return max((ptx for cuda, ptx in PTX_OF_CUDA.items() if cuda <= release), default=0)
 
 
 def ptx_text(version: int) -> str:

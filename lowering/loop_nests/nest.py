@@ -271,7 +271,7 @@ def nest_of_generic(op: GenericOp) -> Nest:
     outputs = [access_of(x, m, op) for x, m in zip(op.outputs, maps[count:], strict=True)]
     block = op.body.block
     asked = sorted({int(x.dim.value.data) for x in block.walk() if isinstance(x, IndexOp)})
-    return Nest(
+    return _inside(
         op,
         _loop_sizes(op, maps),
         tuple(attr.data is IteratorType.REDUCTION for attr in op.iterator_types.data),
@@ -282,15 +282,39 @@ def nest_of_generic(op: GenericOp) -> Nest:
     )
 
 
+def _inside(
+    op: Operation,
+    sizes: tuple[int, ...],
+    reduction: tuple[bool, ...],
+    inputs: tuple[Access | SSAValue, ...],
+    outputs: tuple[Access, ...],
+    body: Block | None,
+    dims: dict[int, int | None] | None = None,
+) -> Nest:
+    """
+    The nest of an operation. Raises DiagnosticError if its loops leave a buffer.
+
+    Types that agree rule that out. This does not trust them: it is the last place where extents are known.
+    """
+    nest = Nest(op, sizes, reduction, inputs, outputs, body, dims or {})
+    for access in nest.accesses if 0 not in sizes else ():
+        steps = [stride * (size - 1) for stride, size in zip(access.strides, sizes, strict=True)]
+        first, last = (access.offset + sum(bound(step, 0) for step in steps) for bound in (min, max))
+        count = math.prod(buffer_of(access.root).get_shape())
+        if last - first >= count if access.dynamic else first < 0 or last >= count:
+            fail(op, f"accesses elements {first} to {last} of a buffer of {count}")
+    return nest
+
+
 def nest_of_fill(op: FillOp) -> Nest:
     target = op.outputs[0]
     shape = buffer_of(target).get_shape()
     access = access_of(target, AffineMap.identity(len(shape)), op)
-    return Nest(op, shape, (False,) * len(shape), (op.inputs[0],), (access,), None)
+    return _inside(op, shape, (False,) * len(shape), (op.inputs[0],), (access,), None)
 
 
 def nest_of_copy(op: memref.CopyOp) -> Nest:
     shape = buffer_of(op.destination).get_shape()
     identity = AffineMap.identity(len(shape))
     source, target = access_of(op.source, identity, op), access_of(op.destination, identity, op)
-    return Nest(op, shape, (False,) * len(shape), (source,), (target,), None)
+    return _inside(op, shape, (False,) * len(shape), (source,), (target,), None)

@@ -35,9 +35,11 @@ from ...dialects.gpu.plans import (
 from ...dialects.linalg_ext.sort import SortByKeyOp, SortOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.kernel import kernels_of
+from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
 from ..device.chips import DEFAULT_CHIP, Chip, UnknownChipError, get_chip
+from ..device.parts import device_modules
 from ..loop_nests.fills import is_reduction
 from .elementwise.mapping import map_elementwise
 from .elementwise.transpose import map_transpose
@@ -129,6 +131,10 @@ def _erase_mapped(kernel: func.FuncOp, ops: list[Operation]) -> None:
             op.erase(safe_erase=False)
 
 
+def _is_mapped(kernel: func.FuncOp) -> bool:
+    return any(isinstance(op, (GpuLaunchFuncOp, MatmulOp)) for op in operations_in(kernel))
+
+
 @dataclass(frozen=True)
 class MapKernelsToGpuPass(HloPass):
     """
@@ -141,6 +147,7 @@ class MapKernelsToGpuPass(HloPass):
     """
 
     name = "map-kernels-to-gpu"
+    takes_tensors = False
     illegal = ("linalg.*", "linalg_ext.*")
 
     chip: str = DEFAULT_CHIP
@@ -153,10 +160,16 @@ class MapKernelsToGpuPass(HloPass):
             raise ValueError(str(error)) from None
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
+        kernels = [kernel for kernel in kernels_of(module) if not _is_mapped(kernel)]
+        known = device_modules(module)
+        if known and kernels:
+            fail(known[0], f"is there already: {self.name} takes a module whose kernels are not mapped")
+        if known:
+            return
         chip = get_chip(self.chip)
         device = GpuModuleOp(DEVICE)
         device.targets = ArrayAttr([TargetAttr(StringAttr(chip.name))])
-        for kernel in list(kernels_of(module)):
+        for kernel in kernels:
             map_kernel(kernel, device, chip)
         if device.body.block.first_op is not None or any(isinstance(op, MatmulOp) for op in operations_in(module)):
             # Emitted even without kernels: functions beside a gpu.module belong to the host.

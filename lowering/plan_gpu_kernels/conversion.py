@@ -104,6 +104,7 @@ class PlanGpuKernelsPass(HloPass):
     """
 
     name = "plan-gpu-kernels"
+    takes_tensors = False
 
     chip: str = DEFAULT_CHIP
     """The chip's name, as in `lowering/device/chips.py`."""

@@ -25,7 +25,7 @@ from ...loop_nests.kernel_builder import Index, IndexValue
 from ...loop_nests.loop_builder import LoopBuilder, buffer_of
 from ...loop_nests.nest import Access, Nest
 from ...loop_nests.unrolling import UNROLL, WHOLLY
-from .vectors import BodyParts, Kind, VectorPlan, shift_of_last
+from .vectors import VECTOR_BYTES, BodyParts, Kind, VectorPlan, shift_of_last
 
 I64 = IntegerType(64)
 
@@ -37,7 +37,7 @@ ALIGNMENT = "alignment"
 
 
 def vector_load(builder: LoopBuilder, source: SSAValue, indices: Sequence[Index], width: int) -> SSAValue:
-    """Load `width` elements starting at `source[indices]`, aligned to the vector's size."""
+    """Load `width` elements starting at `source[indices]`, a multiple of `width` elements."""
     element = buffer_of(source).element_type
     op = vector.LoadOp.create(
         operands=[source, *(builder.index(i).value for i in indices)],
@@ -48,14 +48,15 @@ def vector_load(builder: LoopBuilder, source: SSAValue, indices: Sequence[Index]
 
 
 def vector_store(builder: LoopBuilder, value: SSAValue, target: SSAValue, indices: Sequence[Index], width: int) -> None:
-    """Store the elements of a vector starting at `target[indices]`, aligned to the vector's size."""
+    """Store the elements of a vector starting at `target[indices]`, a multiple of `width` elements."""
     operands = [value, target, *(builder.index(i).value for i in indices)]
     attributes = _aligned(buffer_of(target).element_type, width)
     builder.insert(vector.StoreOp.create(operands=operands, attributes=attributes))
 
 
 def _aligned(element: Attribute, width: int) -> dict[str, Attribute]:
-    return {ALIGNMENT: IntegerAttr(width * byte_width(element), I64)}
+    """The alignment of whole vectors in a buffer, which begins at a multiple of VECTOR_BYTES and of no more."""
+    return {ALIGNMENT: IntegerAttr(min(width * byte_width(element), VECTOR_BYTES), I64)}
 
 
 def extract(builder: LoopBuilder, value: SSAValue, position: IndexValue) -> SSAValue:

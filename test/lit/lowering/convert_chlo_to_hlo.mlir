@@ -3,11 +3,26 @@
 
 // GONE-NOT: chlo.
 
-// CHECK-LABEL: func.func @square
-// CHECK-SAME: (%[[X:.*]]: tensor<4xcomplex<f32>>)
-func.func @square(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  // CHECK-NEXT: %[[Y:.*]] = hlo.multiply %[[X]], %[[X]] : tensor<4xcomplex<f32>>
+// CHECK-LABEL: func.func @square_of_reals
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @square_of_reals(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = hlo.multiply %[[X]], %[[X]] : tensor<4xf32>
   // CHECK-NEXT: return %[[Y]]
+  %0 = chlo.square %x : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// (x - y) (x + y), which does not subtract two infinities.
+// CHECK-LABEL: func.func @square
+func.func @square(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  // CHECK: %[[X:.*]] = hlo.real
+  // CHECK: %[[Y:.*]] = hlo.imag
+  // CHECK: %[[MINUS:.*]] = hlo.subtract %[[X]], %[[Y]]
+  // CHECK: %[[PLUS:.*]] = hlo.add %[[X]], %[[Y]]
+  // CHECK: hlo.multiply %[[MINUS]], %[[PLUS]]
+  // CHECK: hlo.select
+  // CHECK: %[[XY:.*]] = hlo.multiply %[[X]], %[[Y]]
+  // CHECK: hlo.multiply %[[XY]], %{{.*}}
   %0 = chlo.square %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
 }

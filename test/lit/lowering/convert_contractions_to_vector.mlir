@@ -76,3 +76,25 @@ func.func private @in_place(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %o: me
   }
   func.return
 }
+
+// Products of i8 summed in i32: the panels hold i32.
+// CHECK-LABEL: func.func private @integers
+// CHECK:         memref.alloc() : memref<{{.*}}xi32>
+// CHECK-LABEL: func.func private @integers_block(
+// CHECK:           vector.load
+// CHECK:           vector.broadcast %{{.*}} : i32 to vector<32xi32>
+// CHECK-NEXT:      arith.muli %{{.*}}, %{{.*}} : vector<32xi32>
+// CHECK-NEXT:      arith.addi %{{.*}}, %{{.*}} : vector<32xi32>
+func.func private @integers(%x: memref<512x512xi8>, %y: memref<512x512xi8>, %o: memref<512x512xi32>) attributes {hlo.kernel = "dot"} {
+  %zero = arith.constant 0 : i32
+  linalg.fill ins(%zero : i32) outs(%o : memref<512x512xi32>)
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : memref<512x512xi8>, memref<512x512xi8>) outs(%o : memref<512x512xi32>) attrs = {xhlo.contraction} {
+  ^bb(%p: i8, %q: i8, %z: i32):
+    %u = arith.extsi %p : i8 to i32
+    %v = arith.extsi %q : i8 to i32
+    %r = arith.muli %u, %v : i32
+    %s = arith.addi %z, %r : i32
+    linalg.yield %s : i32
+  }
+  func.return
+}
