@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,8 @@ from ..hlo_dialect.custom_calls.registry import REGISTRY
 from ..hlo_dialect.garbage_collector import paused_gc
 from ..passes.manager.pipelines import MATH_MODES
 from ..passes.manager.timing import Timing
+from .program.executable_cache import ExecutableCache
+from .program.guard import guard_side
 from .program.pipeline import parse_source
 from .program.source import Source, read_source
 from .program.target import Target
@@ -28,43 +28,29 @@ CACHED = 256
 """The number of executables that the process caches."""
 
 
-class _Cache:
-    """Executables by program, target and options; concurrent equal requests share one compilation."""
-
-    def __init__(self, size: int):
-        self._size = size
-        self._done: OrderedDict[object, Executable] = OrderedDict()
-        self._locks: dict[object, threading.Lock] = {}
-        self._guard = threading.Lock()
-
-    def lock(self, key: object) -> threading.Lock:
-        with self._guard:
-            return self._locks.setdefault(key, threading.Lock())
-
-    def get(self, key: object) -> Executable | None:
-        with self._guard:
-            found = self._done.get(key)
-            if found is not None:
-                self._done.move_to_end(key)
-            return found
-
-    def put(self, key: object, executable: Executable) -> None:
-        with self._guard:
-            self._done[key] = executable
-            while len(self._done) > self._size:
-                self._locks.pop(self._done.popitem(last=False)[0], None)
+_CACHE = ExecutableCache(CACHED)
 
 
-_CACHE = _Cache(CACHED)
-
-
-def compile_program(program: Any, target: str = "cpu", *, profile: bool = False, math: str = "default") -> Executable:
+def compile_program(
+    program: Any,
+    target: str = "cpu",
+    *,
+    profile: bool = False,
+    math: str = "default",
+    guard: bool | str | None = None,
+) -> Executable:
     """
     Compile a program for a target: "cpu", or "gpu", the GPU at hand (without one, a typical one).
 
     `program` is StableHLO or hlo text, a path to such a file, a module, or the result of `jax.jit(f).lower(..)`; its
-    entry is `@main`. With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` lets a
-    GPU approximate elementary functions and contract products and sums to fma; "default" and "strict" do not.
+    entry is `@main`. Text of a later level (`hlo-opt --fuse --lower=linalg`) goes on from there. A program that takes
+    arrays of unknown sizes is compiled at the call, once for each combination of sizes (`SpecializingExecutable`).
+
+    With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` lets a GPU approximate
+    elementary functions and contract products and sums to fma; "default" and "strict" do not. `guard=True` compiles for
+    guard mode (`docs/debugging.md`): calls raise DiagnosticError if a kernel accesses memory outside of its buffers;
+    "start" finds reads before their start too, but not all after their end. By default the environment variable
+    XHLO_GUARD decides.
 
     Raises DiagnosticError for an invalid program, or one that the target does not support, ValueError for an unknown
     target, TypeError for a `program` of another kind. Equal programs are compiled once per process; with the
@@ -79,18 +65,14 @@ def compile_program(program: Any, target: str = "cpu", *, profile: bool = False,
     if math != "default" and "math" in backend.options:
         backend = backend.configured({"math": math})
     source = read_source(program)
-    key = (source.text, backend.name, backend.machine, profile, REGISTRY.version)
-    with _CACHE.lock(key):
-        executable = _CACHE.get(key)
-        if executable is None:
-            executable = _kept_or_compiled(source, backend, profile)
-            _CACHE.put(key, executable)
-    return executable
+    guard = guard_side(guard)
+    key = (source.text, backend.name, backend.machine, profile, guard, REGISTRY.version)
+    return _CACHE.get_or_make(key, partial(_kept_or_compiled, source, backend, profile, guard))
 
 
-def _kept_or_compiled(source: Source, target: Target, profile: bool) -> Executable:
-    compile_ = partial(compile_source, source, target, profile)
-    if not os.environ.get("XHLO_CACHE_DIR"):
+def _kept_or_compiled(source: Source, target: Target, profile: bool, guard: str) -> Executable:
+    compile_ = partial(compile_source, source, target, profile, guard=guard)
+    if guard or not os.environ.get("XHLO_CACHE_DIR"):
         return compile_()
     from .cache.executables import kept_executable
 
@@ -102,14 +84,16 @@ def compile_source(
     target: Target,
     profile: bool = False,
     prepare: Callable[[Context, ModuleOp], Source | None] | None = None,
+    guard: bool | str | None = None,
 ) -> Executable:
     """
     Compile a source, without the process's cache. Raises DiagnosticError.
 
-    `prepare` may change the parsed module; it returns the source of the changed module.
+    `prepare` may change the parsed module; it returns the source of the changed module. `guard`: see compile_program.
     """
     from ..hlo_dialect.dialect import make_context
     from .program.lowering import Lowering
+    from .program.unknown_sizes import SpecializingExecutable, has_unknown_sizes
 
     timing = Timing()
     with paused_gc():
@@ -118,24 +102,49 @@ def compile_source(
             module = parse_source(source, ctx)
         if prepare is not None:
             source = prepare(ctx, module) or source
-        lowering = Lowering(ctx, module, target, timing, profile=profile)
+        if has_unknown_sizes(module):
+            specialize = partial(_kept_or_compiled, target=target, profile=profile, guard=guard_side(guard))
+            return SpecializingExecutable(source, module, specialize)
+        lowering = Lowering(ctx, module, target, timing, profile=profile, guard=guard)
         executable = target.build(lowering, partial(target.text_at, source))
     executable.source = source
     return executable
 
 
-def load_executable(data: bytes) -> Executable:
+def deserialize(data: bytes) -> Executable:
     """
     The executable that `Executable.serialize` wrote.
+
+    The bytes hold machine code that runs as it is: load only those that come from someone whom you would let run a
+    program. The checksum detects accidents, not forgery. With XHLO_TRUSTED_KEYS set, only bytes are loaded that one of
+    these keys signed (see `sign_executable`).
+
+    Raises ValueError for bytes that are not an executable, are damaged, lack a required signature, or were made for
+    another version or machine, and DiagnosticError if the program calls host functions that are not registered in this
+    process.
+    """
+    from .program.signing import verified
+
+    return load_executable(verified(data))
+
+
+def load_executable(data: bytes) -> Executable:
+    """
+    The executable in bytes that are trusted already.
 
     Raises ValueError for bytes that are not an executable, are damaged or were made for another version or machine, and
     DiagnosticError if the program calls host functions that are not registered in this process.
     """
-    from .program.container import unpack
+    from .program.container import reading_fields, unpack
 
     serialized = unpack(data)
-    target, source = get_target(serialized.target), serialized.source
-    executable = target.load(serialized, _no_text if source is None else partial(target.text_at, source))
+    source = serialized.source
+    with reading_fields():
+        try:
+            target = get_target(serialized.target)
+        except UnknownTargetError as error:
+            raise ValueError(str(error)) from None
+        executable = target.load(serialized, _no_text if source is None else partial(target.text_at, source))
     executable.source = source
     return executable
 

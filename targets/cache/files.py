@@ -2,7 +2,8 @@
 A folder of checksummed files that outlives a process, named by the environment variable XHLO_CACHE_DIR.
 
 A file's name is the hash of everything that determines its contents. A damaged or unreadable file is rewritten, with a
-warning. Files are never deleted; the folder's owner is responsible for cleanup.
+warning; one that another user may have written is not used (trust.py). Files are never deleted; the folder's owner is
+responsible for cleanup.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+from .trust import NotTrustedError, make_folder, open_folder, read_file, write_file
 
 T = TypeVar("T")
 
@@ -53,10 +55,18 @@ def kept(
 
 
 def read(path: Path) -> bytes | None:
-    """The contents of a file; None if it cannot be read. Raises ValueError for a damaged file."""
+    """
+    The contents of a file; None if it cannot be read, or if another user may have written it.
+
+    Raises ValueError for a damaged file.
+    """
     try:
-        data = path.read_bytes()
+        with open_folder(path.parent) as folder:
+            data = read_file(folder, path)
     except FileNotFoundError:
+        return None
+    except NotTrustedError as error:
+        _warn(f"the cache {path.parent} is not trusted: {error}")
         return None
     except OSError as error:
         _warn(f"{path} cannot be read: {error.strerror}")
@@ -68,20 +78,36 @@ def read(path: Path) -> bytes | None:
     return contents
 
 
-def write(path: Path, contents: bytes) -> None:
-    """Write a file. Readers see a whole file or none; a failure is a warning."""
-    temporary = None
+def may_read(path: Path) -> bool:
+    """Whether only this user can have written a file; if not, with a warning. A missing file may be read."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(MAGIC + hashlib.sha256(contents).digest() + contents)
-        os.replace(temporary, path)
+        with open_folder(path.parent) as folder:
+            read_file(folder, path)
+    except NotTrustedError as error:
+        _warn(f"the cache {path.parent} is not trusted: {error}")
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def write(path: Path, contents: bytes) -> None:
+    """Write a file, for this user alone. Readers see a whole file or none; a failure is a warning."""
+    try:
+        make_folder(path.parent)
+        with open_folder(path.parent) as folder:
+            write_file(folder, path.name, MAGIC + hashlib.sha256(contents).digest() + contents)
+    except NotTrustedError as error:
+        _warn(f"the cache {path.parent} is not trusted: {error}")
     except OSError as error:
         _warn(f"{path} cannot be written: {error.strerror}")
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+
+
+_warned: set[str] = set()
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=4)
+    """Each text once in a process."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=4)

@@ -13,7 +13,7 @@ def build_image(lowering: Lowering) -> Image:
     lowering.to_the_end()
     timing = lowering.timing
     with timing.stage("emit LLVM IR"):
-        units = emit_units(lowering.module)
+        units = emit_units(lowering.module, guarded=lowering.facts.guard is not None)
     llvm: dict[str, float] = {}
     code = (compile_to_object(units.text, llvm), *compile_shared(units.shared, llvm))
     timing.seconds.update((f"LLVM {name}", seconds) for name, seconds in llvm.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,10 +13,14 @@ from ...hlo_dialect.types import Array
 from ..program.arguments import host_array
 from ..program.checks import check_results
 from ..program.executable import Executable
-from ..program.facts import Kernel
+from ..program.facts import Facts, Kernel
 from .callbacks import Callbacks
 from .image import Image
+from .interrupts import run_interruptibly
 from .memory import POOL, Block, new_array
+
+LONG = 0.1
+"""Seconds: runs that are expected to take longer are waited for on the main thread, where Ctrl-C is seen."""
 
 
 class CpuExecutable(Executable):
@@ -38,20 +43,23 @@ class CpuExecutable(Executable):
         count = len(facts.inputs) + len(facts.outputs) + facts.profiled + 1
         self._pointers = ctypes.c_void_p * count
         self._profile = np.zeros((max(1, len(facts.kernels)), 2), np.int64)
+        self.may_take_long = facts.loops or _estimated_seconds(facts) > LONG
+        """Whether Ctrl-C during a run must be seen before it ends; cleared when a program with loops ends soon."""
 
     @property
     def runs_alone(self) -> bool:
-        """Whether a run only calls the entry: no checks after it, no host functions."""
-        return not self.facts.checks and self._callbacks is None and not self.facts.profiled
+        """Whether a run only calls the entry: no checks after it, no host functions, no wait for an interrupt."""
+        return not self.may_take_long and not self.facts.checks and self._callbacks is None and not self.facts.profiled
 
     def run_at(self, addresses: Sequence[int]) -> None:
         """
         Run on memory at `addresses`: one for each argument, then one for each result of `output_types`.
 
-        Each holds a row-major array of its type. Raises the errors of a call.
+        Each holds a row-major array of its type. Raises the errors of a call; after StillRunning, an interrupt, the
+        memory is in use until the run is done.
         """
         extra = [new_array(*output) for output in self._outputs[self.facts.result_count :]]
-        self._run([*addresses, *map(_address, extra)])
+        self._run([*addresses, *map(_address, extra)], extra)
         check_results(self.facts, extra)
 
     @property
@@ -92,25 +100,43 @@ class CpuExecutable(Executable):
             pointers.append(_address(array))
         outputs = [new_array(*output) for output in self._outputs]
         pointers.extend(map(_address, outputs))
-        self._run(pointers)
+        self._run(pointers, (arrays, outputs))
         return self.results(outputs)
 
-    def _run(self, pointers: list[int]) -> None:
+    def _run(self, pointers: list[int], held: object) -> None:
         if self.facts.profiled:
             pointers.append(self._profile.ctypes.data)
         arena: Block | None = None
         if self.facts.arena_bytes:
             arena = POOL.take(self.facts.arena_bytes)
             pointers.append(arena.address)
+        if self.may_take_long and self._callbacks is None:
+            start = time.monotonic()
+            run_interruptibly(lambda: self._run_at(pointers, arena, held))
+            if self.facts.loops and time.monotonic() - start < LONG / 10:
+                self.may_take_long = _estimated_seconds(self.facts) > LONG
+            return
+        self._run_at(pointers, arena, held)
+
+    def _run_at(self, pointers: list[int], arena: Block | None, held: object) -> None:
+        """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""
         try:
-            if self._callbacks is None:
-                self._function(self._pointers(*pointers))
-            else:
-                with self._callbacks.run():
-                    self._function(self._pointers(*pointers))
+            self._call(pointers)
         finally:
             if arena is not None:
                 POOL.give_back(arena)
+
+    def _call(self, pointers: list[int]) -> None:
+        if self._callbacks is None:
+            self._function(self._pointers(*pointers))
+        else:
+            with self._callbacks.run():
+                self._function(self._pointers(*pointers))
+
+
+def _estimated_seconds(facts: Facts) -> float:
+    """The time of one run without loops, at the rates of a slow core: enough to tell milliseconds from seconds."""
+    return sum(kernel.sites * (kernel.bytes / 4e9 + kernel.flops / 1e9) for kernel in facts.kernels)
 
 
 def _address(array: Array) -> int:

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...hlo_dialect.types import Array
 from ..program.container import Serialized
+from ..program.guard import GuardFacts
+from .c_library import check_symbols
 from .callbacks import Callbacks
 from .executable import CpuExecutable
 from .image import CONSTANT_ALIGNMENT, Image
@@ -21,10 +23,16 @@ def load(serialized: Serialized, text_at: Callable[[str], str]) -> CpuExecutable
     """
     The executable that `serialize` wrote; `text_at` returns the program as text at a stage.
 
-    Raises ValueError for another version or CPU, DiagnosticError if it calls host functions that are not registered in
-    this process.
+    Raises ValueError for another version or CPU, or for code that calls more than the runtime; DiagnosticError if it
+    calls host functions that are not registered in this process.
     """
-    return load_image(read_image(serialized), text_at)
+    image = read_image(serialized)
+    calls = image.facts.host_calls
+    check_symbols(image.code, {*image.data, *(call.symbol for call in calls)})
+    for call in calls:
+        if call.resolve()[0].local:
+            raise ValueError(f"the program calls functions of the process that compiled it ({call.target})")
+    return load_image(image, text_at)
 
 
 def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
@@ -33,11 +41,27 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
 
     Raises DiagnosticError if it calls host functions that are not registered in this process.
     """
+    if image.facts.guard is not None:
+        return _load_guarded(image, image.facts.guard, text_at)
     callbacks = Callbacks(image.facts.host_calls)
     memory, constants = _place(image)
     code = load_code(image.code, (ENTRY_SYMBOL,), {**callbacks.addresses, **constants})
     image.facts.stages.update((f"LLVM {name}", seconds) for name, seconds in code.timings.items())
     return CpuExecutable(image, code.address(ENTRY_SYMBOL), callbacks, (code, memory), text_at)
+
+
+def _load_guarded(image: Image, guard: GuardFacts, text_at: Callable[[str], str]) -> CpuExecutable:
+    from .guard.executable import GuardedExecutable
+    from .guard.memory import Constants
+    from .guard.runs import GUARD_SYMBOL, guard_address
+
+    callbacks, constants = Callbacks(image.facts.host_calls), Constants(image.data, guard.side)
+    imports = {**callbacks.addresses, **constants.addresses, GUARD_SYMBOL: guard_address()}
+    code = load_code(image.code, (ENTRY_SYMBOL,), imports)
+    image.facts.stages.update((f"LLVM {name}", seconds) for name, seconds in code.timings.items())
+    return GuardedExecutable(
+        image, code.address(ENTRY_SYMBOL), callbacks, code, text_at, guard=guard, constants=constants
+    )
 
 
 def _place(image: Image) -> tuple[Array, dict[str, int]]:

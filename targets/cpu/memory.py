@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.limits import machine_memory
 from ...hlo_dialect.types import Array
 
 PAGE = 4096
@@ -30,10 +31,7 @@ def default_limit() -> int:
     set_by_user = os.environ.get("XHLO_POOL_BYTES")
     if set_by_user:
         return int(set_by_user)
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    except (ValueError, OSError, AttributeError):
-        return 1 << 30
+    return machine_memory() // 4
 
 
 class Block:

@@ -198,19 +198,22 @@ def partition(ctx: Context, module: ModuleOp, num_replicas: int, num_partitions:
     """
     state_grid(module, num_replicas, num_partitions)
     if num_partitions > 1:
-        run_passes(ctx, module, ("inline", "partition-spmd"))
+        passes = ("inline", "convert-quantized-to-integer", "propagate-shardings", "partition-spmd")
+        # The program of one device is shown as HLO, which has no operations of chlo.
+        run_passes(ctx, module, (*passes, "convert-chlo-to-hlo"))
     return Shardings(parameter_tilings(module), output_tilings(module))
 
 
 def compile_replicated(
-    program: Any, num_replicas: int, num_partitions: int, *, profile: bool = False
+    program: Any, num_replicas: int, num_partitions: int, *, profile: bool = False, guard: bool | str | None = None
 ) -> ReplicatedExecutable:
     """
     Compile a program for a grid of devices of this CPU.
 
     `program` is anything that `xhlo.compile` takes. With shardings and several partitions it is a program on whole
-    arrays, and is partitioned; otherwise it is the program of one device, whose collectives name the others. Raises
-    DiagnosticError for an invalid program, or collectives that do not fit the grid.
+    arrays, and is partitioned; otherwise it is the program of one device, whose collectives name the others. `guard`:
+    see `targets.compile.compile_program`. Raises DiagnosticError for an invalid program, or collectives that do not fit
+    the grid.
     """
     shardings = Shardings([], [])
 
@@ -220,6 +223,6 @@ def compile_replicated(
         return Source(print_module(module), source.filename)
 
     source = read_source(program)
-    executable = compile_source(source, CPU, profile, prepare)
+    executable = compile_source(source, CPU, profile, prepare, guard)
     assert isinstance(executable, CpuExecutable)
     return ReplicatedExecutable(executable, num_replicas, num_partitions, shardings)

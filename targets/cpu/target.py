@@ -23,6 +23,10 @@ class Cpu(Target):
     summary = "machine code of this computer through LLVM, on all its cores"
     lowering = {"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM}
     profiler = {"bufferize": "instrument-kernels"}
+    guards = {
+        "plan-buffers": ("plan-buffers{guard=SIDE}",),
+        "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
+    }
     binary = frozenset({"obj"})
 
     @property

@@ -61,9 +61,12 @@ class Units:
     """Large constants by symbol: as text they would take longer than everything else."""
 
 
-def emit_units(module: ModuleOp) -> Units:
-    """The module as LLVM IR, in parts. Raises DiagnosticError for operations outside the llvm dialect."""
-    writer = ModuleWriter([module], None, None, None, in_parts=True)
+def emit_units(module: ModuleOp, guarded: bool = False) -> Units:
+    """
+    The module as LLVM IR, in parts; if it is `guarded`, with no constants in the text, of which only the alignment of
+    elements is known. Raises DiagnosticError for operations outside the llvm dialect.
+    """
+    writer = ModuleWriter([module], None, None, None, 1 if guarded else LARGE_CONSTANT)
     for op in module.body.block.ops:
         if isinstance(op, llvm.FuncOp) and SHARED in op.attributes:
             writer.set_apart(op)
@@ -92,10 +95,11 @@ class ModuleWriter:
         triple: str | None,
         cpu: str | None,
         features: str | None,
-        in_parts: bool = False,
+        large: int | None = None,
     ):
+        """`large`: bytes from which a constant is kept out of the text; None for none."""
         self.modules = modules
-        self.in_parts = in_parts
+        self.large = large
         self.triple = triple
         device = any(isinstance(module, GpuModuleOp) for module in modules)
         self.target = "" if device else _target_attributes(cpu, features)
@@ -158,7 +162,8 @@ class ModuleWriter:
         data = global_data(op)
         name = op.sym_name.data
         align = f", align {op.alignment.value.data}" if op.alignment is not None else ""
-        if self.in_parts and op.constant is not None and data is not None and len(data) >= LARGE_CONSTANT:
+        if op.constant is not None and self.large is not None and data is not None and len(data) >= self.large:
+            align = align if self.large == LARGE_CONSTANT else ""
             self.data[name] = data
             self.lines.append(f"@{symbol(name)} = external constant [{len(data)} x i8]{align}")
             return

@@ -87,14 +87,22 @@ class GpuExecutable(Executable):
                 host_array(argument, index, wanted)
         loaded = self.load()
         device = loaded.device
-        chosen = device.stream if stream is None else stream_handle(stream)
+        chosen = device.stream if stream is None else device.stream_at(stream_handle(stream))
         device.release_done()
-        operands = [operand(*each, device, chosen) for each in zip(arguments, range(len(inputs)), inputs, strict=True)]
-        outputs = [DeviceArray(device, type_, device.allocate(type_.nbytes, chosen)) for type_ in self.facts.outputs]
-        loaded.run([each.address for each in operands], [each.address for each in outputs], chosen)
-        foreign = [each.owner for each in operands if each.foreign]
+        if chosen is not device.stream:
+            device.check_not_captured(chosen.handle)
+        with device.running_in(chosen):
+            operands = [
+                operand(*each, device, chosen) for each in zip(arguments, range(len(inputs)), inputs, strict=True)
+            ]
+            outputs = [
+                DeviceArray(device, type_, device.allocate(type_.nbytes, chosen)) for type_ in self.facts.outputs
+            ]
+            loaded.run([each.address for each in operands], [each.address for each in outputs], chosen)
+        foreign = [each for each in operands if each.foreign_stream is not None]
         if foreign:
-            device.keep_until_done(foreign, chosen)
+            streams = {each.foreign_stream for each in foreign if each.foreign_stream is not None}
+            device.keep_until_done([each.owner for each in foreign], chosen, streams)
         count = self.facts.result_count
         # Checks only use the extra results.
         extra = [array.numpy() for array in outputs[count:]]

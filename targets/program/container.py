@@ -13,15 +13,21 @@ import hashlib
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from xdsl.utils.exceptions import ParseError
 
 from .source import Source
 
 MAGIC = b"XHLOEXEC"
 FORMAT = 2
 """The format version. Increase it when the header, the sections or the code's calling convention changes."""
+
+MAX_TEXT = 1 << 31
+"""The greatest length in bytes of a program's text."""
 
 _FIXED = struct.Struct(f"<{len(MAGIC)}sI32sQ")
 
@@ -77,11 +83,33 @@ def unpack(data: bytes) -> Serialized:
     payload = data[_FIXED.size :]
     if digest != _digest(length, payload):
         raise ValueError("the serialized executable is damaged or cut off: its checksum does not match")
-    header: dict[str, Any] = json.loads(payload[:length])
-    sections = dict(_sections(header["sections"], payload, length))
-    text = sections.pop("text", None)
-    source = None if text is None else Source(zlib.decompress(text).decode(), header["filename"])
-    return Serialized(header["target"], header, sections, source)
+    with reading_fields():
+        header: dict[str, Any] = json.loads(payload[:length])
+        sections = dict(_sections(header["sections"], payload, length))
+        text = sections.pop("text", None)
+        source = None if text is None else Source(_inflated(text).decode(), header["filename"])
+        return Serialized(header["target"], header, sections, source)
+
+
+@contextmanager
+def reading_fields() -> Generator[None]:
+    """Turns the exceptions of code that reads a header, where one lacks a field or has another type, to ValueError."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ParseError) as error:
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise ValueError(f"the serialized executable has a malformed header ({text})") from error
+
+
+def _inflated(text: bytes) -> bytes:
+    inflater = zlib.decompressobj()
+    try:
+        whole = inflater.decompress(text, MAX_TEXT)
+    except zlib.error as error:
+        raise ValueError(f"the serialized executable's text is damaged: {error}") from None
+    if inflater.unconsumed_tail:
+        raise ValueError(f"the serialized executable's text is longer than {MAX_TEXT} bytes")
+    return whole
 
 
 def check_environment(stated: Mapping[str, str], here: Mapping[str, str]) -> None:
@@ -93,6 +121,10 @@ def check_environment(stated: Mapping[str, str], here: Mapping[str, str]) -> Non
 
 
 def _sections(lengths: dict[str, int], payload: bytes, start: int) -> Iterator[tuple[str, bytes]]:
+    if any(type(length) is not int or length < 0 for length in lengths.values()):
+        raise ValueError("the serialized executable has sections of no size")
+    if start + sum(lengths.values()) != len(payload):
+        raise ValueError("the serialized executable's sections are not as long as its header says")
     for name, length in lengths.items():
         yield name, payload[start : start + length]
         start += length

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable
 from typing import Any, cast
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, ComplexType, DictionaryAttr, ModuleOp, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
 
-from ...dialects.support.kernel import COMPLEX
+from ...dialects.support.kernel import PROGRAM, entry_name
 from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
-from ...hlo_dialect.types import ArrayType, make_tensor, numpy_dtype, tensor_type
-
-ENTRY = "main"
-
-
-def find_entry(module: ModuleOp) -> func.FuncOp | None:
-    """The function that a program runs; None if there is none."""
-    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
-    return next((op for op in functions if op.sym_name.data == ENTRY and not op.is_declaration), None)
+from ...hlo_dialect.entry import ENTRY, entry_tensors, find_entry
+from ...hlo_dialect.types import ArrayType, numpy_dtype, tensor_type
 
 
 def entry_of(module: ModuleOp) -> func.FuncOp:
     """The function that a program runs. Raises DiagnosticError if there is none."""
     entry = find_entry(module)
     if entry is None:
-        raise DiagnosticError(Diagnostic("error", f"the module has no function @{ENTRY} to run", module.location))
+        message = f"the module has no function @{ENTRY} to run"
+        if SymbolTable.lookup_symbol(module, ENTRY) is not None:
+            message += f" at the level of hlo, and no attribute {PROGRAM}, which describes that of a lowered program"
+        raise DiagnosticError(Diagnostic("error", message, module.location))
     return entry
 
 
-def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool = False) -> ArrayType:
+def array_type(function: Operation, type_: Attribute, what: str, unknown_sizes: bool = False) -> ArrayType:
     """
-    The array type of an argument or result; with `pairs`, made by split-complex, that of the complex numbers.
+    The array type of an argument or result.
 
-    Raises DiagnosticError if NumPy lacks the type or the shape is dynamic.
+    Raises DiagnosticError if NumPy lacks the type, or, without `unknown_sizes`, the shape is dynamic.
     """
     if not isinstance(type_, TensorType):
         fail(function, f"has {what} of type {type_}; compiled programs take tensors at the entry")
@@ -43,38 +41,79 @@ def array_type(function: func.FuncOp, type_: Attribute, what: str, pairs: bool =
     dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
     if dtype is None:
         fail(function, f"has {what} of type {type_}, whose element type compiled programs do not support at the entry")
-    if any(size < 0 for size in shape):
+    if not unknown_sizes and any(size < 0 for size in shape):
         fail(function, f"has {what} of type {type_}; compiled programs need static shapes")
-    if pairs:
-        tensor = make_tensor(shape[:-1], ComplexType(cast(Any, tensor.element_type)))
-        return array_type(function, tensor, what)
-    return ArrayType(shape, dtype, str(tensor))
+    return ArrayType(tuple(max(size, -1) for size in shape), dtype, str(tensor))
 
 
-def _are_pairs(attributes: Attribute | None, count: int) -> list[bool]:
-    """For each argument or result, whether split-complex made it from a complex tensor."""
-    if not isinstance(attributes, ArrayAttr):
-        return [False] * count
-    return [COMPLEX in entry.data for entry in cast("ArrayAttr[DictionaryAttr]", attributes).data]
+ArrayTypes = tuple[ArrayType, ...]
 
 
-def entry_types(module: ModuleOp) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
-    """The entry's argument and result types without tokens, which hold no data. Raises DiagnosticError."""
+def entry_types(module: ModuleOp, unknown_sizes: bool = False) -> tuple[ArrayTypes, ArrayTypes]:
+    """
+    The entry's argument and result types without tokens, which hold no data: from the attribute xhlo.program if the
+    module has it, else from the function. Raises DiagnosticError, also if the two disagree; see array_type for
+    `unknown_sizes`.
+    """
+    program = module.attributes.get(PROGRAM)
+    if isinstance(program, DictionaryAttr):
+        return _stated_types(module, program)
     function = entry_of(module)
-    inputs, outputs = function.function_type.inputs, function.function_type.outputs
-    arguments = _are_pairs(function.arg_attrs, len(inputs))
-    results = _are_pairs(function.res_attrs, len(outputs))
+    inputs, outputs = entry_tensors(function)
     return (
-        _array_types(function, "argument", inputs.data, arguments),
-        _array_types(function, "result", outputs.data, results),
+        _array_types(function, "argument", inputs, unknown_sizes),
+        _array_types(function, "result", outputs, unknown_sizes),
     )
 
 
-def _array_types(
-    function: func.FuncOp, what: str, types: Sequence[Attribute], pairs: Sequence[bool]
-) -> tuple[ArrayType, ...]:
+def _array_types(function: Operation, what: str, types: Iterable[Attribute], unknown_sizes: bool = False) -> ArrayTypes:
     return tuple(
-        array_type(function, type_, f"{what} {i}", pairs[i])
+        array_type(function, type_, f"{what} {i}", unknown_sizes)
         for i, type_ in enumerate(types)
         if not isinstance(type_, TokenType)
     )
+
+
+# Modules whose fusions are kernels ----------------------------------------------------------------------------------
+
+
+def _stated_types(module: ModuleOp, program: DictionaryAttr) -> tuple[ArrayTypes, ArrayTypes]:
+    entry = SymbolTable.lookup_symbol(module, entry_name(module))
+    if entry is None:
+        fail(module, f"has no function @{entry_name(module)}, which its attribute {PROGRAM} names")
+    inputs, outputs = (
+        cast("ArrayAttr[Attribute]", types) if isinstance(types, ArrayAttr) else ()
+        for types in map(program.data.get, ("inputs", "outputs"))
+    )
+    found = _array_types(entry, "argument", inputs), _array_types(entry, "result", outputs)
+    _check_agreement(entry, found)
+    return found
+
+
+def _check_agreement(entry: Operation, stated: tuple[ArrayTypes, ArrayTypes]) -> None:
+    """
+    Refuse an entry that takes or returns arrays of other sizes than stated; one of llvm shows only their number.
+    """
+    inputs, outputs = stated
+    if isinstance(entry, func.FuncOp):
+        types = entry.function_type
+        actual = [*types.inputs.data, *types.outputs.data]
+        buffers = any(isinstance(type_, MemRefType) for type_ in actual)
+    elif isinstance(entry, llvm.FuncOp):
+        actual, buffers = list(entry.function_type.inputs.data), True
+    else:
+        fail(entry, "is no function that a program can run")
+    wanted = [*inputs, *outputs]
+    # Below bufferize results are parameters; plan-buffers adds the arena.
+    if not len(wanted) <= len(actual) <= len(wanted) + 2 * buffers:
+        fail(entry, f"takes and returns {len(actual)} values, but {PROGRAM} states {len(wanted)}: change both")
+    for index, (type_, array) in enumerate(zip(actual, wanted, strict=False)):
+        if not isinstance(type_, (TensorType, MemRefType)):
+            continue
+        if _bytes_of(cast("TensorType[Attribute]", type_)) != array.nbytes:
+            fail(entry, f"has {type_} as argument or result {index}, but {PROGRAM} states {array.text}: change both")
+
+
+def _bytes_of(type_: TensorType[Attribute]) -> int:
+    dtype = numpy_dtype(type_.element_type)
+    return -1 if dtype is None else math.prod(type_.get_shape()) * dtype.itemsize

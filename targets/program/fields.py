@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
-import ml_dtypes
-import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr
 
 from ...hlo_dialect.diagnostics import file_location
-from ...hlo_dialect.types import ArrayType
+from ...hlo_dialect.types import DTYPES, ArrayType
 from .facts import Check, Facts, HostCall, Kernel
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ def facts_fields(facts: Facts) -> dict[str, Any]:
         "kernels": [asdict(kernel) | {"calls": 0, "nanoseconds": 0} for kernel in facts.kernels],
         "checks": list(map(_check_fields, facts.checks)),
         "host_calls": list(map(_host_call_fields, facts.host_calls)),
+        "loops": facts.loops,
         "profiled": facts.profiled,
     }
 
@@ -42,6 +41,7 @@ def facts_of(fields: Mapping[str, Any]) -> Facts:
         kernels=[Kernel(**each) for each in fields["kernels"]],
         checks=tuple(map(_check_of, fields["checks"])),
         host_calls=tuple(map(_host_call_of, fields["host_calls"])),
+        loops=fields["loops"],
         profiled=fields["profiled"],
     )
 
@@ -52,7 +52,9 @@ def _array_type_fields(type_: ArrayType) -> list[Any]:
 
 def _array_type_of(fields: Sequence[Any]) -> ArrayType:
     shape, dtype, text = fields
-    return ArrayType(tuple(shape), np.dtype(getattr(ml_dtypes, dtype, dtype)), text)
+    if dtype not in DTYPES or not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError(f"the serialized executable has an array of type {dtype}{shape}, which hlo lacks")
+    return ArrayType(tuple(shape), DTYPES[dtype], text)
 
 
 def _check_fields(check: Check) -> dict[str, Any]:

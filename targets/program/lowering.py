@@ -13,11 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import StringAttr
+
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.entry import ENTRY
 from ...passes.manager.timing import Timing
-from .entry import entry_types
-from .facts import Facts, arena_bytes, checks_of, host_calls_of, result_count
-from .kernels import describe_kernels
-from .pipeline import Pipeline, run_passes
+from .entry import entry_of, entry_types
+from .facts import Facts, arena_bytes, checks_of, has_loops, host_calls_of, kernels_of, result_count
+from .guard import GuardFacts, guard_side, read_accesses, read_ports, read_slots
+from .level import level_of
+from .pipeline import Pipeline, pass_name, run_passes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -37,25 +42,57 @@ class Lowering:
         profile: bool = False,
         fuse: bool = True,
         verify: bool = False,
+        guard: bool | str | None = None,
     ):
-        """Without `fuse` each operation is a separate kernel; `verify` verifies the module after each pass."""
+        """
+        Without `fuse` each operation is a separate kernel; `verify` verifies the module after each pass; `guard`: see
+        `guard_side`. Raises DiagnosticError if the target has no guard mode.
+        """
         self.module = module
         self.timing = timing or Timing()
         self.facts = Facts(profiled=profile, stages=self.timing.seconds)
+        side = guard_side(guard)
+        if side:
+            pipeline.require_guard()
+            self.facts.guard = GuardFacts(side=side)
         self._ctx = ctx
         self._pipeline = pipeline
         self._fuse = fuse
         self._verify = verify
-        self._stage: str | None = None
+        self._done: str | None = None
+        """The name of the last pass that ran."""
 
     def to(self, stage: str) -> None:
         """Run the passes up to the end of `stage`, which must be after the current stage. Raises DiagnosticError."""
-        if self._stage is None:
+        if self._done is None:
+            self._start(level_of(self.module))
+        specs = self._pipeline.passes_after(self._done or "", stage, self._fuse)
+        self._run(specs)
+        if specs:
+            self._done = pass_name(specs[-1])
+
+    def _start(self, done: str) -> None:
+        """Go on after the pass `done`, empty for a program at the level of hlo."""
+        if not done:
+            entry_of(self.module).sym_name = StringAttr(ENTRY)
             self._run(self._pipeline.front)
-            _read_entry(self.module, self.facts)
-            self._run(self._pipeline.fusion(self._fuse))
-        self._run(self._pipeline.passes_between(self._stage, stage))
-        self._stage = stage
+            self._done = pass_name(self._pipeline.front[-1])
+        else:
+            self._resume(done)
+        _read_entry(self.module, self.facts)
+
+    def _resume(self, done: str) -> None:
+        """Read the facts that passes up to `done` make explicit. Raises DiagnosticError if it is too late for some."""
+        names = [pass_name(spec) for spec in self._pipeline.passes_to(self._pipeline.last_stage)]
+        earlier = set(names[: names.index(done) + 1]) if done in names else set[str]()
+        if self.facts.guard is not None and not earlier.isdisjoint(_FACTS):
+            fail(self.module, f"is past '{done}': guard mode takes programs of hlo operations")
+        if self.facts.profiled and not earlier.isdisjoint(self._pipeline.profiler):
+            fail(self.module, f"is past '{done}': it is too late to instrument its kernels for a profile")
+        self._done = done
+        for name, read in _FACTS.items():
+            if name in earlier:
+                read(self.module, self.facts)
 
     def to_the_end(self) -> None:
         """Run the passes up to the end of the last stage. Raises DiagnosticError."""
@@ -63,25 +100,27 @@ class Lowering:
 
     def _run(self, specs: Sequence[str]) -> None:
         start = 0
-        specs = tuple(self._profiled(specs))
+        specs = tuple(self._profiled(self._guarded(specs)))
         for end, spec in enumerate(specs, 1):
-            read = _FACTS.get(_name_of(spec))
+            read = _FACTS.get(pass_name(spec))
             if read is not None or end == len(specs):
                 run_passes(self._ctx, self.module, specs[start:end], self.timing, self._verify)
                 start = end
             if read is not None:
                 read(self.module, self.facts)
 
+    def _guarded(self, specs: Sequence[str]) -> Sequence[str]:
+        guard, replaced = self.facts.guard, self._pipeline.guards
+        if guard is None:
+            return specs
+        return [each.replace("SIDE", guard.side) for spec in specs for each in replaced.get(spec, (spec,))]
+
     def _profiled(self, specs: Sequence[str]) -> Iterator[str]:
         for spec in specs:
             yield spec
-            follower = self._pipeline.profiler.get(_name_of(spec))
+            follower = self._pipeline.profiler.get(pass_name(spec))
             if follower is not None and self.facts.profiled:
                 yield follower
-
-
-def _name_of(spec: str) -> str:
-    return spec.partition("{")[0]
 
 
 def _read_entry(module: ModuleOp, facts: Facts) -> None:
@@ -90,15 +129,25 @@ def _read_entry(module: ModuleOp, facts: Facts) -> None:
 
 
 def _read_kernels(module: ModuleOp, facts: Facts) -> None:
-    facts.kernels = describe_kernels(module)
+    facts.kernels = kernels_of(module)
+    if facts.guard is not None:
+        read_ports(module, facts.guard)
 
 
 def _read_memory(module: ModuleOp, facts: Facts) -> None:
-    facts.host_calls, facts.arena_bytes = host_calls_of(module), arena_bytes(module)
+    facts.host_calls, facts.arena_bytes, facts.loops = host_calls_of(module), arena_bytes(module), has_loops(module)
+    if facts.guard is not None:
+        read_slots(module, facts.guard)
+
+
+def _read_accesses(module: ModuleOp, facts: Facts) -> None:
+    assert facts.guard is not None
+    read_accesses(module, facts.guard)
 
 
 _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
     "plan-buffers": _read_memory,
+    "guard-kernels": _read_accesses,
 }
 """The functions that read facts, by the name of the pass that they follow."""

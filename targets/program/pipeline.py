@@ -25,6 +25,16 @@ class Pipeline:
     profiler: Mapping[str, str] = {}
     """Passes that add timing to kernels, by the name of the pass that each follows; run only when profiling."""
 
+    guards: Mapping[str, tuple[str, ...]] = {}
+    """In guard mode: passes that replace a pass, with SIDE for the side. Empty if the target has no guard mode."""
+
+    def require_guard(self) -> None:
+        """Check that the target has a guard mode. Raises DiagnosticError."""
+        if not self.guards:
+            from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+
+            raise DiagnosticError(Diagnostic("error", "guard mode is for the targets cpu and simt"))
+
     def tune(self, spec: str) -> str:
         """Add the options for this machine to a pass spec."""
         return spec
@@ -49,10 +59,31 @@ class Pipeline:
         between = stages[first : stages.index(wanted) + 1]
         return tuple(self.tune(spec) for stage in between for spec in self.lowering[stage])
 
+    def passes_after(self, done: str, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
+        """
+        The passes that follow `done`, a pass's name, up to the end of `wanted` (None: to fusions); all of them if it is
+        empty. Raises DiagnosticError if `done` is none of this target's passes.
+        """
+        specs = self.passes_to(wanted, fuse)
+        names = [pass_name(spec) for spec in specs]
+        if not done or done in names:
+            return specs[names.index(done) + 1 :] if done else specs
+        if done in map(pass_name, self.passes_to(self.last_stage)):
+            return ()
+        from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+
+        message = f"the module was lowered for another target: its last pass, '{done}', is none of this target's"
+        raise DiagnosticError(Diagnostic("error", message))
+
     def passes_to(self, wanted: str | None, fuse: bool = True) -> tuple[str, ...]:
         """The passes from a parsed program to the end of `wanted` (None: to fusions)."""
         lowering = () if wanted is None else self.passes_between(None, wanted)
         return (*self.front, *self.fusion(fuse), *lowering)
+
+
+def pass_name(spec: str) -> str:
+    """The name of the pass that a spec describes."""
+    return spec.partition("{")[0]
 
 
 def parse_source(source: Source, ctx: Context) -> ModuleOp:
@@ -72,13 +103,17 @@ def run_passes(
     """
     from ...passes.manager.pass_manager import PassManager
 
-    passes = _passes(tuple(specs))
+    passes = cached_passes(tuple(specs))
     PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
 
 
 @lru_cache(maxsize=256)
-def _passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
-    """The passes of a list of specs, cached, because building them takes longer than running them on small programs."""
+def cached_passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """
+    The passes of a list of specs, cached, because building them takes longer than running them on small programs.
+
+    Raises PipelineError.
+    """
     from ...passes.manager.pipelines import build_passes
 
     return tuple(build_passes(specs))

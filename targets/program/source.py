@@ -34,7 +34,8 @@ def read_source(program: Any) -> Source:
     if isinstance(program, ModuleOp):
         from ...hlo_dialect.printing import print_module
 
-        return Source(print_module(program), "<module>")
+        # With its locations, such as the lines of the Python that built it, which diagnostics name.
+        return Source(print_module(program, locations=True), "<module>")
     if isinstance(program, str) and ("\n" in program or "{" in program):
         return Source(program, "<text>")
     if isinstance(program, (str, os.PathLike)):

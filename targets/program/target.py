@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from ...hlo_dialect.garbage_collector import paused_gc
-from .pipeline import Pipeline, parse_source, run_passes
+from .pipeline import Pipeline, parse_source, pass_name, run_passes
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -98,19 +98,25 @@ class Target(Pipeline, ABC):
     def text_at(self, source: Source, stage: str) -> str:
         """
         The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the lowering, or a
-        text emission of the target ("llvm" is LLVM IR then). Raises ValueError for an unknown stage.
+        text emission of the target ("llvm" is LLVM IR then). Raises ValueError for an unknown stage, or one that the
+        program was past when it was given.
         """
         from ...hlo_dialect.dialect import make_context
         from ...hlo_dialect.printing import print_module
+        from .level import level_of
 
-        stages = {"hlo": (), "fused": self.passes_to(None)}
-        stages |= {name: self.passes_to(name) for name in self.lowering}
         emitters = {name: emit for name, emit in self.emitters.items() if name not in self.binary}
-        stages |= dict.fromkeys(emitters, stages[self.last_stage])
+        stages = {"hlo": None, "fused": None, **dict(zip(self.lowering, self.lowering, strict=True))}
+        stages |= dict.fromkeys(emitters, self.last_stage)
         if stage not in stages:
             raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")
         ctx = make_context()
         with paused_gc():
             module = parse_source(source, ctx)
-            run_passes(ctx, module, stages[stage])
+            if stage != "hlo":
+                done = level_of(module)
+                specs = self.passes_after(done, stages[stage])
+                if done and not specs and pass_name(self.passes_to(stages[stage])[-1]) != done:
+                    raise ValueError(f"no stage {stage!r}: the program was given after the pass {done!r}")
+                run_passes(ctx, module, specs)
             return str(emitters.get(stage, print_module)(module))

@@ -10,9 +10,10 @@ import numpy as np
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.cpu import HostCallOp
+from ...dialects.cpu import GuardOp, HostCallOp
 from ...dialects.gpu.functions import GpuFuncOp, GpuLaunchFuncOp, GpuModuleOp
 from ...dialects.support.buffers import row_major
+from ...dialects.support.guard_zones import POISON
 from ...hlo_dialect.custom_calls.call import call_of
 from ...hlo_dialect.custom_calls.registry import REGISTRY, run_target
 from ...hlo_dialect.diagnostics import fail
@@ -83,6 +84,7 @@ class HostProgram:
             "memref.copy": _copy,
             "gpu.launch_func": self._launch,
             "cpu.host_call": _host_call,
+            "cpu.guard": _guard,
             **LIBRARY_MAKERS,
             "func.call": self._call,
         }
@@ -154,6 +156,14 @@ def _host_call(evaluator: Evaluator, op: HostCallOp) -> Step:
         results = run_target(target, stated, [array.copy() for array in arrays[:count]])
         for array, value in zip(arrays[count:], results, strict=True):
             array[...] = value
+
+    return step
+
+
+def _guard(evaluator: Evaluator, op: GuardOp) -> Step:
+    def step(frame: Frame) -> None:
+        """Poison a buffer of the arena where its life begins and ends."""
+        frame.env[op.buffers[0]].memory.data[op.place] = POISON
 
     return step
 

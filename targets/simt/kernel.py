@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class Kernel:
         shadow = Shadow(start, end - start, unit, reads=reads)
         for _, _, _, place in group:
             view: View = arguments[place]
-            arguments[place] = View(view.memory, view.dtype, view.offset, view.shape, view.strides, shadow, view.base)
+            arguments[place] = replace(view, shadow=shadow)
 
 
 def _span(view: View) -> tuple[int, int]:

@@ -10,13 +10,10 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from xdsl.ir import Operation
 
+from ...dialects.support.guard_zones import POISON
 from ...hlo_dialect.types import Array
 from .lanes import SEVERAL_THREADS, Frame
 from .races import Access, Shadow
-
-POISON = 0xCB
-"""The bytes of memory that nothing was written to: large negative numbers in any type."""
-
 
 GLOBAL, WORKGROUP, PRIVATE = "global", "workgroup", "private"
 """Memory spaces: of the device, of a block, of a thread."""
@@ -71,16 +68,20 @@ class View:
     shadow: Shadow | None = None
     base: Any = 0
     """The start of the underlying buffer, from which the offset of a reinterpret_cast counts."""
+    extent: int = -1
+    """The elements of the underlying buffer; -1: those of one instance of the memory."""
     flat: Array = field(init=False, repr=False)
     fits: bool = field(init=False, repr=False)
-    """Whether all of it is inside the memory."""
+    """Whether all of it is inside the buffer."""
 
     def __post_init__(self) -> None:
         self.flat = self.memory.flat(self.dtype)
         steps = [(size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True)]
-        first, last = np.min(self.offset), np.max(self.offset)
+        if self.extent < 0:
+            self.extent = self.memory.instance // self.dtype.itemsize
+        from_base = self.offset - self.base
         below, above = sum(step for step in steps if step < 0), sum(step for step in steps if step > 0)
-        self.fits = bool(first + below >= 0 and last + above < self.flat.size)
+        self.fits = bool(np.min(from_base) + below >= 0 and np.max(from_base) + above < self.extent)
 
     def moved(self, offset: Any, shape: Sequence[int], strides: Sequence[int]) -> View:
         return replace(self, offset=offset, shape=tuple(shape), strides=tuple(strides))
@@ -120,11 +121,12 @@ def locate(
     if isinstance(place, int):
         place = np.full((1, 1), place, np.int64)
     if not view.fits:
-        good = (place >= 0) & (place <= view.flat.size - run)
+        from_base = place - view.base
+        good = (from_base >= 0) & (from_base <= view.extent - run)
         if not good.all():
             bad = frame.only_active(~good if inside is None else inside & ~good)
             if bad.any():
-                frame.fail(op, f"{verb} outside of the memory that its memref is a view of", bad)
+                frame.fail(op, f"{verb} outside of the buffer that its memref is a view of", bad)
             inside = good if inside is None else inside & good
     if inside is None:
         return cast(Array, place), frame.mask

@@ -233,7 +233,9 @@ def _view(evaluator: Evaluator, op: memref.ViewOp) -> Step:
         if (at % dtype.itemsize != 0).any():
             frame.fail(op, f"is not aligned to elements of {dtype.itemsize} bytes", frame.active())
         at = at // dtype.itemsize
-        frame.env[op.results[0]] = View(view.memory, dtype, at, shape, strides, view.shadow, at)
+        left = int(np.min((view.base + view.extent) * view.dtype.itemsize - at * dtype.itemsize)) // dtype.itemsize
+        extent = max(0, min(math.prod(shape), left))
+        frame.env[op.results[0]] = View(view.memory, dtype, at, shape, strides, view.shadow, at, extent)
 
     return step
 

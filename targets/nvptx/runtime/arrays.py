@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,10 +15,8 @@ from ...program.arguments import check_array, host_array
 from . import dlpack
 from .device import Device
 from .driver import LEGACY_STREAM, CopyOnDevice
-from .memory import Block
-
-UNKNOWN_STREAM = -1
-"""The `stream` of an array whose stream is unknown."""
+from .memory import UNKNOWN_STREAM, Block
+from .streams import Stream
 
 
 class DeviceArray:
@@ -66,12 +65,12 @@ class DeviceArray:
 
     @property
     def stream(self) -> int:
-        """The CUstream that computes it."""
-        return self._block.stream
+        """The handle of the CUstream that computes it; its owner may have destroyed it."""
+        return self._block.stream.handle
 
     def numpy(self) -> Array:
         """Wait for the array and copy it to host memory. Raises CudaError."""
-        return self._device.download(self._address, self._type, self._block.stream)
+        return self._device.read(self._address, self._type, self._block.stream)
 
     def block_until_ready(self) -> DeviceArray:
         """Wait for the computation. Raises CudaError."""
@@ -131,27 +130,29 @@ class DeviceArray:
         consumer = LEGACY_STREAM if stream is None else stream
         if consumer == 0:
             raise BufferError("stream 0 is ambiguous: 1 is the legacy default stream, 2 that of the thread")
-        if consumer != -1:
-            self._device.wait_for(consumer, self.stream)
-        self._block.used_in(consumer if consumer > 0 else UNKNOWN_STREAM)
+        if consumer > 0:
+            self._device.let_wait(consumer, self._block.stream)
+        self._block.foreign_streams.add(consumer if consumer > 0 else UNKNOWN_STREAM)
         device = self.__dlpack_device__()
         return dlpack.export(self, self._address, self.shape, self.dtype, device, versioned)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """
-        Version 3: the consumer orders its work after our stream. Raises AttributeError for types that NumPy lacks.
+        Version 3: the consumer orders its work after the device's own stream, which waits for the caller's of the run,
+        because that may be gone by then, or be the per-thread one. Raises AttributeError for types that NumPy lacks.
         """
         if self.dtype.isbuiltin != 1:
             raise AttributeError(f"__cuda_array_interface__ has no element type for {self.dtype}")
-        self._block.used_in(UNKNOWN_STREAM)
+        self._block.foreign_streams.add(UNKNOWN_STREAM)
+        self._device.wait_for(self._device.stream, self._block.stream)
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (self._address if self.size else 0, False),
             "version": 3,
             "strides": None,
-            "stream": self.stream,
+            "stream": self._device.stream.handle,
         }
 
 
@@ -162,8 +163,11 @@ class Operand:
     address: int
     owner: Any
     """Keeps the memory alive."""
-    foreign: bool = False
-    """Whether the memory belongs to another library, which may reuse it once we drop the owner."""
+    foreign_stream: int | None = None
+    """
+    The handle of a stream in which another library may write the memory later, which belongs to it and which it may
+    reuse once we drop the owner; None for our own memory.
+    """
 
 
 def is_on_device(argument: Any) -> bool:
@@ -181,7 +185,7 @@ def is_on_device(argument: Any) -> bool:
     return getattr(argument, "__cuda_array_interface__", None) is not None
 
 
-def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream: Stream) -> Operand:
     """
     The argument in device memory, ready for work enqueued in the stream from now on.
 
@@ -191,35 +195,36 @@ def operand(argument: Any, index: int, wanted: ArrayType, device: Device, stream
         check_array(index, wanted, argument.shape, argument.dtype)
         if argument.device is not device:
             raise TypeError(f"argument {index}: is on {argument.device.info.name}, the program on {device.info.name}")
-        device.wait_for(stream, argument.stream)
-        argument._block.used_in(stream)  # pyright: ignore[reportPrivateUsage]
+        block = argument._block  # pyright: ignore[reportPrivateUsage]
+        device.wait_for(stream, block.stream)
+        block.used_in(stream)
         return Operand(argument.address, argument)
     if is_on_device(argument):
         return _aligned(_foreign(argument, index, wanted, device, stream), wanted, device, stream)
     return _uploaded(argument, index, wanted, device, stream)
 
 
-def _uploaded(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+def _uploaded(argument: Any, index: int, wanted: ArrayType, device: Device, stream: Stream) -> Operand:
     array = host_array(argument, index, wanted)
     block = device.allocate(wanted.nbytes, stream)
     device.upload(array, block.address, stream)
     return Operand(block.address, block)
 
 
-def _foreign(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+def _foreign(argument: Any, index: int, wanted: ArrayType, device: Device, stream: Stream) -> Operand:
     if getattr(argument, "__dlpack__", None) is not None:
         return _from_dlpack(argument, index, wanted, device, stream)
     return _from_interface(argument, index, wanted, device, stream)
 
 
-def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, stream: Stream) -> Operand:
     """Import by DLPack: the producer gets our stream, and makes it wait for the computation of the array."""
     try:
         try:
-            capsule = argument.__dlpack__(stream=stream, max_version=dlpack.VERSION)
+            capsule = argument.__dlpack__(stream=stream.handle, max_version=dlpack.VERSION)
         except TypeError:
             # A producer from before DLPack had versions.
-            capsule = argument.__dlpack__(stream=stream)
+            capsule = argument.__dlpack__(stream=stream.handle)
         imported = dlpack.take(capsule)
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(f"argument {index}: cannot be taken through DLPack: {error}") from error
@@ -227,10 +232,10 @@ def _from_dlpack(argument: Any, index: int, wanted: ArrayType, device: Device, s
     _check_strides(index, imported.shape, imported.strides)
     if imported.device != (dlpack.CUDA, device.info.ordinal) and imported.device[0] != dlpack.CUDA_MANAGED:
         raise TypeError(f"argument {index}: is on GPU {imported.device[1]}, the program on {device.info.ordinal}")
-    return Operand(imported.address, imported.owner, foreign=True)
+    return Operand(imported.address, imported.owner, _owners_stream(argument))
 
 
-def _from_interface(argument: Any, index: int, wanted: ArrayType, device: Device, stream: int) -> Operand:
+def _from_interface(argument: Any, index: int, wanted: ArrayType, device: Device, stream: Stream) -> Operand:
     interface = cast("dict[str, Any]", argument.__cuda_array_interface__)
     if interface.get("mask") is not None:
         raise TypeError(f"argument {index}: a masked array is not taken")
@@ -240,11 +245,38 @@ def _from_interface(argument: Any, index: int, wanted: ArrayType, device: Device
     _check_strides(index, shape, None if strides is None else tuple(step // dtype.itemsize for step in strides))
     producer = interface.get("stream")
     if producer is not None:
-        device.wait_for(stream, int(producer))
+        device.wait_for_handle(stream, int(producer))
     elif interface.get("version", 0) < 3:
         # Before version 3 the interface had no stream: libraries work in the default stream.
-        device.wait_for(stream, LEGACY_STREAM)
-    return Operand(int(interface["data"][0] or 0), argument, foreign=True)
+        device.wait_for_handle(stream, LEGACY_STREAM)
+    address = int(interface["data"][0] or 0)
+    if wanted.nbytes:
+        _check_device(index, address, device)
+    return Operand(address, argument, int(producer or LEGACY_STREAM))
+
+
+def _check_device(index: int, address: int, device: Device) -> None:
+    """Check that memory is on a device: the interface does not say which. Raises TypeError."""
+    with device.driver.entered():
+        ordinal = device.driver.device_of(address)
+    if ordinal is None:
+        raise TypeError(f"argument {index}: its address {address:#x} is not in memory that CUDA knows")
+    if ordinal != device.info.ordinal:
+        raise TypeError(f"argument {index}: is on GPU {ordinal}, the program on {device.info.ordinal}")
+
+
+def _owners_stream(argument: Any) -> int:
+    """
+    The handle of the stream in which the library of an array given through DLPack works.
+
+    DLPack does not name it. PyTorch has a current stream, CuPy and Numba name theirs in `__cuda_array_interface__`; of
+    others the default stream is assumed, which all streams wait for that are not created as non-blocking.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(argument, torch.Tensor):
+        return int(torch.cuda.current_stream(argument.device).cuda_stream) or LEGACY_STREAM
+    stated: Any = getattr(argument, "__cuda_array_interface__", None) or {}
+    return int(stated.get("stream") or LEGACY_STREAM)
 
 
 def _check_strides(index: int, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> None:
@@ -260,7 +292,7 @@ def _check_strides(index: int, shape: tuple[int, ...], strides: tuple[int, ...] 
         step *= extent
 
 
-def _aligned(found: Operand, wanted: ArrayType, device: Device, stream: int) -> Operand:
+def _aligned(found: Operand, wanted: ArrayType, device: Device, stream: Stream) -> Operand:
     """
     Copy an array whose address is not aligned: a view may begin at any address, but kernels read 16 bytes at once.
     """
@@ -268,8 +300,8 @@ def _aligned(found: Operand, wanted: ArrayType, device: Device, stream: int) -> 
         return found
     block = device.allocate(wanted.nbytes, stream)
     with device.driver.entered():
-        device.driver.enqueue(CopyOnDevice(block.address, found.address, wanted.nbytes), stream)
-    return Operand(block.address, (block, found.owner), foreign=True)
+        device.driver.enqueue(CopyOnDevice(block.address, found.address, wanted.nbytes), stream.handle)
+    return Operand(block.address, (block, found.owner), found.foreign_stream)
 
 
 def stream_handle(stream: Any) -> int:

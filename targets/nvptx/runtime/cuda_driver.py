@@ -37,6 +37,9 @@ _NO_GPU = {
     "CUDA_ERROR_INSUFFICIENT_DRIVER": "the CUDA driver is older than what cuda-bindings needs",
 }
 
+LOG_BYTES = 8192
+"""The size of the buffer for the errors of the driver's compiler."""
+
 
 def device_count(api: Any) -> int:
     """The number of GPUs that the driver reports. Raises GpuUnavailableError without a driver or a GPU."""
@@ -86,6 +89,8 @@ class _Node:
 class _Graph:
     executable: Any
     nodes: list[_Node]
+    template: Any
+    """The CUgraph that it was made from: it owns the nodes, by whose handles the executable graph is changed."""
 
 
 class CudaDriver:
@@ -149,17 +154,43 @@ class CudaDriver:
 
     # Memory.
 
+    @contextmanager
+    def _during_captures(self) -> Generator[None]:
+        """
+        The context of calls that the driver refuses, and that end captures, while another library records a stream of
+        its own into a graph (CU_STREAM_CAPTURE_MODE_GLOBAL), unless the calling thread vouches for them.
+        """
+        mode = self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        before = self._call("exchange the mode of captures", self._api.cuThreadExchangeStreamCaptureMode(mode))
+        try:
+            yield
+        finally:
+            self._api.cuThreadExchangeStreamCaptureMode(before)
+
     def allocate(self, nbytes: int) -> int:
-        return int(self._call(f"allocate {nbytes} bytes on the GPU", self._api.cuMemAlloc(nbytes)))
+        with self._during_captures():
+            return int(self._call(f"allocate {nbytes} bytes on the GPU", self._api.cuMemAlloc(nbytes)))
+
+    def device_of(self, address: int) -> int | None:
+        api = self._api
+        attribute = api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        found = api.cuPointerGetAttribute(attribute, address)
+        if found[0] == api.CUresult.CUDA_ERROR_INVALID_VALUE:
+            return None
+        return int(self._call("find the device of an address", found))
 
     def free(self, address: int) -> None:
-        self._call("free device memory", self._api.cuMemFree(address))
+        with self._during_captures():
+            self._call("free device memory", self._api.cuMemFree(address))
 
     def allocate_host(self, nbytes: int) -> int:
-        return int(self._call(f"allocate {nbytes} bytes of page-locked memory", self._api.cuMemHostAlloc(nbytes, 0)))
+        what = f"allocate {nbytes} bytes of page-locked memory"
+        with self._during_captures():
+            return int(self._call(what, self._api.cuMemHostAlloc(nbytes, 0)))
 
     def free_host(self, address: int) -> None:
-        self._call("free page-locked memory", self._api.cuMemFreeHost(address))
+        with self._during_captures():
+            self._call("free page-locked memory", self._api.cuMemFreeHost(address))
 
     def copy_to_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
         found = self._api.cuMemcpyHtoDAsync(target, source, nbytes, self._stream(stream))
@@ -168,8 +199,17 @@ class CudaDriver:
     # Code.
 
     def load(self, code: bytes) -> Any:
+        api, log = self._api, bytearray(LOG_BYTES)
         text = code if code.endswith(b"\0") else code + b"\0"
-        return self._call("load the kernels' code", self._api.cuModuleLoadData(text))
+        options = api.CUjit_option
+        names = [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+        with self._during_captures():
+            found = api.cuModuleLoadDataEx(text, len(names), names, [log, len(log)])
+        said = log.partition(b"\0")[0].decode(errors="replace").strip()
+        return self._call("load the kernels' code" + (f" (the driver's compiler says: {said})" if said else ""), found)
+
+    def cuda_version(self) -> int:
+        return int(self._call("read the driver's version", self._api.cuDriverGetVersion()))
 
     def unload(self, module: Any) -> None:
         self._call("unload the kernels' code", self._api.cuModuleUnload(module))
@@ -194,6 +234,13 @@ class CudaDriver:
     def new_stream(self) -> int:
         flags = self._api.CUstream_flags.CU_STREAM_NON_BLOCKING
         return int(self._call("make a stream", self._api.cuStreamCreate(flags)))
+
+    def stream_id(self, stream: int) -> int:
+        return int(self._call("identify a stream", self._api.cuStreamGetId(self._stream(stream))))
+
+    def is_captured(self, stream: int) -> bool:
+        found = self._call("look at a stream", self._api.cuStreamIsCapturing(self._stream(stream)))
+        return found != self._api.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
 
     def synchronize(self, stream: int) -> None:
         self._call("wait for the GPU", self._api.cuStreamSynchronize(self._stream(stream)))
@@ -252,15 +299,16 @@ class CudaDriver:
 
     def make_graph(self, commands: Sequence[Command]) -> _Graph:
         api = self._api
-        graph = self._call("make a graph", api.cuGraphCreate(0))
+        template = self._call("make a graph", api.cuGraphCreate(0))
         try:
             nodes: list[_Node] = []
             for command in commands:
-                nodes.append(self._add_node(graph, [nodes[-1].handle] if nodes else None, command))
-            return _Graph(self._call("make a graph ready", api.cuGraphInstantiate(graph, 0)), nodes)
-        finally:
-            # The instantiated graph holds everything it needs.
-            api.cuGraphDestroy(graph)
+                nodes.append(self._add_node(template, [nodes[-1].handle] if nodes else None, command))
+            executable = self._call("make a graph ready", api.cuGraphInstantiate(template, 0))
+        except BaseException:
+            api.cuGraphDestroy(template)
+            raise
+        return _Graph(executable, nodes, template)
 
     def _add_node(self, graph: Any, after: list[Any] | None, command: Command) -> _Node:
         api, count = self._api, len(after or ())
@@ -365,3 +413,4 @@ class CudaDriver:
 
     def free_graph(self, graph: _Graph) -> None:
         self._call("free a graph", self._api.cuGraphExecDestroy(graph.executable))
+        self._call("free a graph's nodes", self._api.cuGraphDestroy(graph.template))

@@ -9,21 +9,23 @@ calls, whichever threads make them.
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.device.chips import DEFAULT_CHIP, UnknownChipError, chip_of_capability, get_chip
-from .driver import LEGACY_STREAM, PER_THREAD_STREAM, WORKSPACE_BYTES, CudaError, Driver, GpuUnavailableError
+from .driver import PER_THREAD_STREAM, WORKSPACE_BYTES, CudaError, Driver, GpuUnavailableError
 from .memory import Block, DevicePool
 from .staging import Staging
+from .streams import Identity, Stream
 
 CHECK = "XHLO_GPU_CHECK"
 """The environment variable that, set to 1, makes a run wait for each kernel, so that errors name the right kernel."""
@@ -46,7 +48,7 @@ class StreamState:
     REGISTERS = 512
     """Slots of page-locked memory for the conditions of loops and branches, which programs share."""
 
-    def __init__(self, device: Device, stream: int):
+    def __init__(self, device: Device, stream: Stream):
         self.stream = stream
         self.lock = threading.RLock()
         self._device = device
@@ -92,36 +94,73 @@ class Device:
         self.driver = driver
         self.info = driver.device
         self._lock = threading.Lock()
+        self._events: list[int] = []
+        """Untimed events, kept for reuse."""
         with driver.entered():
-            self.stream = driver.new_stream()
-        self.pool = DevicePool(driver, self.order, pool_limit)
+            handle = driver.new_stream()
+            self.stream = Stream(handle, (driver.stream_id(handle), 0), self._events)
+            """The stream of all work without a stream of the caller's."""
+        self.pool = DevicePool(driver, self, pool_limit)
         self._up, self._down = Staging(driver), Staging(driver)
         self._pending: list[tuple[int, Any]] = []
         """Events, and the objects that must not be freed before they happen."""
-        self._events: list[int] = []
-        """Untimed events, kept for reuse."""
         self.closed = False
-        atexit.register(_close, weakref.ref(self))
         """Whether the process is about to exit, and the driver with it: nothing is freed any more."""
-        self._streams: OrderedDict[int, StreamState] = OrderedDict()
+        atexit.register(_close, weakref.ref(self))
+        self._streams: OrderedDict[Identity, StreamState] = OrderedDict()
+        self._threads, self._thread_numbers = threading.local(), itertools.count(1)
+        self._downloads: Stream | None = None
+        """The stream of copies from arrays of callers' streams, which may be gone by now."""
         self._running: list[tuple[str, ...]] = []
         """The kernels of the runs since the last wait for the GPU."""
 
-    def allocate(self, nbytes: int, stream: int) -> Block:
+    def allocate(self, nbytes: int, stream: Stream) -> Block:
         """Allocate memory for work in the stream. Raises MemoryError."""
         return self.pool.take(nbytes, stream)
 
-    def on(self, stream: int) -> StreamState:
-        """The state shared by runs in the stream."""
+    # Streams.
+
+    def stream_at(self, handle: int) -> Stream:
+        """The stream that a handle names now, for the calling thread. Raises CudaError."""
+        if handle == self.stream.handle:
+            return self.stream
+        with self.driver.entered():
+            number = self.driver.stream_id(handle)
+        identity = number, self._thread_number() if handle == PER_THREAD_STREAM else 0
         with self._lock:
-            found = self._streams.get(stream)
+            found = self._streams.get(identity)
+            if found is not None:
+                return found.stream
+            gone = [] if handle == PER_THREAD_STREAM else self._named(handle)
+            for old in gone:
+                del self._streams[old]
+        for old in gone:
+            self.pool.retire(old)
+        return self.on(Stream(handle, identity, self._events)).stream
+
+    def _named(self, handle: int) -> list[Identity]:
+        return [identity for identity, state in self._streams.items() if state.stream.handle == handle]
+
+    def _thread_number(self) -> int:
+        number = getattr(self._threads, "number", None)
+        if number is None:
+            number = self._threads.number = next(self._thread_numbers)
+        return number
+
+    def on(self, stream: Stream) -> StreamState:
+        """The state shared by runs in the stream."""
+        oldest = None
+        with self._lock:
+            found = self._streams.get(stream.identity)
             if found is None:
-                found = self._streams[stream] = StreamState(self, stream)
-            self._streams.move_to_end(stream)
+                found = self._streams[stream.identity] = StreamState(self, stream)
+            self._streams.move_to_end(stream.identity)
             if len(self._streams) > self.MAX_STREAMS:
-                oldest = next(key for key in self._streams if key != self.stream)
+                oldest = next(key for key in self._streams if key != self.stream.identity)
                 del self._streams[oldest]
-            return found
+        if oldest is not None:
+            self.pool.retire(oldest)
+        return found
 
     # Errors that may occur after enqueueing.
 
@@ -149,24 +188,60 @@ class Device:
 
     # Ordering between streams.
 
-    def order(self, stream: int, other: int) -> bool:
-        """Make a stream wait for another. Returns False if that one may no longer exist."""
-        if stream != other:
-            if other not in (LEGACY_STREAM, PER_THREAD_STREAM, self.stream):
-                return False
-            self.wait_for(stream, other)
-        return True
+    def wait_for(self, stream: Stream, other: Stream) -> None:
+        """Make a stream wait for our work in another."""
+        if stream.identity != other.identity:
+            self._order(stream.handle, other)
 
-    def wait_for(self, stream: int, other: int) -> None:
-        """Make a stream wait for all work enqueued in another, which must exist."""
-        if stream == other:
-            return
+    def wait_for_handle(self, stream: Stream, handle: int) -> None:
+        """Make a stream wait for all work in the stream that a handle names now. Raises CudaError."""
+        if stream.handle != handle:
+            self._record_and_wait(stream.handle, handle)
+
+    def let_wait(self, handle: int, stream: Stream) -> None:
+        """Make the stream that a handle names now wait for our work in one of ours. Raises CudaError."""
+        if handle != stream.handle or handle == PER_THREAD_STREAM:
+            self._order(handle, stream)
+
+    def _order(self, waiting: int, stream: Stream) -> None:
+        if stream is self.stream:
+            self._record_and_wait(waiting, stream.handle)
+        elif stream.event is not None:
+            with self.driver.entered():
+                self.driver.wait(waiting, stream.event)
+
+    def _record_and_wait(self, waiting: int, handle: int) -> None:
         with self.driver.entered():
             event = self._take_event()
-            self.driver.record(event, other)
-            self.driver.wait(stream, event)
+            self.driver.record(event, handle)
+            self.driver.wait(waiting, event)
             # The wait is for the last record, so that the event may be reused immediately.
             self._events.append(event)
+
+    @contextmanager
+    def running_in(self, stream: Stream) -> Generator[None]:
+        """The context that enqueues a run; it records the end of the work in a caller's stream. Raises CudaError."""
+        try:
+            yield
+        except BaseException:
+            with suppress(CudaError):
+                self._record_end(stream)
+            raise
+        self._record_end(stream)
+
+    def _record_end(self, stream: Stream) -> None:
+        if stream is not self.stream:
+            with self.driver.entered():
+                if stream.event is None:
+                    stream.event = self._take_event()
+                self.driver.record(stream.event, stream.handle)
+
+    def check_not_captured(self, handle: int) -> None:
+        """Raises CudaError if the stream is being captured into a graph, which would hold addresses of the pool."""
+        with self.driver.entered():
+            if self.driver.is_captured(handle):
+                what = "cannot run a program in a stream that is being captured; run it before the capture begins"
+                raise CudaError("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", what)
 
     def _take_event(self) -> int:
         try:
@@ -176,11 +251,17 @@ class Device:
 
     # Objects that must live until the GPU is done with them.
 
-    def keep_until_done(self, kept: Any, stream: int) -> None:
-        """Keep `kept` alive until the work enqueued in the stream so far is done: foreign memory that it reads."""
+    def keep_until_done(self, kept: Any, stream: Stream, owners: Iterable[int]) -> None:
+        """
+        Keep `kept` alive until the work enqueued in the stream so far is done, foreign memory that it reads, and make
+        the streams of its owners, by handle, wait for that work: their later writes come after our reads.
+        """
         with self.driver.entered():
             event = self._take_event()
-            self.driver.record(event, stream)
+            self.driver.record(event, stream.handle)
+            for owner in owners:
+                if owner != stream.handle:
+                    self.driver.wait(owner, event)
         with self._lock:
             self._pending.append((event, kept))
 
@@ -202,24 +283,38 @@ class Device:
 
     # Copies from and to the host.
 
-    def upload(self, array: Array, target: int, stream: int) -> None:
+    def upload(self, array: Array, target: int, stream: Stream) -> None:
         """Copy a contiguous array to a device address; the array may change when this returns. Raises CudaError."""
         if array.nbytes:
             with self.driver.entered():
-                self._up.upload(target, array.ctypes.data, array.nbytes, stream)
+                self._up.upload(target, array.ctypes.data, array.nbytes, stream.handle)
 
-    def download(self, source: int, type_: ArrayType, stream: int) -> Array:
-        """The array at a device address after all work enqueued in the stream. Raises CudaError."""
+    def download(self, source: int, type_: ArrayType, stream: Stream) -> Array:
+        """The array at a device address after all work enqueued in the stream, which exists. Raises CudaError."""
         array: Array = np.empty(type_.shape, type_.dtype)
         if array.nbytes:
             with self.waiting():
-                self._down.download(array.ctypes.data, source, array.nbytes, stream)
+                self._down.download(array.ctypes.data, source, array.nbytes, stream.handle)
         return array
 
-    def synchronize(self, stream: int | None = None) -> None:
-        """Wait for all work of a stream. Raises CudaError for its failures."""
+    def read(self, source: int, type_: ArrayType, stream: Stream) -> Array:
+        """The array at a device address after our runs in a stream, which may be gone. Raises CudaError."""
+        if stream is self.stream:
+            return self.download(source, type_, stream)
+        if self._downloads is None:
+            with self.driver.entered():
+                handle = self.driver.new_stream()
+                self._downloads = Stream(handle, (self.driver.stream_id(handle), 0), self._events)
+        self.wait_for(self._downloads, stream)
+        return self.download(source, type_, self._downloads)
+
+    def synchronize(self, stream: Stream | None = None) -> None:
+        """Wait for our work in a stream, or in the device's own. Raises CudaError for its failures."""
         with self.waiting():
-            self.driver.synchronize(self.stream if stream is None else stream)
+            if stream is None or stream is self.stream:
+                self.driver.synchronize(self.stream.handle)
+            elif stream.event is not None:
+                self.driver.synchronize_event(stream.event)
         self._running.clear()
         self.release_done()
 

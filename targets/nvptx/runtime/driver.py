@@ -152,6 +152,10 @@ class Driver(Protocol):
         """Free memory, after waiting for its users."""
         ...
 
+    def device_of(self, address: int) -> int | None:
+        """The number of the device whose context owns the memory at an address; None if CUDA does not know it."""
+        ...
+
     def allocate_host(self, nbytes: int) -> int:
         """The address of new page-locked host memory."""
         ...
@@ -165,7 +169,11 @@ class Driver(Protocol):
     # Code.
 
     def load(self, code: bytes) -> Any:
-        """A module of machine code, or of PTX text, in the device's context."""
+        """A module of machine code, or of PTX text, in the device's context. A CudaError holds the compiler's log."""
+        ...
+
+    def cuda_version(self) -> int:
+        """The version of CUDA that the driver supports: 13000 is 13.0."""
         ...
 
     def unload(self, module: Any) -> None: ...
@@ -178,6 +186,14 @@ class Driver(Protocol):
 
     def new_stream(self) -> int:
         """Create a stream that does not wait for the legacy stream."""
+        ...
+
+    def stream_id(self, stream: int) -> int:
+        """A number of the stream that the handle names for the calling thread, unique for the life of the process."""
+        ...
+
+    def is_captured(self, stream: int) -> bool:
+        """Whether work enqueued in the stream is recorded into a graph instead of being done."""
         ...
 
     def synchronize(self, stream: int) -> None:

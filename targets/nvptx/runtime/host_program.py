@@ -28,6 +28,9 @@ from .driver import Dims
 CONSTANT_ALIGNMENT = 256
 """Bytes."""
 
+COPY_BYTES = 1 << 30
+"""The most bytes of one copy: a graph's copies have the widths of 2D copies, below 2 GiB (`MAX_PITCH`)."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -35,6 +38,10 @@ class Place:
 
     slot: int
     offset: int = 0
+
+    def at(self, offset: int) -> Place:
+        """The address that many bytes later."""
+        return Place(self.slot, self.offset + offset)
 
 
 @dataclass(frozen=True)
@@ -293,7 +300,12 @@ class _Reader:
     def copy(self, op: memref.CopyOp) -> Steps:
         target, source = self.place(op, op.destination), self.place(op, op.source)
         nbytes = byte_size(cast("MemRefType[Any]", op.source.type))
-        return (CopyStep(target, source, nbytes),) if nbytes and target != source else ()
+        if target == source:
+            return ()
+        return tuple(
+            CopyStep(target.at(start), source.at(start), min(COPY_BYTES, nbytes - start))
+            for start in range(0, nbytes, COPY_BYTES)
+        )
 
     def call(self, op: func.CallOp) -> Steps:
         """The steps of the kernel's body, on the buffers of the call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -11,32 +12,36 @@ from typing import Any
 import numpy as np
 
 from ....hlo_dialect.custom_calls.registry import run_target
+from ....hlo_dialect.limits import shown
 from ....hlo_dialect.types import Array, ArrayType
-from ....lowering.device.chips import get_chip
+from ....lowering.device.chips import get_chip, ptx_of_cuda, ptx_text
 from ...program.facts import HostCall
 from ..image import GpuImage
 from .device import Device
 from .driver import CudaError, DeviceInfo, Driver, GpuUnavailableError
 from .plan import plan
 from .runner import HostFunction, Runner, Spent
+from .streams import Identity, Stream
 
 
 class LoadedProgram:
     """
     A program whose code is loaded and whose constants are copied once. Raises GpuUnavailableError for a device that it
-    does not fit, DiagnosticError for calls of unregistered functions, CudaError.
+    does not fit, DiagnosticError for calls of unregistered functions, MemoryError if it needs more memory than the
+    device has, CudaError.
     """
 
     MAX_STREAMS = 8
     """The maximum number of streams whose graphs are kept."""
 
     def __init__(self, image: GpuImage, device: Device, spent: Spent | None):
+        _check_memory(image, device.driver.device)
         self.device = device
         self._image = image
         self._spent = spent
         self._host_functions = [host_function(call, device) for call in image.facts.host_calls]
         self._plan = plan(image.host.steps, image.facts.profiled)
-        self._runners: OrderedDict[int, Runner] = OrderedDict()
+        self._runners: OrderedDict[Identity, Runner] = OrderedDict()
         self._lock = threading.Lock()
         driver = device.driver
         functions = image.host.functions
@@ -49,7 +54,7 @@ class LoadedProgram:
             device.upload(content, self._constants.address, device.stream)
             device.synchronize()
 
-    def run(self, inputs: Sequence[int], outputs: Sequence[int], stream: int) -> None:
+    def run(self, inputs: Sequence[int], outputs: Sequence[int], stream: Stream) -> None:
         """
         Enqueue a run on memory at these addresses. Raises CudaError, MemoryError, and exceptions of host functions.
         """
@@ -62,11 +67,11 @@ class LoadedProgram:
                     addresses[-1] = self._constants.address
                 runner.run(self._plan, addresses)
 
-    def _runner(self, stream: int) -> Runner:
+    def _runner(self, stream: Stream) -> Runner:
         with self._lock:
-            found = self._runners.get(stream)
+            found = self._runners.get(stream.identity)
             if found is None:
-                found = self._runners[stream] = Runner(
+                found = self._runners[stream.identity] = Runner(
                     self.device,
                     self.device.on(stream),
                     self._functions,
@@ -77,7 +82,7 @@ class LoadedProgram:
                 if len(self._runners) > self.MAX_STREAMS:
                     # A concurrent run holds a reference; the graphs are freed when it is done.
                     self._runners.popitem(last=False)
-            self._runners.move_to_end(stream)
+            self._runners.move_to_end(stream.identity)
             return found
 
     def __del__(self) -> None:
@@ -91,6 +96,23 @@ class LoadedProgram:
                 device.driver.unload(module)
 
 
+def _check_memory(image: GpuImage, device: DeviceInfo) -> None:
+    """Raise MemoryError if no run can fit. Arguments may share memory: only the largest is sure to need its own."""
+    facts = image.facts
+    needed = {
+        "its largest argument": max((each.nbytes for each in facts.inputs), default=0),
+        "its results": sum(each.nbytes for each in facts.outputs),
+        "intermediate values": facts.arena_bytes,
+        "constants": len(image.host.constants),
+    }
+    if (total := sum(needed.values())) > device.memory:
+        parts = ", ".join(f"{shown(nbytes)} for {what}" for what, nbytes in needed.items() if nbytes)
+        raise MemoryError(
+            f"the program needs at least {shown(total)} of GPU memory ({parts}); {device.name} has "
+            f"{shown(device.memory)}"
+        )
+
+
 def _load(driver: Driver, image: GpuImage) -> Any:
     codes = codes_for(image, driver.device)
     for code in codes[:-1]:
@@ -99,10 +121,37 @@ def _load(driver: Driver, image: GpuImage) -> Any:
         except CudaError as error:
             if error.name not in NOT_UNDERSTOOD:
                 raise
-    return driver.load(codes[-1])
+    try:
+        return driver.load(codes[-1])
+    except CudaError as error:
+        if error.name != UNSUPPORTED_PTX:
+            raise
+        return driver.load(_for_older_driver(image, driver).encode())
 
 
-NOT_UNDERSTOOD = ("CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_SOURCE")
+def _for_older_driver(image: GpuImage, driver: Driver) -> str:
+    """
+    The PTX stated to be of the newest version that the driver reads. Most code needs no more; where it uses a later
+    instruction, the driver refuses that. Raises GpuUnavailableError if the version does not know the chip.
+    """
+    cuda = driver.cuda_version()
+    newest, chip = ptx_of_cuda(cuda), get_chip(image.chip)
+    if newest < chip.oldest_ptx:
+        raise GpuUnavailableError(
+            f"the driver is of CUDA {cuda // 1000}.{cuda % 1000 // 10}, which reads PTX up to {ptx_text(newest)}; "
+            f"{chip.name} is known from {ptx_text(chip.oldest_ptx)} on: update the driver"
+        )
+    return re.sub(r"(?m)^\.version [0-9.]+$", f".version {ptx_text(newest)}", image.ptx, count=1)
+
+
+UNSUPPORTED_PTX = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+
+NOT_UNDERSTOOD = (
+    "CUDA_ERROR_INVALID_IMAGE",
+    "CUDA_ERROR_NO_BINARY_FOR_GPU",
+    "CUDA_ERROR_INVALID_SOURCE",
+    UNSUPPORTED_PTX,
+)
 """The driver's errors for machine code of an assembler newer than itself."""
 
 
@@ -132,7 +181,7 @@ def host_function(stated: HostCall, device: Device) -> HostFunction:
     target, call = stated.resolve()
     count = len(call.operands)
 
-    def run(addresses: Sequence[int], stream: int) -> None:
+    def run(addresses: Sequence[int], stream: Stream) -> None:
         sources = zip(addresses[:count], call.operands, strict=True)
         operands = [device.download(address, type_, stream) for address, type_ in sources]
         values = run_target(target, call, operands)

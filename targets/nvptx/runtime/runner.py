@@ -26,6 +26,7 @@ from .device import CHECK, Device, StreamState
 from .driver import Changeable, Command, CopyOnDevice, CopyToHost, CudaError, Launch, LibraryCall, RecordEvent
 from .host_program import CopyStep, HostCallStep, LaunchStep, LibraryStep, ReadStep
 from .plan import Branch, EventMark, Item, Loop, Part, Segment
+from .streams import Stream
 
 GRAPHS = "XHLO_GPU_GRAPHS"
 """The environment variable that, set to 0, disables graphs: every run enqueues command by command."""
@@ -42,7 +43,7 @@ MIN_COMMANDS = 2
 Spent = Callable[[str, int], None]
 """Called with a kernel's name and the nanoseconds of one call."""
 
-HostFunction = Callable[[Sequence[int], int], None]
+HostFunction = Callable[[Sequence[int], Stream], None]
 """Runs a function of the host program on buffers at device addresses, in a stream."""
 
 
@@ -70,7 +71,7 @@ class Runner:
     ):
         self._device, self._driver = device, device.driver
         self.state = state
-        self._stream = state.stream
+        self._stream = state.stream.handle
         self._functions = functions
         self._host_functions = host_functions
         self._spent = spent
@@ -108,7 +109,7 @@ class Runner:
     def _call(self, step: HostCallStep, addresses: Sequence[int]) -> None:
         start = time.perf_counter_ns()
         places = [addresses[place.slot] + place.offset for place in step.buffers]
-        self._host_functions[step.index](places, self._stream)
+        self._host_functions[step.index](places, self.state.stream)
         if self._spent is not None:
             self._spent(step.kernel, time.perf_counter_ns() - start)
 

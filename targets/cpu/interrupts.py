@@ -1,0 +1,96 @@
+"""
+Runs that Ctrl-C can leave: machine code does not see Python's signals, so long runs go on another thread, while the
+main thread waits for them or for the interrupt.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+from .openmp import set_thread_count, thread_count
+
+
+class StillRunning(KeyboardInterrupt):
+    """An interrupt of a run whose machine code goes on in the background; its memory must stay until it ends."""
+
+    def __init__(self, run: _Run):
+        super().__init__()
+        self._run = run
+
+    def when_done(self, action: Callable[[], None]) -> None:
+        """Call `action` when the run has ended; at once if it has."""
+        self._run.when_done(action)
+
+
+class _Run:
+    def __init__(self, work: Callable[[], None], threads: int):
+        self._work: Callable[[], None] | None = work
+        self.threads = threads
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+        self._actions: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    def execute(self) -> None:
+        try:
+            set_thread_count(self.threads)
+            work, self._work = self._work, None
+            assert work is not None, "a run happens once"
+            work()
+            del work  # and with it the memory of the run
+        except BaseException as error:
+            self.error = error
+        with self._lock:
+            self.done.set()
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
+
+    def when_done(self, action: Callable[[], None]) -> None:
+        with self._lock:
+            if not self.done.is_set():
+                self._actions.append(action)
+                return
+        action()
+
+
+class _Worker:
+    """A thread that runs what it is given; a busy one is left alone, and ends with its run."""
+
+    def __init__(self) -> None:
+        self.runs: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="xhlo-run", daemon=True).start()
+
+    def _work(self) -> None:
+        while (run := self.runs.get()) is not None:
+            run.execute()
+
+
+_worker: _Worker | None = None
+
+
+def run_interruptibly(work: Callable[[], None]) -> None:
+    """
+    Call `work` so that an interrupt of the main thread ends the wait for it at once.
+
+    Raises what `work` raises, and StillRunning. In other threads, which get no interrupts, it is a plain call. `work`
+    holds what its machine code uses.
+    """
+    global _worker
+    if threading.current_thread() is not threading.main_thread():
+        work()
+        return
+    if _worker is None:
+        _worker = _Worker()
+    worker, run = _worker, _Run(work, thread_count())
+    worker.runs.put(run)
+    try:
+        run.done.wait()
+    except KeyboardInterrupt:
+        _worker = None
+        worker.runs.put(None)
+        raise StillRunning(run) from None
+    if run.error is not None:
+        raise run.error
