@@ -1,0 +1,1 @@
+"""Programs on one element made to work on a batch of them, operation by operation."""

@@ -1,0 +1,1 @@
+"""Programs made from Python without text: `Builder`, on which the other front ends are built."""

@@ -1,0 +1,101 @@
+"""Types of values as Python writes them: `("f32", (2, 3))`, `np.float32`, `"tensor<2x3xf32>"`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute, TypeAttribute
+
+from ...hlo_dialect.shapes import DYNAMIC
+from ...hlo_dialect.types import element_of, element_type_of, make_tensor, shape_of
+from .properties import parse_text
+
+
+@lru_cache(maxsize=256)
+def _named(text: str) -> Attribute:
+    """MLIR's name first: `i8` has 8 bits there, and 8 bytes in NumPy."""
+    try:
+        return parse_text(text)
+    except ValueError:
+        try:
+            found = element_type_of(np.dtype(text))
+        except TypeError:
+            found = None
+        if found is None:
+            raise
+        return found
+
+
+def is_element(value: Any) -> bool:
+    """Whether a value names an element type: `"f32"`, `np.float32`, an attribute that is no tensor."""
+    return isinstance(value, str | np.dtype | type) and not (
+        isinstance(value, str) and value.startswith(("tensor", "!"))
+    )
+
+
+def element_type(value: Any) -> Attribute:
+    """
+    The element type that a NumPy dtype, a name (MLIR's, `f32`, or NumPy's, `float32`) or an attribute states.
+
+    Raises ValueError, TypeError.
+    """
+    if isinstance(value, Attribute):
+        return value
+    if isinstance(value, str):
+        return _named(value)
+    dtype = np.dtype(value)
+    found = element_type_of(dtype)
+    if found is None:
+        raise TypeError(f"there is no element type for {dtype}")
+    return found
+
+
+def _dimensions(shape: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes; None is an unknown one."""
+    return tuple(DYNAMIC if size is None else int(size) for size in shape)
+
+
+def type_of(stated: Any, shape: Sequence[int | None] | None = None) -> Attribute:
+    """
+    The type of a value: an attribute, MLIR's text of one, an array's, or an element type and a shape, by default ().
+
+    Raises ValueError, TypeError.
+    """
+    if shape is not None:
+        return make_tensor(_dimensions(shape), element_type(stated))
+    if isinstance(stated, TypeAttribute):
+        return cast(Attribute, stated)
+    if isinstance(stated, np.ndarray):
+        array = cast(Any, stated)
+        return make_tensor(array.shape, element_type(array.dtype))
+    if isinstance(stated, tuple):
+        element, sizes = cast("tuple[Any, Sequence[int]]", stated)
+        return type_of(element, sizes)
+    if isinstance(stated, str) and not is_element(stated):
+        return parse_text(stated)
+    return make_tensor((), element_type(stated))
+
+
+def is_shape(value: Any) -> bool:
+    """Whether a value is a sequence of sizes."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return False
+    return all(size is None or isinstance(size, int | np.integer) for size in cast("Sequence[Any]", value))
+
+
+def result_type(stated: Any, first: Attribute | None) -> Attribute:
+    """
+    The type of a result: as `type_of`, or only a shape, with the first operand's elements, or only an element type, in
+    its shape. Raises ValueError, TypeError.
+    """
+    if isinstance(stated, Attribute):
+        return stated
+    if first is not None:
+        if is_element(stated):
+            return make_tensor(shape_of(first), element_type(stated))
+        if is_shape(stated):
+            return make_tensor(_dimensions(stated), element_of(first))
+    return type_of(stated)
