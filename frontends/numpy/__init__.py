@@ -1,0 +1,1 @@
+"""NumPy code compiled: traced arrays, what NumPy's functions do on them, and `jit`."""

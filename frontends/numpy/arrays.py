@@ -1,0 +1,431 @@
+"""
+`TracedArray`: what a compiled function's arrays are while it is traced.
+
+It answers to NumPy by NumPy's own protocols (NEP 13, NEP 18 and the array API standard), with NumPy 2's promotion
+(NEP 50). A view is a value of its own: writing to it does not change the array that it came from.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+import math
+import operator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...hlo_dialect.types import element_type_of, make_tensor, numpy_dtype
+from ..builder.builder import Builder, Value
+from .errors import TraceError
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""The function that compiles each function of NumPy: `FUNCTIONS[np.sum](x, axis=0)`."""
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""The methods of arrays by name; the first argument is the array."""
+
+CALL_UFUNC: list[Callable[..., Any]] = []
+"""The one function that compiles ufuncs, set by ufuncs.py, which needs this file."""
+
+
+_errors: weakref.WeakKeyDictionary[Builder, list[TraceError]] = weakref.WeakKeyDictionary()
+
+
+TRACE: ContextVar[Builder | None] = ContextVar("TRACE", default=None)
+"""The program of the function that is being traced."""
+
+STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""The versions of the array API standard that `xhlo.numpy` has."""
+
+
+def namespace(api_version: str | None = None) -> ModuleType:
+    """The array API standard's functions, `xhlo.numpy`, which are built on this package. Raises ValueError."""
+    if api_version not in (None, *STANDARDS):
+        raise ValueError(f"xhlo.numpy has the versions {', '.join(STANDARDS)} of the array API, not {api_version}")
+    return import_module("...numpy", __package__)
+
+
+def builder_errors(builder: Builder) -> list[TraceError]:
+    """The errors of a trace about values that are not known, which NumPy may have replaced by its own."""
+    return _errors.setdefault(builder, [])
+
+
+def implements(*functions: Callable[..., Any], method: str | None = None) -> Callable[[Any], Any]:
+    """A decorator: the function compiles these functions of NumPy, and the method of that name."""
+
+    def register(function: Any) -> Any:
+        for one in functions:
+            FUNCTIONS[one] = function
+        if method is not None:
+            METHODS[method] = function
+        return function
+
+    return register
+
+
+def _operate(ufunc: np.ufunc, *operands: Any) -> Any:
+    """An operator; between Python's numbers, arguments of the function among them, the result is one too."""
+    result = CALL_UFUNC[0](ufunc, *operands)
+    for operand in operands:
+        if isinstance(operand, TracedArray) and operand.weak is None:
+            return result
+    if isinstance(result, TracedArray) and all(map(is_weak, operands)):
+        result.weak = _PYTHON_NUMBERS.get(result.dtype.kind)
+    return result
+
+
+_PYTHON_NUMBERS: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
+
+
+def is_weak(value: Any) -> bool:
+    """Whether a value is a number of Python, which takes the type of an array that it meets (NEP 50)."""
+    return value.weak is not None if isinstance(value, TracedArray) else type(value) in (bool, int, float, complex)
+
+
+def _ufunc(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+    return lambda self, other: _operate(ufunc, self, other)
+
+
+def _reflected(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+    return lambda self, other: _operate(ufunc, other, self)
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+    return lambda self: _operate(ufunc, self)
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    ufunc = getattr(np, name)
+
+    def method(self: TracedArray, other: Any) -> TracedArray:
+        # A number of Python is not changed; the variable gets another.
+        if self.weak is not None:
+            return _operate(ufunc, self, other)
+        return self.write(CALL_UFUNC[0](ufunc, self, other))
+
+    return method
+
+
+_KEEP = "keep it as an array"
+_STATIC = "or make the argument static: xhlo.jit(static_argnames=..)"
+_MUST_BE_KNOWN = {
+    "__bool__": ("its truth", "np.where(condition, a, b), xhlo.cond(condition, f, g, x), or xhlo.jit(autograph=True)"),
+    "__float__": ("its value", f"{_KEEP}, with np.sqrt in place of math.sqrt; {_STATIC}"),
+    "__complex__": ("its value", f"{_KEEP}; {_STATIC}"),
+    "__int__": ("its value", "x.astype(int); or make the argument static: xhlo.jit(static_argnames=..)"),
+    "__index__": ("its value, as a size, an axis or a bound", "make the argument static: xhlo.jit(static_argnames=..)"),
+    "__hash__": ("its value, as a key", "make the argument static: xhlo.jit(static_argnames=..)"),
+}
+
+
+def _needs_value(name: str) -> Callable[..., NoReturn]:
+    wanted, remedy = _MUST_BE_KNOWN[name]
+
+    def method(self: TracedArray) -> NoReturn:
+        reason = f"{wanted} is needed here, which is not known while the function is compiled: {self!r}"
+        error = TraceError(reason, remedy)
+        builder_errors(self.builder).append(error)
+        raise error
+
+    return method
+
+
+class TracedArray:
+    """An array whose shape and dtype are known while a function is traced, and whose elements when it runs."""
+
+    __slots__ = ("block", "builder", "is_argument", "value", "weak")
+    __array_priority__ = 1000
+
+    def __init__(self, builder: Builder, value: Value, is_argument: bool = False):
+        self.builder = builder
+        self.value = value
+        self.is_argument = is_argument
+        """Whether it is the caller's array, which the function must not change."""
+        self.block = builder.current_block
+        """The block of the function, loop or branch that made it; others must not change it."""
+        self.weak: type | None = None
+        """The type of Python's numbers that it is one of; None for an array."""
+
+    # Facts.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        found = numpy_dtype(self.value.element)
+        assert found is not None
+        return found
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> TracedArray:
+        if device != "cpu":
+            raise ValueError(f"there is no device {device!r} while a function is traced")
+        return self
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"TracedArray(shape={self.shape}, dtype={self.dtype})"
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TraceError(
+                f"its value is needed here, to be formatted as '{spec}', which is not known while the function is "
+                f"compiled: {self!r}",
+                "return it, and format it outside of the compiled function",
+            )
+        return repr(self)
+
+    def __iter__(self) -> Iterator[TracedArray]:
+        return (self[index] for index in range(len(self)))
+
+    def like(self, value: Value) -> TracedArray:
+        """An array of the same trace."""
+        return TracedArray(self.builder, value)
+
+    # Values that only a run knows.
+
+    __bool__ = _needs_value("__bool__")
+    __float__ = _needs_value("__float__")
+    __complex__ = _needs_value("__complex__")
+    __int__ = _needs_value("__int__")
+    __index__ = _needs_value("__index__")
+    __hash__ = _needs_value("__hash__")  # pyright: ignore[reportAssignmentType]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise TraceError(
+            f"its elements are needed here, which are not known while the function is compiled: {self!r}",
+            "a function of NumPy that takes arrays; np.stack([..]) in place of np.array([..]), "
+            "np.take_along_axis(constant, i, 0) in place of constant[i]",
+        )
+
+    item = tolist = __array__
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: np.ufunc, how: str, *inputs: Any, **stated: Any) -> Any:
+        return CALL_UFUNC[0](ufunc, *inputs, how=how, **stated)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        return namespace(api_version)
+
+    def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        found = FUNCTIONS.get(function)
+        if found is None:
+            name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
+            raise TraceError(
+                f"{name} is not compiled", "call it outside of the compiled function, or write it with others"
+            )
+        try:
+            return found(*args, **kwargs)
+        except TypeError as error:
+            if isinstance(error, TraceError) or "argument" not in str(error):
+                raise
+            raise TraceError(f"np.{function.__name__}: {error}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        found = METHODS.get(name)
+        if found is None:
+            raise AttributeError(f"a traced array has no attribute '{name}'")
+        return lambda *args, **kwargs: found(self, *args, **kwargs)
+
+    # Operators.
+
+    __add__, __radd__, __iadd__ = _ufunc("add"), _reflected("add"), _in_place("add")
+    __sub__, __rsub__, __isub__ = _ufunc("subtract"), _reflected("subtract"), _in_place("subtract")
+    __mul__, __rmul__, __imul__ = _ufunc("multiply"), _reflected("multiply"), _in_place("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _ufunc("divide"), _reflected("divide"), _in_place("divide")
+    __floordiv__, __rfloordiv__ = _ufunc("floor_divide"), _reflected("floor_divide")
+    __ifloordiv__ = _in_place("floor_divide")
+    __mod__, __rmod__, __imod__ = _ufunc("remainder"), _reflected("remainder"), _in_place("remainder")
+    __pow__, __rpow__, __ipow__ = _ufunc("power"), _reflected("power"), _in_place("power")
+    __matmul__, __rmatmul__, __imatmul__ = _ufunc("matmul"), _reflected("matmul"), _in_place("matmul")
+    __and__, __rand__, __iand__ = _ufunc("bitwise_and"), _reflected("bitwise_and"), _in_place("bitwise_and")
+    __or__, __ror__, __ior__ = _ufunc("bitwise_or"), _reflected("bitwise_or"), _in_place("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _ufunc("bitwise_xor"), _reflected("bitwise_xor"), _in_place("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _ufunc("left_shift"), _reflected("left_shift"), _in_place("left_shift")
+    __rshift__, __rrshift__, __irshift__ = _ufunc("right_shift"), _reflected("right_shift"), _in_place("right_shift")
+    __divmod__, __rdivmod__ = _ufunc("divmod"), _reflected("divmod")
+    __lt__, __le__, __gt__, __ge__ = map(_ufunc, ("less", "less_equal", "greater", "greater_equal"))
+    __eq__, __ne__ = _ufunc("equal"), _ufunc("not_equal")
+    __neg__, __pos__, __abs__, __invert__ = map(_unary, ("negative", "positive", "absolute", "invert"))
+
+    # Elements.
+
+    def __getitem__(self, key: Any) -> TracedArray:
+        return METHODS["__getitem__"](self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.write(METHODS["__setitem__"](self, key, value))
+
+    def write(self, new: TracedArray) -> TracedArray:
+        """Give all elements anew, as item assignment and `+=` do. Raises TraceError for an argument."""
+        if self.is_argument:
+            raise TraceError(
+                "an argument is changed here; the caller's array would stay as it is",
+                "work on a copy, x = x.copy(), and return it",
+            )
+        if self.block is not self.builder.current_block:
+            raise TraceError(
+                "an array from outside of a loop or branch is changed in it; it may run any number of times",
+                "pass the array to the function of the loop or branch, and return the new one",
+            )
+        if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+            raise TraceError(f"elements of type {new.dtype} do not go into an array of {self.dtype}", "x = x + y")
+        if new.shape != self.shape:
+            raise TraceError(f"an array of shape {new.shape} does not go into one of {self.shape}")
+        self.value = astype(new, self.dtype).value
+        return self
+
+    @property
+    def T(self) -> TracedArray:
+        return METHODS["transpose"](self)
+
+    @property
+    def mT(self) -> TracedArray:
+        return METHODS["swapaxes"](self, -1, -2)
+
+    @property
+    def real(self) -> TracedArray:
+        return METHODS["real"](self)
+
+    @property
+    def imag(self) -> TracedArray:
+        return METHODS["imag"](self)
+
+    @property
+    def flat(self) -> Any:
+        return METHODS["ravel"](self)
+
+
+# Between arrays ----------------------------------------------------------------------------------------------------
+
+
+def builder_of(*values: Any) -> Builder:
+    """The trace of the first traced array among the values, also those in lists."""
+    for value in values:
+        if isinstance(value, TracedArray):
+            return value.builder
+        if isinstance(value, (list, tuple)):
+            try:
+                return builder_of(*value)
+            except LookupError:
+                continue
+    raise LookupError("there is no traced array among the arguments")
+
+
+def lift(builder: Builder, value: Any, dtype: Any = None) -> TracedArray:
+    """A value as an array of a trace: numbers and NumPy's arrays become constants, nested lists are stacked."""
+    if isinstance(value, TracedArray):
+        if value.builder is not builder:
+            raise TraceError("an array of one trace is used in another", "return it from the function that made it")
+        return value if dtype is None else astype(value, dtype)
+    if isinstance(value, (list, tuple)) and holds_traced(value):
+        return FUNCTIONS[np.stack]([lift(builder, item, dtype) for item in value])
+    array = np.asarray(value, dtype)
+    if element_type_of(array.dtype) is None:
+        raise TraceError(f"arrays of {array.dtype} are not compiled")
+    return TracedArray(builder, builder.constant(array))
+
+
+def holds_traced(values: Sequence[Any]) -> bool:
+    return any(isinstance(one, TracedArray) or (isinstance(one, (list, tuple)) and holds_traced(one)) for one in values)
+
+
+def element(dtype: Any) -> Any:
+    """The element type of a dtype. Raises TraceError."""
+    found = element_type_of(np.dtype(dtype))
+    if found is None:
+        raise TraceError(f"arrays of {np.dtype(dtype)} are not compiled")
+    return found
+
+
+def astype(array: TracedArray, dtype: Any) -> TracedArray:
+    """Convert as NumPy does: to a boolean by comparison with zero, from a complex number its real part."""
+    wanted = np.dtype(dtype)
+    if array.dtype == wanted:
+        return array
+    value = array.value
+    if wanted == np.bool_:
+        return array.like(value.compare("NE", 0))
+    if array.dtype.kind == "c" and wanted.kind != "c":
+        return astype(array.like(array.builder.real(value)), wanted)
+    return array.like(value.convert(element(wanted)))
+
+
+def broadcast_to(array: TracedArray, shape: Sequence[int]) -> TracedArray:
+    """Broadcast by NumPy's rules. Raises ValueError."""
+    wanted = tuple(map(operator.index, shape))
+    if array.shape == wanted:
+        return array
+    if np.broadcast_shapes(array.shape, wanted) != wanted:
+        raise ValueError(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
+    offset = len(wanted) - array.ndim
+    kept = [dim for dim, size in enumerate(array.shape) if size != 1 or wanted[offset + dim] == 1]
+    squeezed = array.value.reshape([array.shape[dim] for dim in kept])
+    return array.like(squeezed.broadcast(wanted, [offset + dim for dim in kept]))
+
+
+def constant_index(value: Any, what: str) -> int:
+    """An integer that must be known while tracing: an axis, a size, a shift. Raises TraceError."""
+    if isinstance(value, TracedArray):
+        raise TraceError(
+            f"{what} must be a constant, and depends on the function's arguments",
+            "make the argument static: xhlo.jit(static_argnames=..)",
+        )
+    return operator.index(value)
+
+
+def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
+    """An axis from the front. Raises numpy.exceptions.AxisError."""
+    found = constant_index(axis, what)
+    if not -ndim <= found < ndim:
+        raise np.exceptions.AxisError(found, ndim)
+    return found % ndim
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that None (all), a number or a tuple states, from the front and different."""
+    if axis is None:
+        return tuple(range(ndim))
+    found = tuple(axis_of(one, ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    if len(set(found)) != len(found):
+        raise ValueError("duplicate value in 'axis'")
+    return found
+
+
+def scalar_type(dtype: Any) -> Any:
+    return make_tensor((), element(dtype))

@@ -1,0 +1,126 @@
+"""
+NumPy's functions, as code under `jit` or `autocluster` sees them: their results may enter what is traced or recorded.
+
+That holds for calls from the user's own code (files that are not part of an installed package, of Python or of this
+one), in the thread or task that asked for it. For all else a function is itself.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+import functools
+import sys
+import sysconfig
+import threading
+import types
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..builder.locations import FLOORS
+
+Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+"""Calls a function of NumPy with these arguments; gives what the caller sees."""
+
+TAKING = {np.asarray: "same", np.asanyarray: "same", np.array: "copy", np.ascontiguousarray: "contiguous"}
+"""Functions that give their argument as an array, and how. While names are replaced, `is np.array` is true of none."""
+
+_ENTER: ContextVar[Enter | None] = ContextVar("xhlo.entrances", default=None)
+_MODULES = (np, np.linalg, np.fft, np.random)
+_KINDS = (np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type(np.sum))
+_lock = threading.Lock()
+_depth = [0]
+
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_OTHERS = (
+    f"{Path(sysconfig.get_path('stdlib')).resolve()}/",
+    *(f"{_ROOT / name}/" for name in FLOORS),
+)
+"""The folders of Python and of this package."""
+
+
+@functools.cache
+def _is_users(code: types.CodeType) -> bool:
+    path = Path(code.co_filename)
+    installed = "site-packages" in path.parts or "dist-packages" in path.parts
+    return not (installed or path.name.startswith("<frozen") or str(path.resolve()).startswith(_OTHERS))
+
+
+class _Entrance:
+    """A function of NumPy whose results enter; in all other ways the function itself."""
+
+    def __init__(self, function: Any):
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        enter = _ENTER.get()
+        if enter is None or not _is_users(sys._getframe(1).f_code):  # pyright: ignore[reportPrivateUsage]
+            return self._function(*args, **kwargs)
+        return enter(self._function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return type(self._function)
+
+    def __hash__(self) -> int:
+        return hash(self._function)
+
+    def __eq__(self, other: object) -> bool:
+        return self._function == (other._function if type(other) is _Entrance else other)
+
+    def __repr__(self) -> str:
+        return repr(self._function)
+
+    def __reduce__(self) -> Any:
+        return getattr, (sys.modules[self._function.__module__], self._function.__name__)
+
+
+@functools.cache
+def _entrances() -> list[tuple[dict[str, Any], str, Any, _Entrance]]:
+    """The names of public functions in their modules, the functions, and what stands in their place."""
+    return [
+        (vars(module), name, found, _Entrance(found))
+        for module in _MODULES
+        for name, found in list(vars(module).items())
+        if not name.startswith("_") and isinstance(found, _KINDS)
+    ]
+
+
+def _install() -> None:
+    for names, name, function, entrance in _entrances():
+        if names[name] is function:
+            names[name] = entrance
+
+
+def _restore() -> None:
+    for names, name, function, entrance in _entrances():
+        if names[name] is entrance:
+            names[name] = function
+
+
+@contextmanager
+def entering(enter: Enter) -> Generator[None]:
+    """In this block, calls of NumPy's public functions from the user's code go through `enter`."""
+    with _lock:
+        if not _depth[0]:
+            _install()
+        _depth[0] += 1
+    token = _ENTER.set(enter)
+    try:
+        yield
+    finally:
+        _ENTER.reset(token)
+        with _lock:
+            _depth[0] -= 1
+            if not _depth[0]:
+                _restore()

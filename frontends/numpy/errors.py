@@ -1,0 +1,30 @@
+"""Errors of traced functions, at the user's line with a caret."""
+
+from __future__ import annotations
+
+import linecache
+
+from ...hlo_dialect.diagnostics import file_location
+from ..builder.locations import callers_location
+
+
+class TraceError(TypeError):
+    """
+    A function cannot be compiled as it is written.
+
+    The message shows the file, the line and the place in it, why, and what to write instead.
+    """
+
+    def __init__(self, reason: str, remedy: str = ""):
+        place = file_location(callers_location())
+        lines = [reason]
+        if place is not None:
+            name, line, column = place.filename.data, place.line.data, place.column.data
+            lines = [f"{name}:{line}:{column}: error: {reason}"]
+            source = linecache.getline(name, line).rstrip("\n")
+            if source.strip():
+                lines += [f"  {source}", "  " + " " * max(column - 1, 0) + "^"]
+        if remedy:
+            lines.append(f"  instead: {remedy}")
+        super().__init__("\n".join(lines))
+        self.reason, self.remedy = reason, remedy

@@ -1,0 +1,420 @@
+"""
+`xhlo.jit`: a function of NumPy code, compiled as a whole for each combination of shapes and dtypes.
+
+    @xhlo.jit
+    def energy(x, y):
+        return np.sum(np.sqrt(x * x + y * y))
+
+The function is called once for each combination with arrays that record what is done to them. What needs an element's
+value while it is traced is an error at that line.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...hlo_dialect.printing.graph import graph_of
+from ...targets.compile import compile_program
+from ...targets.cpu.executable import CpuExecutable
+from ...targets.program.executable import Executable
+from ..builder.builder import Builder
+
+# Imported because they register the functions that they compile.
+from . import factorizations, fourier, signals, statistics  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .arrays import TRACE, TracedArray, builder_errors, holds_traced, lift
+from .autograph.rewriting import rewritten
+from .autograph.undefined import Undefined
+from .donation import Donated
+from .entrances import TAKING, entering
+from .errors import TraceError
+from .named_sizes import NamedSizes
+from .shortcuts import Shortcuts
+from .trees import LEAF, Structure, flatten, paths, unflatten
+from .unrolling import Repetitions
+
+MANY = 8
+"""The number of compilations of one function from which it warns."""
+
+_FILLED_LATER = {np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+"""Functions whose arrays the traced function writes to, so that they are part of the trace."""
+
+NUMBERS = (bool, int, float, complex)
+
+
+class CacheInfo(NamedTuple):
+    hits: int
+    misses: int
+    currsize: int
+
+
+def _not_compiled(*arguments: Any) -> Any:
+    raise AssertionError("compile() comes first")
+
+
+@dataclass
+class Compiled:
+    """One combination of shapes, dtypes and static arguments."""
+
+    arguments: list[str]
+    """Their names, types and shapes."""
+    reason: str
+    module: Any
+    results: Structure
+    constants: list[Any]
+    """The results' leaves; None where the program computes them."""
+    target: str
+    pattern: str = ""
+    """The arguments, with names in place of the sizes that `shapes` names."""
+    names: list[str] = field(default_factory=list[str])
+    """The names of the program's arguments."""
+    donated: frozenset[int] = frozenset()
+    """The numbers of the arguments that a call may use up."""
+    seconds: float = 0.0
+    calls: int = 0
+    executable: Executable | None = None
+    run: Callable[..., Any] = _not_compiled
+    """Calls the executable."""
+
+    def compile(self) -> Executable:
+        if self.executable is None:
+            start = time.perf_counter()
+            self.executable = found = compile_program(self.module, self.target)
+            self.seconds = time.perf_counter() - start
+            self.run = found
+            if self.donated and isinstance(found, CpuExecutable):
+                spare = Donated()
+                self.run = lambda *arguments: spare.run(found, arguments, self.names, self.donated)
+        return self.executable
+
+    def tree(self, outputs: Sequence[Any]) -> Any:
+        """The value that the function returns, from the program's outputs."""
+        results = iter(outputs)
+        return unflatten(self.results, [next(results) if one is None else one[0] for one in self.constants])
+
+
+def _described(leaf: Any) -> str:
+    if hasattr(leaf, "dtype"):
+        return f"{leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
+    return type(leaf).__name__ if type(leaf) in NUMBERS else repr(leaf)
+
+
+def _types(static: Any) -> Any:
+    """The types of the leaves of a static argument."""
+    return tuple(map(type, flatten(static)[0]))
+
+
+def _key(leaf: Any) -> Any:
+    """The facts of a leaf that an executable depends on."""
+    if hasattr(leaf, "dtype"):
+        return leaf.dtype, leaf.shape
+    return type(leaf)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `xhlo.jit`."""
+
+    static: frozenset[str] = frozenset()
+    donated: frozenset[str] = frozenset()
+    shapes: NamedSizes = field(default_factory=lambda: NamedSizes({}))
+    target: str = "cpu"
+    autograph: bool = False
+
+
+class JitFunction:
+    """A function that is compiled when it is called; made by `xhlo.jit`."""
+
+    def __init__(self, function: Callable[..., Any], options: Options):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._signature = inspect.signature(function)
+        self._options = options
+        for what, names in (
+            ("static_argnames", options.static),
+            ("donate_argnames", options.donated),
+            ("shapes", {re.split(r"[.\[]", name)[0] for name in options.shapes.arguments}),
+        ):
+            unknown = [name for name in names if name not in self._signature.parameters]
+            if unknown:
+                raise ValueError(f"{what}: {function.__name__} has no argument '{unknown[0]}'")
+        both = options.static & options.donated
+        if both:
+            raise ValueError(f"donate_argnames: the argument '{min(both)}' is static")
+        self._shortcuts = Shortcuts[Compiled](self._signature, options.static)
+        self._compiled: dict[Any, Compiled] = {}
+        self._lock = threading.Lock()
+        self._hits = 0
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        facts = self._shortcuts.key(args, kwargs)
+        known = None if facts is None else self._shortcuts.find(facts)
+        if known is None:
+            if any(isinstance(leaf, TracedArray) for leaf in flatten((args, kwargs))[0]):
+                # A call in another compiled function becomes a part of its program.
+                return self._traceable(*args, **kwargs)
+            found, leaves = self._found(args, kwargs)
+            if facts is not None:
+                self._shortcuts.keep(facts, args, kwargs, found)
+        else:
+            self._hits += 1
+            found, ordered = known
+            leaves = [
+                one if type(one) is np.ndarray else np.asarray(one)
+                for one in ordered((*args, *kwargs.values()) if kwargs else args)
+            ]
+        found.calls += 1
+        outputs = found.run(*leaves)
+        if found.results == LEAF and found.constants[0] is None:
+            return outputs
+        return found.tree(outputs if isinstance(outputs, tuple) else (outputs,))
+
+    def _found(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Compiled, Sequence[Any]]:
+        """The combination of a call, compiled, and the program's arguments."""
+        leaves, key, bound = self._sorted(args, kwargs)
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._trace(key, bound)
+        else:
+            self._hits += 1
+        found.compile()
+        return found, leaves
+
+    # Signatures.
+
+    def _sorted(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Any, _Bound]:
+        """The leaves of the arguments, the key of the combination, and the arguments by name."""
+        bound = self._signature.bind(*args, **kwargs)
+        fixed = {name: value for name, value in bound.arguments.items() if name in self._options.static}
+        traced = {name: value for name, value in bound.arguments.items() if name not in self._options.static}
+        leaves, structure = flatten(traced)
+        try:
+            # 1, 1.0 and True are equal, and not the same to the function.
+            static = tuple([(*item, _types(item[1])) for item in fixed.items()])
+            key = structure, static, tuple([_key(leaf) for leaf in leaves])
+            hash(key)
+        except TypeError as error:
+            raise TypeError(
+                f"{self._function.__name__}: a static argument, or a key of a dict, is unhashable: {error}"
+            ) from None
+        return list(map(_argument, leaves)), key, _Bound(bound, fixed, structure, traced, leaves)
+
+    def _trace(self, key: Any, bound: _Bound) -> Compiled:
+        with self._lock:
+            found = self._compiled.get(key)
+            if found is None:
+                found = self._compiled[key] = self._traced(bound)
+                self._warn_of_many()
+            return found
+
+    def _traced(self, bound: _Bound) -> Compiled:
+        builder = Builder(watch=Repetitions())
+        traced, leaves = bound.traced, bound.leaves
+        names = [path for name, value in traced.items() for path in paths(value, name)]
+        owners = [name for name, value in traced.items() for _ in paths(value, name)]
+        sizes = self._options.shapes.check([(name, np.shape(leaf)) for name, leaf in zip(names, leaves, strict=True)])
+        given = _parameters(builder, leaves, names)
+        described = [f"{name}: {_described(leaf)}" for name, leaf in zip(names, leaves, strict=True)]
+        pattern = [f"{one.partition('[')[0]}{size}" for one, size in zip(described, sizes, strict=True)]
+        arguments = bound.arguments
+        arguments.arguments.update(unflatten(bound.structure, given))
+        static = [f"{name}={value!r}" for name, value in bound.fixed.items()]
+        tree = _run(builder, self._traceable, arguments.args, arguments.kwargs)
+        outputs, results = flatten(tree)
+        for one in outputs:
+            if isinstance(one, Undefined):
+                one.fail()
+        constants = [None if isinstance(one, TracedArray) else (one,) for one in outputs]
+        values = [lift(builder, one).value for one in outputs if isinstance(one, TracedArray)]
+        described += static
+        return Compiled(
+            described,
+            self._reason(described),
+            builder.build(*values),
+            results,
+            constants,
+            self._options.target,
+            ", ".join([*pattern, *static]),
+            names,
+            frozenset(number for number, name in enumerate(owners) if name in self._options.donated),
+        )
+
+    @functools.cached_property
+    def _traceable(self) -> Callable[..., Any]:
+        """The function as it is traced."""
+        return rewritten(self._function) if self._options.autograph else self._function
+
+    def _reason(self, described: list[str]) -> str:
+        """Why a combination needs an executable of its own: what differs from the last one."""
+        if not self._compiled:
+            return "the first call"
+        last = list(self._compiled.values())[-1].arguments
+        changed = [f"{new} after {old}" for old, new in zip(last, described, strict=False) if old != new]
+        return "; ".join(changed) or "other arguments"
+
+    def _warn_of_many(self) -> None:
+        """Sizes that have a name may change."""
+        *others, last = (one.pattern for one in self._compiled.values())
+        if last not in others and len(set(others)) == MANY:
+            reason = list(self._compiled.values())[-1].reason
+            warnings.warn(
+                f"{self._function.__name__} is compiled for the {MANY + 1}th time: {reason}; "
+                "pad to fewer shapes, name sizes that change (shapes=), or see .explain()",
+                stacklevel=4,
+            )
+
+    # Inspection.
+
+    def cache_info(self) -> CacheInfo:
+        """Calls that found their executable, those that did not, and the number of executables."""
+        return CacheInfo(self._hits, len(self._compiled), len(self._compiled))
+
+    def cache_clear(self) -> None:
+        """Forget all executables."""
+        with self._lock:
+            self._compiled.clear()
+            self._shortcuts.clear()
+            self._hits = 0
+
+    def explain(self) -> str:
+        """Each combination: its arguments, why it was compiled, how long that took, and its calls."""
+        return "\n".join(
+            f"{self._function.__name__}({', '.join(one.arguments)}): {one.reason}; "
+            f"compiled in {one.seconds:.3f} s, {one.calls} calls"
+            for one in self._compiled.values()
+        )
+
+    def lower(self, *args: Any, **kwargs: Any) -> Compiled:
+        """The program for these arguments: `.module`, and `.compile()`."""
+        _, key, bound = self._sorted(args, kwargs)
+        return self._compiled.get(key) or self._trace(key, bound)
+
+    def executable(self, *args: Any, **kwargs: Any) -> Executable:
+        """The executable for these arguments: its kernels, its stages as text."""
+        return self.lower(*args, **kwargs).compile()
+
+    def compiler_ir(self, *args: Any, stage: str = "hlo", **kwargs: Any) -> str:
+        """
+        The program for these arguments as text.
+
+        "hlo", "optimized_hlo" with its kernels, "optimized_hlo_dot" as a graph for Graphviz, or a stage of
+        `Executable.as_text`: "linalg", "loops", "llvm", "asm"; "ptx" is that of the GPU target on any target. Raises
+        ValueError for an unknown stage.
+        """
+        lowered = self.lower(*args, **kwargs)
+        if stage == "optimized_hlo_dot":
+            return graph_of(lowered.compile().as_text("fused"))
+        if stage == "ptx" and lowered.target == "cpu":
+            return compile_program(lowered.module, "gpu").as_text(stage)
+        return lowered.compile().as_text({"optimized_hlo": "fused"}.get(stage, stage))
+
+
+@dataclass
+class _Bound:
+    """The arguments of a call by name."""
+
+    arguments: inspect.BoundArguments
+    fixed: dict[str, Any]
+    """The static ones."""
+    structure: Structure
+    traced: dict[str, Any]
+    leaves: list[Any]
+    """The others' leaves as they were given."""
+
+
+def _run(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Trace a call. NumPy's C code hides the errors of its arguments' methods behind its own."""
+    hidden = builder_errors(builder)
+    outside = TRACE.set(builder)
+
+    def enter(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if called in TAKING and len(args) == 1 and kwargs.keys() <= {"dtype"} and holds_traced(args):
+            found = lift(builder, args[0], kwargs.get("dtype"))
+            return found.like(found.value) if TAKING[called] == "copy" else found
+        result = called(*args, **kwargs)
+        return lift(builder, result) if called in _FILLED_LATER and type(result) is np.ndarray else result
+
+    try:
+        with entering(enter):
+            return function(*args, **kwargs)
+    except TraceError:
+        raise
+    except TypeError:
+        if hidden:
+            raise hidden[-1] from None
+        raise
+    finally:
+        TRACE.reset(outside)
+
+
+def _parameters(builder: Builder, leaves: Sequence[Any], names: Sequence[str]) -> list[TracedArray]:
+    """The arguments as the function sees them."""
+    given: list[TracedArray] = []
+    for leaf, name in zip(leaves, names, strict=True):
+        if type(leaf) not in NUMBERS and not hasattr(leaf, "__array__"):
+            raise TypeError(
+                f"argument {name}: expected an array or a number, got {type(leaf).__name__}; "
+                "an argument of another kind is static: xhlo.jit(static_argnames=..)"
+            )
+        hint = "".join(c if c.isalnum() else "_" for c in name).strip("_")
+        array = _argument(leaf)
+        value = builder.parameter(array.dtype, array.shape, name=hint if hint[:1].isalpha() else None)
+        made = TracedArray(builder, value, is_argument=True)
+        if type(leaf) in NUMBERS:
+            made.weak = type(leaf)
+        given.append(made)
+    return given
+
+
+def _argument(leaf: Any) -> Any:
+    """A leaf as executables take it: arrays on a device stay there."""
+    return leaf if isinstance(leaf, np.ndarray) or hasattr(leaf, "__cuda_array_interface__") else np.asarray(leaf)
+
+
+def _names(given: str | Sequence[str]) -> frozenset[str]:
+    return frozenset((given,) if isinstance(given, str) else given)
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static_argnames: str | Sequence[str] = (),
+    donate_argnames: str | Sequence[str] = (),
+    shapes: Mapping[str, Any] | None = None,
+    target: str = "cpu",
+    autograph: bool = False,
+) -> Any:
+    """
+    Compile a function of NumPy code as a whole: a decorator, with or without arguments.
+
+    Arguments are arrays, numbers, and tuples, lists, dicts and dataclasses of them. Results are NumPy arrays in the
+    structure that the function returns. Views are values of their own, and a random number drawn with NumPy is a
+    constant of the program.
+
+    static_argnames: arguments that are known while the function is traced, so that it may decide by them; hashable.
+    donate_argnames: arguments that the caller does not use afterwards: later results may be written to their memory.
+    shapes: sizes by name, `{"x": "n, 4", "y": "n"}`: "n" may change from call to call, and is the same in all
+        arguments, else ValueError; "_" is any size, "..." any number of them.
+    target: "cpu" or "gpu".
+    autograph: `if`, `while`, `for` and `and`, `or`, `not` on arrays become control flow of the program.
+
+    Raises TraceError, a TypeError, at the line that cannot be compiled.
+    """
+    options = Options(_names(static_argnames), _names(donate_argnames), NamedSizes(shapes or {}), target, autograph)
+    if function is None:
+        return lambda found: JitFunction(found, options)
+    return JitFunction(function, options)

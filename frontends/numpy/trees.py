@@ -1,0 +1,102 @@
+"""Nested tuples, lists, dicts and dataclasses: their leaves, and the structure that puts leaves together again."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+Structure = Any
+"""Hashable: a kind of container, what tells its parts apart, and their structures; LEAF for a leaf."""
+
+LEAF = "leaf"
+
+
+def _parts(tree: Any) -> tuple[Any, Sequence[Any]] | None:
+    """The kind of a container with the names of its parts, and the parts; None for a leaf."""
+    if tree is None:
+        return ("none",), ()
+    if isinstance(tree, tuple):
+        kind = type(tree)
+        return (kind if hasattr(kind, "_fields") else tuple, len(tree)), tree  # pyright: ignore
+    if isinstance(tree, list):
+        return (list, len(tree)), tree  # pyright: ignore
+    if isinstance(tree, dict):
+        keys = tuple(tree)  # pyright: ignore
+        return (dict, keys), [tree[key] for key in keys]
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = tuple(field.name for field in dataclasses.fields(tree))
+        return (type(tree), names), [getattr(tree, name) for name in names]
+    return None
+
+
+def flatten(tree: Any) -> tuple[list[Any], Structure]:
+    """The leaves in order, and the structure. Raises RecursionError for a tree that holds itself."""
+    leaves: list[Any] = []
+
+    def walk(one: Any) -> Structure:
+        found = _parts(one)
+        if found is None:
+            leaves.append(one)
+            return LEAF
+        kind, parts = found
+        return (kind, tuple([walk(part) for part in parts]))
+
+    structure = walk(tree)
+    return leaves, structure
+
+
+def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
+    """The tree of that structure with these leaves."""
+    rest = iter(leaves)
+
+    def build(one: Structure) -> Any:
+        if one == LEAF:
+            return next(rest)
+        kind, inner = one
+        parts = [build(part) for part in inner]
+        container = kind[0]
+        if container == "none":
+            return None
+        if container in (tuple, list):
+            return container(parts)
+        if container is dict:
+            return dict(zip(kind[1], parts, strict=True))
+        if isinstance(kind[1], int):
+            return container(*parts)
+        return dataclasses.replace(_empty(container), **dict(zip(kind[1], parts, strict=True)))
+
+    return build(structure)
+
+
+def _empty(cls: Any) -> Any:
+    """An instance whose fields are set later, whatever its constructor asks for."""
+    made = object.__new__(cls)
+    for field in dataclasses.fields(cls):
+        object.__setattr__(made, field.name, None)
+    return made
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The tree with each leaf replaced."""
+    leaves, structure = flatten(tree)
+    return unflatten(structure, [function(leaf) for leaf in leaves])
+
+
+def paths(tree: Any, name: str = "") -> Iterator[str]:
+    """A name for each leaf: `params['w'][0]`."""
+    found = _parts(tree)
+    if found is None:
+        yield name
+        return
+    (container, labels), parts = found if len(found[0]) > 1 else ((None, ()), ())
+    for number, part in enumerate(parts):
+        if container is dict:
+            inner = f"{name}[{labels[number]!r}]"
+        elif isinstance(labels, tuple):
+            inner = f"{name}.{labels[number]}"
+        else:
+            inner = f"{name}[{number}]"
+        yield from paths(part, inner)
