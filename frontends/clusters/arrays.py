@@ -1,0 +1,297 @@
+"""
+`ClusterArray`: an array that records what is asked of it, until a value is needed.
+
+Its memory is NumPy's from the beginning (storage.py): shapes, views and errors of indexing are NumPy's own. What has no
+recorded form runs in NumPy at once, on memory that was filled before.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .calls import ASSIGN, GET, Target, function_target, method_target, ufunc_target
+from .storage import Handle, Storage
+
+
+class Hooks:
+    """The services of the recorder, which needs this file, to arrays."""
+
+    call: Callable[[Target, Sequence[Any], dict[str, Any]], Any]
+    """Record a call of NumPy, or run it."""
+    fill: Callable[[Storage, bool, str], None]
+    """Run what is recorded of a storage, for reading or (true) for writing, and why."""
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
+    target = ufunc_target(getattr(np, name))
+    if swapped:
+        return lambda self, other: _called(target, (other, self), other)
+    return lambda self, other: _called(target, (self, other), other)
+
+
+def _called(target: Target, operands: tuple[Any, ...], other: Any) -> Any:
+    """An operator, left to the other operand if it asks for that, as NumPy's arrays do."""
+    if getattr(type(other), "__array_ufunc__", False) is None:
+        return NotImplemented
+    return Hooks.call(target, operands, {})
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    target = ufunc_target(getattr(np, name))
+    return lambda self: Hooks.call(target, (self,), {})
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    target = ufunc_target(getattr(np, name))
+
+    def method(self: ClusterArray, other: Any) -> Any:
+        if self.is_scalar:
+            return Hooks.call(target, (self, other), {})
+        return Hooks.call(target, (self, other), {"out": (self,)})
+
+    return method
+
+
+def _number(function: Callable[[Any], Any], reason: str) -> Callable[..., Any]:
+    return lambda self: function(self.filled(reason))
+
+
+def _fact(name: str) -> property:
+    return property(lambda self: getattr(self.array, name))
+
+
+class ClusterArray:
+    """An array of NumPy whose elements may still be to be computed. `isinstance(x, np.ndarray)` holds of it."""
+
+    __slots__ = ("__weakref__", "handle", "is_scalar", "view")
+    __array_priority__ = 2000
+
+    def __init__(self, handle: Handle, view: np.ndarray[Any, Any] | None = None, is_scalar: bool = False):
+        self.handle = handle
+        self.view = view
+        """None for all of the storage, row-major."""
+        self.is_scalar = is_scalar
+        """Whether NumPy would have returned a scalar, which nothing changes."""
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """Its memory, filled or not."""
+        return self.handle.storage.base if self.view is None else self.view
+
+    def filled(self, reason: str, writing: bool = False) -> Any:
+        """Its memory after what is recorded has run, for code that keeps no reference to it; a scalar's value."""
+        Hooks.fill(self.handle.storage, writing, reason)
+        return self.array[()] if self.is_scalar else self.array
+
+    def shared(self, reason: str) -> Any:
+        """Its memory for code outside, which may keep and change it; a scalar's value."""
+        filled = self.filled(reason, writing=True)
+        return filled if self.is_scalar else self.handle.storage.share(filled)
+
+    def part(self, view: np.ndarray[Any, Any]) -> ClusterArray:
+        """An array of a view of its memory."""
+        return ClusterArray(self.handle, view)
+
+    # Facts, known before the values are.
+
+    dtype, ndim, size, strides = map(_fact, ("dtype", "ndim", "size", "strides"))
+    itemsize, nbytes, flags, device = map(_fact, ("itemsize", "nbytes", "flags", "device"))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        found = self.array.view()
+        found.shape = shape  # pyright: ignore[reportDeprecated]
+        self.view = found
+
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.dtype.type if self.is_scalar else np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    # Values.
+
+    __bool__ = _number(bool, "its truth is needed")
+    __float__ = _number(float, "float() of it")
+    __int__ = _number(int, "int() of it")
+    __complex__ = _number(complex, "complex() of it")
+    __index__ = _number(lambda value: value.__index__(), "it is an index or a size")
+    __hash__ = _number(hash, "hash() of it")  # pyright: ignore[reportAssignmentType]
+    __repr__ = _number(repr, "it is printed")
+    __str__ = _number(str, "it is printed")
+    __trunc__ = _number(int, "int() of it")
+
+    def __format__(self, spec: str) -> str:
+        return format(self.filled("it is printed"), spec)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.filled("round() of it"), digits)
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.filled("'in' is asked of it")
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[index] for index in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        reason = "code outside of NumPy's functions takes it as an array"
+        if copy or self.is_scalar or (dtype is not None and np.dtype(dtype) != self.dtype):
+            return np.array(self.filled(reason), dtype)
+        return self.shared(reason)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self.shared("code outside takes its buffer"))
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        array = self.shared("it is exported by DLPack")
+        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """Itself: NumPy's only device is "cpu". Raises ValueError for another."""
+        return self.filled("its method to_device").to_device(device, stream=stream)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def __reduce__(self) -> Any:
+        return self.filled("it is pickled").__reduce__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.filled("it is pickled").__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self if self.is_scalar else self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: np.ufunc, how: str, *inputs: Any, **stated: Any) -> Any:
+        return Hooks.call(ufunc_target(ufunc, how), inputs, stated)
+
+    def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return Hooks.call(function_target(function), args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return np
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        found = getattr(self.array, name)
+        if not callable(found):
+            return getattr(self.shared(f"its attribute {name}"), name)
+        target = method_target(name)
+        return lambda *args, **kwargs: Hooks.call(target, (self, *args), kwargs)
+
+    # Operators.
+
+    __add__, __radd__, __iadd__ = _operator("add"), _operator("add", True), _in_place("add")
+    __sub__, __rsub__, __isub__ = _operator("subtract"), _operator("subtract", True), _in_place("subtract")
+    __mul__, __rmul__, __imul__ = _operator("multiply"), _operator("multiply", True), _in_place("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _operator("divide"), _operator("divide", True), _in_place("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __ifloordiv__ = _in_place("floor_divide")
+    __mod__, __rmod__, __imod__ = _operator("remainder"), _operator("remainder", True), _in_place("remainder")
+    __pow__, __rpow__, __ipow__ = _operator("power"), _operator("power", True), _in_place("power")
+    __matmul__, __rmatmul__, __imatmul__ = _operator("matmul"), _operator("matmul", True), _in_place("matmul")
+    __and__, __rand__, __iand__ = _operator("bitwise_and"), _operator("bitwise_and", True), _in_place("bitwise_and")
+    __or__, __ror__, __ior__ = _operator("bitwise_or"), _operator("bitwise_or", True), _in_place("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _operator("bitwise_xor"), _operator("bitwise_xor", True), _in_place("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = (
+        _operator("left_shift"),
+        _operator("left_shift", True),
+        _in_place("left_shift"),
+    )
+    __rshift__, __rrshift__ = _operator("right_shift"), _operator("right_shift", True)
+    __irshift__ = _in_place("right_shift")
+    __divmod__, __rdivmod__ = _operator("divmod"), _operator("divmod", True)
+    __lt__, __le__, __gt__, __ge__ = map(_operator, ("less", "less_equal", "greater", "greater_equal"))
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+    __neg__, __pos__, __abs__, __invert__ = map(_unary, ("negative", "positive", "absolute", "invert"))
+
+    # Elements and views.
+
+    def __getitem__(self, key: Any) -> Any:
+        if not is_basic(key):
+            return Hooks.call(GET, (self, key), {})
+        found: Any = self.array[key]
+        if type(found) is np.ndarray:
+            return self.part(found)
+        return self.filled("an element is read")[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.is_scalar:
+            raise TypeError(f"'{self.dtype.type.__module__}.{self.dtype.name}' object does not support item assignment")
+        if is_basic(key):
+            # With an ellipsis an element is a view too.
+            found = key if isinstance(key, tuple) else (key,)
+            whole = found if any(one is Ellipsis for one in found) else (*found, Ellipsis)
+            Hooks.call(ASSIGN, (self.part(self.array[whole]), value), {})
+        elif isinstance(key, ClusterArray) and key.dtype == np.bool_ and key.shape == self.shape and not np.ndim(value):
+            Hooks.call(ASSIGN, (self, value, key), {})
+        else:
+            Hooks.call(method_target("__setitem__"), (self, key, value), {})
+
+    @property
+    def T(self) -> Any:
+        return self if self.is_scalar else self.part(self.array.T)
+
+    @property
+    def mT(self) -> Any:
+        return self.part(self.array.mT)
+
+    @property
+    def real(self) -> Any:
+        return self.part(self.array.real) if self.dtype.kind == "c" and not self.is_scalar else np.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.part(self.array.real)[...] = value
+
+    @property
+    def imag(self) -> Any:
+        return self.part(self.array.imag) if self.dtype.kind == "c" and not self.is_scalar else np.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.part(self.array.imag)[...] = value
+
+    @property
+    def flat(self) -> Any:
+        return self.shared("its flat iterator").flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.shared("its flat iterator").flat = value
+
+
+def is_basic(key: Any) -> bool:
+    """Whether an index is of slices and integers, and so denotes a view or an element."""
+    if isinstance(key, tuple):
+        return all(map(_is_basic, key))
+    return _is_basic(key)
+
+
+def _is_basic(part: Any) -> bool:
+    return part is None or part is Ellipsis or type(part) in (int, slice) or isinstance(part, np.integer)

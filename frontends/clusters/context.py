@@ -1,0 +1,68 @@
+"""`xhlo.autocluster` and `xhlo.asarray`: how arrays of code that was never decorated come to record."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...hlo_dialect.types import element_type_of
+from ..numpy.entrances import TAKING, entering
+from . import recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .arrays import ClusterArray
+from .clusters import SETTINGS
+from .storage import Storage
+
+
+def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """New arrays record; np.asarray and its like give an array that records as it is, or a copy."""
+    if function in TAKING and type(args[0] if args else None) is ClusterArray and kwargs.keys() <= {"dtype"}:
+        found, dtype = args[0], (*args[1:], kwargs.get("dtype"))[0]
+        if not found.is_scalar and len(args) < 3:
+            if dtype is not None and np.dtype(dtype) != found.dtype:
+                return found.astype(dtype)
+            if TAKING[function] == "contiguous" and not found.flags.c_contiguous:
+                return found.copy()
+            return found.copy() if TAKING[function] == "copy" else found
+    box = [function(*args, **kwargs)]
+    found = box[0]
+    if type(found) is tuple or type(found) is list:
+        return type(found)([recorder.entered(found, number) for number in range(len(found))])
+    del found
+    return recorder.entered(box)
+
+
+@contextmanager
+def autocluster(*, compile_after: int = 2, min_operations: int = 2) -> Generator[None]:
+    """
+    NumPy's functions called from your code in this block give arrays that record: clusters of operations are compiled.
+
+    A cluster is compiled when it is recorded for the `compile_after`-th time, if it has at least `min_operations`;
+    else NumPy runs it. These two hold for all threads. Arrays keep recording after the block.
+    """
+    before = SETTINGS.compile_after, SETTINGS.min_operations
+    SETTINGS.compile_after, SETTINGS.min_operations = compile_after, min_operations
+    try:
+        with entering(_enter):
+            yield
+        recorder.flush("the block ends")
+    finally:
+        SETTINGS.compile_after, SETTINGS.min_operations = before
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
+    """
+    A copy of an array, of nested lists or of a number as an array that records; one that records is returned as it is.
+
+    Raises TypeError for elements that no program computes with, such as objects and strings.
+    """
+    if type(x) is ClusterArray:
+        return x if dtype is None or np.dtype(dtype) == x.dtype else x.astype(dtype)
+    found = np.array(x, dtype, order="C")
+    if element_type_of(found.dtype) is None:
+        raise TypeError(f"arrays of {found.dtype} cannot record")
+    return recorder.made(Storage(found))
