@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from .objects import OBJECTS
 TOKEN = c_api.ELEMENT_TYPES.index("token") + 1
 """The element type of tokens, whose buffers hold nothing."""
 
-_specs: dict[tuple[int, tuple[int, ...]], int] = {}
+_specs: dict[tuple[int, tuple[int, ...], tuple[int, ...]], int] = {}
 _kept = Kept()
 
 
@@ -45,16 +46,27 @@ def element_type_of(dtype: np.dtype[Any]) -> int:
         raise PluginError(Code.UNIMPLEMENTED, f"PJRT has no element type for {dtype}") from None
 
 
-def row_major_strides(shape: tuple[int, ...], itemsize: int) -> list[int]:
-    strides = [itemsize] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        strides[axis] = strides[axis + 1] * shape[axis + 1]
+def strides_of(shape: tuple[int, ...], order: Sequence[int], itemsize: int) -> list[int]:
+    """Byte strides of an array whose dimensions lie in memory in an order, from minor to major."""
+    strides, step = [0] * len(shape), itemsize
+    for axis in order:
+        strides[axis] = step
+        step *= shape[axis]
     return strides
 
 
-def spec_of(element_type: int, shape: tuple[int, ...]) -> int:
-    """The address of the spec of an element type and a shape."""
-    found = _specs.get((element_type, shape))
+def row_major_strides(shape: tuple[int, ...], itemsize: int) -> list[int]:
+    return strides_of(shape, row_major(len(shape)), itemsize)
+
+
+def row_major(rank: int) -> tuple[int, ...]:
+    return tuple(reversed(range(rank)))
+
+
+def spec_of(element_type: int, shape: tuple[int, ...], order: Sequence[int] | None = None) -> int:
+    """The address of the spec of an element type, a shape, and an order of dimensions from minor to major."""
+    order = row_major(len(shape)) if order is None else tuple(order)
+    found = _specs.get((element_type, shape, order))
     if found is not None:
         return found
     itemsize = 0 if element_type == TOKEN else dtype_of(element_type).itemsize
@@ -64,12 +76,13 @@ def spec_of(element_type: int, shape: tuple[int, ...]) -> int:
             element_type=element_type,
             num_dims=len(shape),
             dims=dims,
-            strides=_kept.numbers(row_major_strides(shape, itemsize)),
-            minor_to_major=_kept.numbers(reversed(range(len(shape)))),
+            strides=_kept.numbers(strides_of(shape, order, itemsize)),
+            minor_to_major=_kept.numbers(order),
             nbytes=math.prod(shape) * itemsize,
+            permuted=order != row_major(len(shape)),
         )
     )
-    return _specs.setdefault((element_type, shape), spec)
+    return _specs.setdefault((element_type, shape, order), spec)
 
 
 def _put_into_table(spec: int) -> bool:
@@ -92,10 +105,17 @@ def shape_of(spec: int) -> tuple[int, ...]:
     return numbers_at(found.dims, found.num_dims)
 
 
+def order_of(spec: int) -> tuple[int, ...]:
+    """The dimensions from minor to major."""
+    found = OBJECTS["Spec"].from_address(spec)
+    return numbers_at(found.minor_to_major, found.num_dims)
+
+
 def type_text(spec: int) -> str:
-    """A spec in words: "f32 of shape (2, 3)"."""
-    number = OBJECTS["Spec"].from_address(spec).element_type
-    return "tokens" if number == TOKEN else f"{dtype_of(number).name} of shape {shape_of(spec)}"
+    """A spec in words: "f32 of shape (2, 3)"; "with the layout (1, 0)", major to minor, where it is not row-major."""
+    number, order = OBJECTS["Spec"].from_address(spec).element_type, order_of(spec)
+    layout = "" if order == row_major(len(order)) else f" with the layout {order[::-1]}"
+    return "tokens" if number == TOKEN else f"{dtype_of(number).name} of shape {shape_of(spec)}{layout}"
 
 
 def view(address: int, spec: int) -> Array:
@@ -107,7 +127,8 @@ def view(address: int, spec: int) -> Array:
     if not found.nbytes:
         return np.empty(shape, dtype)
     memory: Any = (ctypes.c_char * found.nbytes).from_address(address)
-    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape)
+    strides = numbers_at(found.strides, found.num_dims)
+    return np.ndarray(shape, dtype, memory, strides=strides)
 
 
 def new_buffer(spec: int, device: int) -> tuple[int, Array]:
@@ -149,7 +170,7 @@ def device_for(device: int, memory: int) -> int:
 
 
 def _strides_of_layout(layout: int, shape: tuple[int, ...], itemsize: int) -> list[int] | None:
-    """Byte strides of a `PJRT_Buffer_MemoryLayout`; None for row-major. Raises PluginError for tiles."""
+    """Byte strides of a `PJRT_Buffer_MemoryLayout`; None without one. Raises PluginError for tiles."""
     if not layout:
         return None
     found = STRUCTURES["MemoryLayout"].from_address(layout)
@@ -158,11 +179,7 @@ def _strides_of_layout(layout: int, shape: tuple[int, ...], itemsize: int) -> li
         return list(numbers_at(strided.byte_strides, strided.num_byte_strides))
     if found.num_tiles:
         raise PluginError(Code.UNIMPLEMENTED, "xhlo does not support memory layouts with tiles")
-    strides, step = [0] * len(shape), itemsize
-    for axis in numbers_at(found.minor_to_major, found.minor_to_major_size):
-        strides[axis] = step
-        step *= shape[axis]
-    return strides
+    return strides_of(shape, numbers_at(found.minor_to_major, found.minor_to_major_size), itemsize)
 
 
 def _strided(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Any) -> Array:
@@ -180,13 +197,13 @@ def _strided(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides
 @entry("Client_BufferFromHostBuffer")
 def _from_host(args: Any) -> None:
     shape = numbers_at(args.dims, args.num_dims)
-    dtype, spec = dtype_of(args.type), spec_of(args.type, shape)
-    if _put_into_table(spec):
+    order = _order_of_layout(args.device_layout, shape)
+    dtype, spec = dtype_of(args.type), spec_of(args.type, shape, order)
+    if order is None and _put_into_table(spec):
         error = loaded().buffer_from_host(ctypes.addressof(args))
         if error:
             raise ForwardedError(error)
         return
-    _require_row_major(args.device_layout, shape)
     strides = numbers_at(args.byte_strides, args.num_byte_strides) or row_major_strides(shape, dtype.itemsize)
     buffer, target = new_buffer(spec, device_for(args.device, args.memory))
     if target.nbytes:
@@ -194,14 +211,18 @@ def _from_host(args: Any) -> None:
     args.buffer, args.done_with_host_buffer = buffer, loaded().address("ready")
 
 
-def _require_row_major(layout: int, shape: tuple[int, ...]) -> None:
-    """Raises PluginError for a device layout that is not row-major, which is all that xhlo has."""
+def _order_of_layout(layout: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dimensions of a device layout from minor to major; None without one. Raises PluginError for gaps."""
     strides = _strides_of_layout(layout, shape, 1)
-    if strides is None:
-        return
-    expected = row_major_strides(shape, 1)
-    if any(a != b and size != 1 for a, b, size in zip(strides, expected, shape, strict=True)):
-        raise PluginError(Code.UNIMPLEMENTED, "xhlo lays arrays out in row-major order only")
+    if strides is None or 0 in shape:
+        return None
+    order = tuple(sorted(row_major(len(shape)), key=lambda axis: (strides[axis], shape[axis])))
+    dense = strides_of(shape, order, 1)
+    if any(a != b and size != 1 for a, b, size in zip(strides, dense, shape, strict=True)):
+        raise PluginError(Code.UNIMPLEMENTED, f"xhlo does not support arrays of shape {shape} with strides {strides}")
+    plain = row_major_strides(shape, 1)
+    differs = any(a != b and size != 1 for a, b, size in zip(strides, plain, shape, strict=True))
+    return order if differs else None
 
 
 @entry("Buffer_ToHostBuffer")
@@ -212,7 +233,7 @@ def _to_host(args: Any) -> None:
             raise PluginError(Code.INVALID_ARGUMENT, f"{args.dst_size} bytes do not hold {source.nbytes}")
         strides = _strides_of_layout(args.host_layout, source.shape, source.itemsize)
         if strides is None:
-            strides = row_major_strides(source.shape, source.itemsize)
+            strides = source.strides
         if source.nbytes:
             target = _strided(args.dst, source.dtype, source.shape, strides)
             target[...] = source.view(target.dtype)
@@ -249,15 +270,14 @@ def _copy_to_memory(args: Any) -> None:
 @entry("Client_CreateUninitializedBuffer")
 def _uninitialized(args: Any) -> None:
     shape = numbers_at(args.dims, args.num_dims)
-    _require_row_major(args.layout, shape)
-    args.buffer, _ = new_buffer(spec_of(args.element_type, shape), device_for(args.device, args.memory))
+    spec = spec_of(args.element_type, shape, _order_of_layout(args.layout, shape))
+    args.buffer, _ = new_buffer(spec, device_for(args.device, args.memory))
 
 
 @entry("Client_CreateViewOfDeviceBuffer")
 def _view_of(args: Any) -> None:
     """Make a buffer of another owner's memory, as DLPack exports it; `on_delete_callback` releases it."""
     shape = numbers_at(args.dims, args.num_dims)
-    _require_row_major(args.layout, shape)
     # Created empty, then pointed at the memory.
     native = loaded()
     storage = native.storage_new(0)
@@ -265,5 +285,5 @@ def _view_of(args: Any) -> None:
     found = OBJECTS["Storage"].from_address(storage)
     found.data, found.capacity = args.device_buffer_ptr, 0
     found.release, found.release_argument = args.on_delete_callback, args.on_delete_callback_arg
-    spec = spec_of(args.element_type, shape)
+    spec = spec_of(args.element_type, shape, _order_of_layout(args.layout, shape))
     args.buffer = native.buffer_new(spec, storage, device_for(args.device, args.memory))

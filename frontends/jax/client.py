@@ -5,12 +5,15 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
+import sys
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ...targets.cpu import jit
-from . import PLATFORM
+from ...targets.program.guard import guard_side
+from . import REPORTED
 from .c_api import INT64_LIST, STRUCTURES, Code
 from .entries import Kept, PluginError, entry, text
 from .native_calls import loaded
@@ -18,13 +21,24 @@ from .objects import OBJECTS
 
 MEMORY_KIND = "device"
 DEVICES_VARIABLE = "XHLO_NUM_DEVICES"
+_XLA_FLAG = "--xla_force_host_platform_device_count"
 
 
 def device_count() -> int:
-    """The number of devices that the client shows: XHLO_NUM_DEVICES, else 1. Raises PluginError for nonsense."""
-    given = os.environ.get(DEVICES_VARIABLE, "1")
+    """
+    The number of devices that the client shows: XHLO_NUM_DEVICES; else JAX's option jax_num_cpu_devices; else XLA's
+    flag for the platform cpu in XLA_FLAGS; else 1. Raises PluginError for nonsense.
+    """
+    name, given = DEVICES_VARIABLE, os.environ.get(DEVICES_VARIABLE)
+    if given is None:
+        bridge: Any = sys.modules.get("jax._src.xla_bridge")  # These entries work without JAX, too.
+        option = -1 if bridge is None else bridge.num_cpu_devices.value
+        name, given = "jax_num_cpu_devices", None if option < 0 else str(option)
+    if given is None:
+        flags = re.findall(rf"(?<!\S){_XLA_FLAG}[= ](\S+)", os.environ.get("XLA_FLAGS", ""))
+        name, given = _XLA_FLAG, flags[-1] if flags else "1"
     if not given.isdecimal() or not 1 <= int(given) <= 4096:
-        raise PluginError(Code.INVALID_ARGUMENT, f"{DEVICES_VARIABLE}={given}: expected a number from 1 to 4096")
+        raise PluginError(Code.INVALID_ARGUMENT, f"{name}={given}: expected a number from 1 to 4096")
     return int(given)
 
 
@@ -112,13 +126,15 @@ def _create(args: Any) -> None:
 
 @entry("Client_PlatformName")
 def _platform_name(args: Any) -> None:
-    args.platform_name, args.platform_name_size = text(PLATFORM)
+    args.platform_name, args.platform_name_size = text(REPORTED)
 
 
 @entry("Client_PlatformVersion")
 def _platform_version(args: Any) -> None:
+    # It is part of the keys of JAX's persistent cache, whose programs are not guarded.
+    guard = ", guarded" if guard_side(None) else ""
     args.platform_version, args.platform_version_size = text(
-        f"xhlo {xhlo_version()}, LLVM {'.'.join(map(str, jit.llvm.llvm_version_info))}"
+        f"xhlo {xhlo_version()}, LLVM {'.'.join(map(str, jit.llvm.llvm_version_info))}{guard}"
     )
 
 

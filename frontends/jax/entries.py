@@ -70,17 +70,38 @@ def error_of(error: BaseException) -> int:
             return new_error(Code.INTERNAL, "".join(traceback.format_exception(error)).rstrip())
 
 
+_LONG = frozenset(("Client_Compile", "LoadedExecutable_Execute", "Executable_DeserializeAndLoad"))
+"""The functions that an interrupt ends; the others are short."""
+
+
 def dispatch(number: int, address: int) -> int:
     """Call the entry of the function with that number in the table. Returns an error's handle, or 0."""
     name = FUNCTIONS[number]
     function = ENTRIES.get(name)
-    try:
-        if function is None:
-            raise PluginError(Code.UNIMPLEMENTED, f"xhlo does not implement PJRT_{name}")
-        function(ARGUMENTS[name].from_address(address))
-    except BaseException as error:  # Nothing may pass through the C frames that called.
-        return error_of(error)
-    return 0
+    while True:
+        try:
+            if function is None:
+                raise PluginError(Code.UNIMPLEMENTED, f"xhlo does not implement PJRT_{name}")
+            function(ARGUMENTS[name].from_address(address))
+        except KeyboardInterrupt:
+            _interrupt_later()
+            if name in _LONG:
+                return new_error(Code.CANCELLED, "interrupted")
+            # JAX ends the process where a question about a device or a buffer fails: it is answered first.
+        except BaseException as error:  # Nothing may pass through the C frames that called.
+            return error_of(error)
+        else:
+            return 0
+
+
+def _interrupt_later() -> None:
+    """
+    Have machine code signal an interrupt when this entry has returned.
+
+    The exception would otherwise end here: none passes through the C frames that called. JAX's Python code gets it
+    while it handles the error CANCELLED.
+    """
+    loaded().variable("interrupted").value = 1
 
 
 _texts: dict[bytes, Any] = {}

@@ -8,16 +8,18 @@ import hashlib
 import itertools
 import weakref
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ...hlo_dialect.types import ArrayType
+from ...targets.cpu.interrupts import StillRunning
 from . import arrays
 from .c_api import ARGUMENTS, STRUCTURES, Code
 from .client import client
 from .entries import Kept, PluginError, entry, read_text
+from .layouts import Layouts, logical_shape
 from .native import SMALL
 from .native_calls import loaded
 from .objects import OBJECTS
@@ -43,8 +45,8 @@ class LoadedProgram(Kept):
         executable = compiled.executable
         self.inputs, self.outputs = executable.input_types, executable.output_types
         self.devices = self._choose_devices(compiled.options)
-        self.input_specs = _with_tokens([_spec(type_) for type_ in self.inputs], compiled.tokens[0])
-        self.output_specs = _with_tokens([_spec(type_) for type_ in self.outputs], compiled.tokens[1])
+        self.input_specs = _specs(self.inputs, compiled.tokens[0], compiled.layouts[0])
+        self.output_specs = _specs(self.outputs, compiled.tokens[1], compiled.layouts[1])
         """Includes tokens, which `inputs` and `outputs` leave out."""
         self.handle = self._make_record()
         _executables[self.handle] = self
@@ -68,7 +70,7 @@ class LoadedProgram(Kept):
             arena = -(-arena // 64) * 64 if arena < SMALL else loaded().capacity(arena)
         return self.keep(
             OBJECTS["LoadedExecutable"](
-                direct=int(executable.runs_alone and len(self.devices) == 1 and not self._has_tokens),
+                direct=int(self._is_direct),
                 entry=executable.entry,
                 num_inputs=len(self.input_specs),
                 num_outputs=len(self.output_specs),
@@ -114,11 +116,26 @@ class LoadedProgram(Kept):
             try:
                 for spec in self.output_specs:
                     made.append(arrays.new_buffer(spec, device)[0])
-                self.compiled.executable.run_at(self._addresses([one.address for one in held], made))
+                executable = self.compiled.executable
+                executable.run_at(self._addresses([one.address for one in held], made))
+            except StillRunning as interrupt:
+                interrupt.when_done(partial(_release, stack.pop_all(), made))
+                raise
             except BaseException:
                 destroy_buffers(made)
                 raise
+        if not OBJECTS["LoadedExecutable"].from_address(self.handle).direct:
+            self._allow_direct_runs()
         return made
+
+    def _allow_direct_runs(self) -> None:
+        """Let machine code run a program that has turned out to be short."""
+        if not self.deleted:
+            OBJECTS["LoadedExecutable"].from_address(self.handle).direct = int(self._is_direct)
+
+    @property
+    def _is_direct(self) -> bool:
+        return self.compiled.executable.runs_alone and len(self.devices) == 1 and not self._has_tokens
 
     def _addresses(self, arguments: Sequence[int], made: Sequence[int]) -> list[int]:
         """The addresses of the buffers that machine code sees: no tokens."""
@@ -133,6 +150,12 @@ class LoadedProgram(Kept):
                 loaded().buffer_delete(buffer)
 
 
+def _release(held: contextlib.ExitStack, made: Sequence[int]) -> None:
+    """Let go of the buffers of an interrupted run."""
+    destroy_buffers(made)
+    held.close()
+
+
 def destroy_buffers(buffers: Sequence[int]) -> None:
     destroy = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded().entry("Buffer_Destroy"))
     for buffer in buffers:
@@ -144,16 +167,18 @@ def _token_spec() -> int:
     return arrays.spec_of(arrays.TOKEN, ())
 
 
-def _with_tokens(specs: Sequence[int], tokens: Sequence[bool]) -> list[int]:
-    """Specs of arrays, with the specs of tokens inserted between them."""
-    if not any(tokens):
-        return list(specs)
-    rest = iter(specs)
-    return [_token_spec() if is_token else next(rest) for is_token in tokens]
+def _specs(types: Sequence[ArrayType], tokens: Sequence[bool], layouts: Layouts) -> list[int]:
+    """The specs of arguments or results; the tokens between them are not among the types."""
+    rest = iter(types)
+    return [
+        _token_spec() if is_token else _spec(next(rest), order)
+        for is_token, order in itertools.zip_longest(tokens or [False] * len(types), layouts)
+    ]
 
 
-def _spec(type_: ArrayType) -> int:
-    return arrays.spec_of(arrays.element_type_of(np.dtype(type_.dtype)), tuple(type_.shape))
+def _spec(type_: ArrayType, order: Sequence[int] | None) -> int:
+    shape = logical_shape(type_.shape, order)
+    return arrays.spec_of(arrays.element_type_of(np.dtype(type_.dtype)), shape, order)
 
 
 def program_of(handle: int) -> LoadedProgram:

@@ -2,8 +2,8 @@
 The xhlo executable of a function that JAX compiled.
 
     compiled = jax.jit(f).lower(x).compile()
-    compiled.as_text()                                # the program with its fusions
-    xhlo.executable_of(compiled).as_text("asm")       # any stage
+    compiled.as_text()                                # the program with its fusions, as HLO text
+    xhlo.executable_of(compiled).as_text("fused")     # any stage, as MLIR or assembly
     xhlo.executable_of(compiled).kernels              # one by one, with bytes and flops
 """
 
@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...targets.cpu.executable import CpuExecutable
-from . import PLATFORM
+from . import PLATFORM, REPORTED
 from .executables import by_fingerprint
+from .hlo_text import hlo_text
 from .jax_internals import internal
 
 
@@ -29,7 +30,7 @@ def executable_of(compiled: Any) -> CpuExecutable:
 
 
 def _of_runtime(runtime: Any) -> CpuExecutable:
-    if runtime.client.platform != PLATFORM:
+    if runtime.client.platform != REPORTED:
         raise ValueError(f"the function was compiled for the platform '{runtime.client.platform}', not for {PLATFORM}")
     found = by_fingerprint(bytes(runtime.fingerprint).decode())
     if found is None:
@@ -38,14 +39,19 @@ def _of_runtime(runtime: Any) -> CpuExecutable:
 
 
 def install() -> None:
-    """Let JAX's `as_text()` of compiled functions show our program with its fusions."""
+    """Let JAX's `as_text()` of compiled functions show our program with its fusions, in HLO's spelling."""
     kind = internal("stages").Executable
     others = kind.as_text
 
     def as_text(self: Any) -> str:
         runtime = self.xla_extension_executable()
-        if runtime.client.platform != PLATFORM:
+        if runtime.client.platform != REPORTED:
             return others(self)
-        return _of_runtime(runtime).as_text("fused")
+        source = _of_runtime(runtime).source
+        try:
+            return others(self) if source is None else hlo_text(source)
+        except ValueError:
+            # An operation that HLO lacks: the program before the passes, which JAX wrote, has a form in HLO.
+            return others(self)
 
     kind.as_text = as_text

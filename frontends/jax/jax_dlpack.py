@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import PLATFORM
+from . import PLATFORM, REPORTED
 from .jax_internals import internal
 
 CPU = 1
@@ -75,6 +75,7 @@ def capsule_of(array: Any) -> Any:
         raise BufferError(f"DLPack has no element type for {dtype}")
     view = np.asarray(array)
     shape = (ctypes.c_int64 * max(1, view.ndim))(*view.shape)
+    strides = (ctypes.c_int64 * max(1, view.ndim))(*(stride // dtype.itemsize for stride in view.strides))
     tensor = _Tensor(
         data=view.ctypes.data,
         device_type=CPU,
@@ -83,10 +84,11 @@ def capsule_of(array: Any) -> Any:
         bits=8 * dtype.itemsize,
         lanes=1,
         shape=ctypes.addressof(shape),
+        strides=ctypes.addressof(strides),
         deleter=ctypes.cast(_give_back, ctypes.c_void_p).value,
     )
     address = ctypes.addressof(tensor)
-    _lent[address] = (tensor, shape, view)
+    _lent[address] = (tensor, shape, strides, view)
     return _new_capsule(address, _NAME, ctypes.cast(_drop_capsule, ctypes.c_void_p).value)
 
 
@@ -108,11 +110,11 @@ def install() -> None:
 
     def get_backend(platform: Any = None) -> Any:
         """CPU memory belongs to our platform if JAX computes on it."""
-        ours = platform == "cpu" and bridge.get_backend().platform == PLATFORM
+        ours = platform == "cpu" and bridge.get_backend().platform == REPORTED
         return bridge.get_backend(PLATFORM if ours else platform)
 
     def buffer_to_dlpack_managed_tensor(buffer: Any, stream: Any = None) -> Any:
-        if buffer.platform() != PLATFORM:
+        if buffer.platform() != REPORTED:
             return library.buffer_to_dlpack_managed_tensor(buffer, stream=stream)
         return capsule_of(buffer)
 
@@ -122,7 +124,7 @@ def install() -> None:
     others = arrays.__dlpack_device__
 
     def dlpack_device(self: Any) -> tuple[Any, int]:
-        if len(self._arrays) == 1 and self.platform() == PLATFORM:
+        if len(self._arrays) == 1 and self.platform() == REPORTED:
             return module.DLDeviceType.kDLCPU, 0
         return others(self)
 

@@ -12,7 +12,8 @@ import itertools
 import threading
 import weakref
 from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from ...hlo_dialect.custom_calls.call import CustomCall
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
 from ...hlo_dialect.types import Array
-from . import PLATFORM
+from . import PLATFORM, REPORTED
 from .jax_internals import internal
 
 CALLBACK_TARGET = "xhlo_python_callback"
@@ -42,7 +43,26 @@ def _call_back(call: CustomCall, *operands: Array) -> tuple[Any, ...]:
     found = _callbacks.get(int(call.attributes["index"]))
     if found is None:
         raise RuntimeError("the function that the program calls back belongs to another process, or is gone")
-    return tuple(found.function(*operands))
+    with _without_mesh():
+        return tuple(found.function(*operands))
+
+
+@contextmanager
+def _without_mesh() -> Generator[None]:
+    """
+    Without the mesh that `jax.set_mesh` sets for the calling thread.
+
+    A callback gets its arguments on the platform cpu, which has none of the mesh's devices. The threads of programs for
+    several devices have no mesh either.
+    """
+    config = internal("config")
+    settings = (config.abstract_mesh_context_manager, config.device_context)
+    before = [setting.swap_local(config.config_ext.unset) for setting in settings]
+    try:
+        yield
+    finally:
+        for setting, value in zip(settings, before, strict=True):
+            setting.set_local(value)
 
 
 def share_cpu_rules() -> None:
@@ -61,11 +81,11 @@ def install_callbacks() -> None:
     with _installing:
         if REGISTRY.find(CALLBACK_TARGET) is not None:
             return
-        REGISTRY.add(CustomCallTarget(CALLBACK_TARGET, _call_back))
+        REGISTRY.add(CustomCallTarget(CALLBACK_TARGET, _call_back, local=True))
         others = callback.emit_python_callback
 
         def emit(ctx: Any, function: Any, token: Any, operands: Any, *rest: Any, **options: Any) -> Any:
-            if tuple(ctx.module_context.platforms) != (PLATFORM,):
+            if tuple(ctx.module_context.platforms) not in ((PLATFORM,), (REPORTED,)):
                 return others(ctx, function, token, operands, *rest, **options)
             return _emit(ctx, function, token, operands, *rest, **options)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
 
-from . import PLATFORM
+from ...targets.cache.files import may_read
+from . import NAME_VARIABLE, PLATFORM, REPORTED
 from .jax_internals import internal
 
 PRIORITY = -100
@@ -21,11 +24,16 @@ def initialize() -> None:
     if named and PLATFORM not in named.split(","):
         return
 
+    bridge = internal("xla_bridge")
+    if (problem := _problem_with_name(named)) is not None:
+        # JAX only logs what this function raises, and says later that it does not know the platform.
+        bridge.register_backend_factory(PLATFORM, partial(_fail, problem), priority=PRIORITY, fail_quietly=False)
+        return
+
     from . import inspection, jax_dlpack
     from .jax_lowerings import install_callbacks, share_cpu_rules
     from .plugin import plugin
 
-    bridge = internal("xla_bridge")
     if PLATFORM in bridge._backend_factories:
         return
     internal("interpreters.mlir")._platforms_with_donation.append(PLATFORM)
@@ -33,9 +41,36 @@ def initialize() -> None:
     install_callbacks()
     jax_dlpack.install()
     inspection.install()
+    internal("compiler").register_xla_runtime_error_handler(_let_interrupts_in)
     _use_persistent_cache()
     bridge._nonexperimental_plugins.add(PLATFORM)
+    if REPORTED != PLATFORM:
+        bridge._alias_to_platforms[REPORTED] = [PLATFORM]
     bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=plugin().capsule)
+
+
+def _problem_with_name(named: str) -> str | None:
+    """The problem with the name that devices are to report, if any; `named` is JAX_PLATFORMS."""
+    if REPORTED not in (PLATFORM, "cpu"):
+        return f"{NAME_VARIABLE}={REPORTED}: the platform can be called xhlo or cpu"
+    if REPORTED != PLATFORM and named != PLATFORM:
+        return (
+            f"{NAME_VARIABLE}={REPORTED} needs JAX_PLATFORMS={PLATFORM}, which is {named or 'not set'}: there would be "
+            f"two platforms called {REPORTED}"
+        )
+    return None
+
+
+def _fail(problem: str) -> NoReturn:
+    raise RuntimeError(problem)
+
+
+def _let_interrupts_in(error: Exception) -> None:
+    """
+    Called by JAX for an error of a compilation, and does nothing: as it is called, Python raises a pending interrupt.
+
+    Without it, an interrupted compilation would end with the plugin's error CANCELLED.
+    """
 
 
 def _use_persistent_cache() -> None:
@@ -44,8 +79,30 @@ def _use_persistent_cache() -> None:
     asked = module.is_cache_used
 
     def is_cache_used(backend: Any) -> bool:
-        if backend.platform != PLATFORM:
+        if backend.platform != REPORTED:
             return asked(backend)
         return module._is_cache_enabled()
 
     module.is_cache_used = is_cache_used
+    cache_of = module._get_cache
+
+    def get_cache(backend: Any) -> Any:
+        cache = cache_of(backend)
+        return cache if cache is None or backend.platform != REPORTED else _TrustedCache(cache)
+
+    module._get_cache = get_cache
+
+
+class _TrustedCache:
+    """JAX's cache, without the files that another user may have written."""
+
+    def __init__(self, cache: Any):
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def get(self, key: str) -> bytes | None:
+        folder = getattr(self._cache, "path", None)
+        is_trusted = not isinstance(folder, Path) or may_read(folder / f"{key}-cache")
+        return self._cache.get(key) if is_trusted else None

@@ -416,8 +416,12 @@ def emit_buffer_questions(e: Emitter) -> None:
         return answer
 
     question("DynamicDimensionIndices", set_("DynamicDimensionIndices", dynamic_dim_indices=0, num_dynamic_dims=0))
-    question("IsOnCpu", set_("IsOnCpu", is_on_cpu=1))
     question("ReadyEvent", set_("ReadyEvent", event=e.variable("xhlo_ready", ir.ArrayType(I64, 4))))
+
+    def is_on_cpu(args: Any, buffer: Any) -> None:
+        # JAX reads the memory of a buffer on the CPU as a row-major array.
+        plain = e.is_zero(e.get(e.get(buffer, "Buffer.spec"), "Spec.permuted"))
+        e.set(args, "Buffer_IsOnCpu_Args.is_on_cpu", e.build.zext(plain, I8))
 
     def memory(args: Any, buffer: Any) -> None:
         e.set(args, "Buffer_Memory_Args.memory", e.get(e.get(buffer, "Buffer.device"), "Device.memory"))
@@ -442,6 +446,7 @@ def emit_buffer_questions(e: Emitter) -> None:
     def increase(args: Any, buffer: Any) -> None:
         e.build.atomic_rmw("add", e.place(e.get(buffer, "Buffer.origin"), "Storage.references"), I64(1), "monotonic")
 
+    question("IsOnCpu", is_on_cpu)
     question("Memory", memory)
     question("GetMemoryLayout", layout)
     question("IsDeleted", is_deleted)

@@ -1,9 +1,8 @@
-"""The larger pieces of the plugin's machine code: transfers, execution, errors, and the trampolines into Python."""
+"""The larger pieces of the plugin's machine code: transfers, execution and errors."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from ...targets.cpu.memory import default_limit
 from . import native
 from .c_api import FUNCTIONS, STRUCTURES, Semantics
 from .native import I8, I32, I64, PTR, VOID, Emitter, ir
+from .native_entry import PYTHON, emit_entry, emit_stubs
 from .objects import OBJECTS
 
 SPEC_SLOTS = 1024
@@ -103,7 +103,8 @@ def _emit_transfers(e: Emitter) -> None:
         with e.when(e.is_zero(target)):
             e.set(args, f"{name_to}_Args.dst_size", nbytes)
             b.ret(PTR(None))
-        plain = e.is_zero(e.get(args, f"{name_to}_Args.host_layout"))
+        is_permuted = e.get(e.get(buffer, "Buffer.spec"), "Spec.permuted")
+        plain = e.is_zero(b.or_(e.get(args, f"{name_to}_Args.host_layout"), is_permuted))
         enough = b.icmp_unsigned(">=", e.get(args, f"{name_to}_Args.dst_size"), nbytes)
         held = b.alloca(PTR)
         b.store(PTR(None), held)
@@ -301,67 +302,6 @@ def _emit_user_data(e: Emitter) -> None:
             e.call_pointer(destroys, VOID, b.load(old_value, typ=I64))
 
 
-_PYTHON = (
-    *("PyGILState_Ensure", "PyGILState_Release", "PyGILState_GetThisThreadState", "PyGILState_Check"),
-    *("PyEval_SaveThread", "PyErr_Fetch", "PyErr_Restore"),
-)
-
-
-def _emit_entry(e: Emitter) -> None:
-    """
-    `xhlo_enter(function, args)`: into Python and back.
-
-    During shutdown the exiting thread returns immediately; other threads, whose request can no longer be answered, wait
-    for the end. jaxlib calls some entries with the interpreter's lock held: a waiting thread releases it first, because
-    the process would otherwise wait for it.
-    """
-    e.declare("pthread_self", I64)
-    e.declare("PyGILState_GetThisThreadState", PTR)
-    e.declare("PyGILState_Check", I32)
-    e.declare("PyEval_SaveThread", PTR)
-    e.declare("sleep", I32, I32)
-    e.declare("PyGILState_Ensure", I32)
-    e.declare("PyGILState_Release", VOID, I32)
-    e.declare("PyErr_Fetch", VOID, PTR, PTR, PTR)
-    e.declare("PyErr_Restore", VOID, PTR, PTR, PTR)
-    with e.function("xhlo_enter", PTR, I32, PTR) as (number, args):
-        b = e.build
-        inside = e.variable("xhlo_inside")
-        b.atomic_rmw("add", inside, I64(1), "seq_cst")
-        dispatcher = b.load_atomic(e.variable("xhlo_dispatcher"), "seq_cst", 8, typ=I64)
-        with e.when(e.is_zero(dispatcher)):
-            b.atomic_rmw("sub", inside, I64(1), "seq_cst")
-            ending = b.icmp_unsigned("==", e.call("pthread_self"), b.load(e.variable("xhlo_main_thread"), typ=I64))
-            with e.when(ending):
-                b.ret(PTR(None))
-            # For a thread that Python does not know, or no longer knows, PyGILState_Check claims that it holds the
-            # lock.
-            known = b.icmp_unsigned("!=", e.call("PyGILState_GetThisThreadState"), PTR(None))
-            with e.when(b.and_(known, b.icmp_unsigned("!=", e.call("PyGILState_Check"), I32(0)))):
-                e.call("PyEval_SaveThread")
-            with e.repeat(lambda: ir.IntType(1)(1)):
-                e.call("sleep", I32(1000))
-        state = e.call("PyGILState_Ensure")
-        pending = [b.alloca(PTR) for _ in range(3)]
-        e.call("PyErr_Fetch", *pending)
-        error = e.call_pointer(dispatcher, PTR, number, args)
-        e.call("PyErr_Restore", *(b.load(each, typ=PTR) for each in pending))
-        e.call("PyGILState_Release", state)
-        b.atomic_rmw("sub", inside, I64(1), "seq_cst")
-        b.ret(error)
-
-
-def _emit_stubs(e: Emitter, names: Sequence[str]) -> None:
-    for name in names:
-        with e.function(f"PJRT_{name}", PTR, PTR) as (args,):
-            if name.endswith("_Destroy"):
-                # Needs no answer: during shutdown jaxlib waits for its threads that destroy executables.
-                dispatcher = e.build.load(e.variable("xhlo_dispatcher"), typ=I64)
-                with e.when(e.is_zero(dispatcher)):
-                    e.build.ret(PTR(None))
-            e.build.ret(e.call("xhlo_enter", I32(FUNCTIONS.index(name)), args))
-
-
 DIRECT = (
     "Error_Destroy Error_Message Error_GetCode Error_ForEachPayload "
     "Event_Destroy Event_IsReady Event_Error Event_Await Event_OnReady "
@@ -383,6 +323,8 @@ _VARIABLES = (
     "xhlo_ready",
     "xhlo_dispatcher",
     "xhlo_inside",
+    "xhlo_interrupted",
+    "xhlo_interrupt_class",
     "xhlo_main_thread",
     "xhlo_error_functions",
     "xhlo_pool_limit",
@@ -397,13 +339,13 @@ def emit() -> str:
     native.emit_events(e)
     native.emit_buffers(e)
     native.emit_buffer_questions(e)
-    _emit_entry(e)
+    emit_entry(e)
     _emit_spec_lookup(e)
     _emit_transfers(e)
     _emit_execute(e)
     _emit_errors(e)
     _emit_user_data(e)
-    _emit_stubs(e, [name for name in FUNCTIONS if name not in DIRECT])
+    emit_stubs(e, [name for name in FUNCTIONS if name not in DIRECT])
     return str(e.module)
 
 
@@ -412,7 +354,7 @@ class Native:
 
     def __init__(self) -> None:
         symbols = (*(f"PJRT_{name}" for name in FUNCTIONS), *_EXPORTS, *_VARIABLES)
-        imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}
+        imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in PYTHON}
         self._code: LoadedCode = load(compile_to_object(emit(), level=1), symbols, imports)
         for name in _EXPORTS:
             result = None if name in _WITHOUT_RESULT else ctypes.c_int64

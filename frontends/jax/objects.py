@@ -11,7 +11,7 @@ import ctypes
 from typing import Any
 
 _OBJECTS = """
-Spec: element_type num_dims dims strides minor_to_major nbytes
+Spec: element_type num_dims dims strides minor_to_major nbytes permuted
 Storage: references data capacity release release_argument event
 Buffer: spec storage origin data device lock
 Event: ready callbacks lock references
@@ -24,7 +24,8 @@ LoadedExecutable: direct entry num_inputs num_outputs input_specs output_specs d
   number
 """
 """
-Spec: an element type and a shape, one object for all equal ones, never freed. `strides` in bytes, row-major.
+Spec: an element type and a shape, one object for all equal ones, never freed. `strides` in bytes;
+      `permuted` unless the array is row-major.
 Storage: memory and how it is released: to the pool (`capacity`), by `release(data, release_argument)`, or by setting
          `event`, upon which the owner takes it back.
 Buffer: `storage` is null after deletion; `origin` still holds it, for external references. `lock` guards `storage`.

@@ -20,17 +20,14 @@ from .native_calls import Native, loaded
 LONGEST_END = 2.0
 """Seconds that shutdown waits for entries in progress on other threads."""
 
-_DISPATCHER = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int32, ctypes.c_int64)
-"""Called by a trampoline that holds the interpreter's lock."""
-
 
 class Plugin:
     """`api`, the table; `capsule`, the same for `xla_bridge.register_plugin`. They live as long as the process."""
 
     def __init__(self) -> None:
         native: Native = loaded()
-        self._dispatcher = _DISPATCHER(dispatch)
-        native.variable("dispatcher").value = ctypes.cast(self._dispatcher, ctypes.c_void_p).value or 0
+        native.variable("interrupt_class").value = id(KeyboardInterrupt)
+        native.variable("dispatcher").value = id(dispatch)  # the function's address: the module keeps it
         # Buffers that outlive the interpreter must not call into it.
         atexit.register(_end, native)
         self.api = Api(struct_size=ctypes.sizeof(Api))

@@ -10,20 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 
 from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.entry import ENTRY, find_entry
 from ...hlo_dialect.printing import print_module
+from ...passes.partition_spmd.transform import record_tilings
 from ...targets.compile import compile_source
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.replicated import partition
 from ...targets.cpu.target import CPU
-from ...targets.program.entry import ENTRY, find_entry
 from ...targets.program.pipeline import parse_source, run_passes
 from ...targets.program.source import Source
 from .c_api import Code
+from .compile_options import DUMP_PASS_RE, DUMP_TO, check_options
 from .entries import PluginError
+from .layouts import Layouts, apply_layouts, read_layouts, state_layouts
+from .masks import select_by_masks
 from .protos import CompileOptions
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ class Compiled:
     optimized: str = ""
     """The StableHLO text that JAX shows as the compiled program; if empty, the source."""
     options: CompileOptions = field(default_factory=CompileOptions)
+    layouts: tuple[Layouts, Layouts] = field(default_factory=lambda: ([], []))
+    """Per argument and per result, the order of dimensions in memory."""
 
 
 def read_artifact(code: bytes, form: str, locations: bool) -> str:
@@ -80,6 +86,7 @@ def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compile
 
     Raises DiagnosticError, located in the Python source where JAX says it, for a program that cannot be compiled.
     """
+    check_options(options.overrides)
     text = read_artifact(code, form, locations=False)
     try:
         return compile_text(text, options)
@@ -94,33 +101,36 @@ def compile_text(text: str, options: CompileOptions) -> Compiled:
     name, optimized = ENTRY, ""
     donated: list[bool] = []
     tokens: tuple[list[bool], list[bool]] = ([], [])
+    layouts: tuple[Layouts, Layouts] = ([], [])
 
     def prepare(ctx: Context, module: ModuleOp) -> Source:
-        nonlocal name, optimized, donated, tokens
+        nonlocal name, optimized, donated, tokens, layouts
         name = module.sym_name.data if module.sym_name is not None else ENTRY
-        donated, tokens = donations(module), find_tokens(module)
+        donated, tokens, layouts = donations(module), find_tokens(module), read_layouts(module)
         if options.num_replicas * options.num_partitions > 1:
             optimized = _partition(ctx, module, options)
+        run_passes(ctx, module, ("inline",))  # a mask and its product may be in different functions
+        select_by_masks(module)
         source = Source(optimized or text, _FILENAME)
-        dump(name, source)
+        if any(order is not None for order in (*layouts[0], *layouts[1])):
+            state_layouts(module, layouts)
+            optimized = print_module(module, spelling="stablehlo")
+            apply_layouts(module, layouts)
+            source = Source(print_module(module), _FILENAME)
+        dump(name, source, options)
         return source
 
     executable = compile_source(Source(text, _FILENAME), CPU, prepare=prepare)
     assert isinstance(executable, CpuExecutable)
-    return Compiled(executable, name, donated, text, tokens, optimized, options)
+    return Compiled(executable, name, donated, text, tokens, optimized, options, layouts)
 
 
 def _partition(ctx: Context, module: ModuleOp, options: CompileOptions) -> str:
     """Turn the module into the program of one device. Returns its text, which states how results are distributed."""
     shardings = partition(ctx, module, options.num_replicas, options.num_partitions)
     if options.num_partitions > 1:
-        # These names are known to the translation of StableHLO to HLO in jaxlib.
-        outputs = ", ".join(tiling.text for tiling in shardings.outputs)
-        text = outputs if len(shardings.outputs) == 1 else f"{{{outputs}}}"
-        module.attributes["mhlo.spmd_output_sharding"] = StringAttr(text)
-        module.attributes["mhlo.spmd_parameters_shardings"] = ArrayAttr(
-            [StringAttr(tiling.text) for tiling in shardings.parameters]
-        )
+        # The translation of StableHLO to HLO in jaxlib reads these.
+        record_tilings(module, shardings.parameters, shardings.outputs)
     return print_module(module, spelling="stablehlo")
 
 
@@ -154,41 +164,42 @@ _dumped = itertools.count()
 _STAGES = {"hlo": "mlir", "fused": "mlir", "linalg": "mlir", "loops": "mlir", "llvm": "ll", "asm": "s"}
 
 
-def dump(name: str, source: Source) -> None:
+def dump(name: str, source: Source, options: CompileOptions) -> None:
     """
-    With XHLO_DUMP_TO set, write the program into that folder at every stage, and after every pass whose name
-    XHLO_DUMP_PASS_RE matches: `module_0003.jit_f.fused.mlir`, `module_0003.jit_f.after_07_cse.mlir`.
+    Write the program at every stage into the folder XHLO_DUMP_TO, and after every pass whose name XHLO_DUMP_PASS_RE
+    matches: `module_0003.jit_f.fused.mlir`, `module_0003.jit_f.after_07_cse.mlir`. Compile options may name both, too.
 
     The output of a failing stage is left out. Raises PluginError for a folder that cannot be written.
     """
-    folder = os.environ.get(DUMP_VARIABLE)
+    folder = options.overrides.get(DUMP_TO) or os.environ.get(DUMP_VARIABLE)
+    pattern = options.overrides.get(DUMP_PASS_RE) or os.environ.get(DUMP_PASS_VARIABLE)
     if not folder:
         return
     stem = f"module_{next(_dumped):04}.{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}"
     try:
-        target = Path(folder)
+        target = Path(str(folder))
         target.mkdir(parents=True, exist_ok=True)
         (target / f"{stem}.input.mlir").write_text(source.text)
-        _dump_passes(target, stem, source)
+        if pattern:
+            _dump_passes(target, stem, source, str(pattern))
         for stage, suffix in _STAGES.items():
             try:
                 (target / f"{stem}.{stage}.{suffix}").write_text(CPU.text_at(source, stage))
             except DiagnosticError:
                 return
     except OSError as error:
-        raise PluginError(Code.FAILED_PRECONDITION, f"{DUMP_VARIABLE}={folder}: {error}") from None
+        raise PluginError(Code.FAILED_PRECONDITION, f"the folder {folder} for dumps: {error}") from None
 
 
-def _dump_passes(target: Path, stem: str, source: Source) -> None:
-    pattern = os.environ.get(DUMP_PASS_VARIABLE)
-    if not pattern:
-        return
+def _dump_passes(target: Path, stem: str, source: Source, pattern: str) -> None:
     from ...hlo_dialect.dialect import make_context
 
     try:
         wanted = re.compile(pattern)
     except re.error as error:
-        raise PluginError(Code.INVALID_ARGUMENT, f"{DUMP_PASS_VARIABLE}={pattern}: {error}") from None
+        raise PluginError(
+            Code.INVALID_ARGUMENT, f"the regular expression {pattern} of passes to dump: {error}"
+        ) from None
     ctx = make_context()
     module = parse_source(source, ctx)
     for number, spec in enumerate(CPU.passes_to(CPU.last_stage)):

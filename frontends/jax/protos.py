@@ -7,6 +7,7 @@ xla/pjrt/proto/compile_options.proto, DeviceAssignmentProto in xla/xla_data.prot
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -99,6 +100,8 @@ class CompileOptions:
     num_partitions: int = 1
     devices: list[list[int]] = field(default_factory=list[list[int]])
     """`devices[replica][partition]`: device ids; empty if JAX chooses the devices at execution."""
+    overrides: dict[str, bool | int | float | str] = field(default_factory=dict[str, "bool | int | float | str"])
+    """The program's `compiler_options`."""
     serialized: bytes = b""
 
     @property
@@ -117,13 +120,35 @@ class CompileOptions:
         return counts + b"".join(encode_bytes(3, column) for column in columns)
 
 
+def _overrides(entries: list[bytes]) -> dict[str, bool | int | float | str]:
+    """A map from names to messages OptionOverrideProto: a string, a bool, an int64 or a double."""
+    found: dict[str, bool | int | float | str] = {}
+    for entry in map(parse, entries):
+        (name,), (value,) = _messages(entry, 1)[-1:] or (b"",), _messages(entry, 2)[-1:] or (b"",)
+        for number, (one, *_) in parse(value).items():
+            match number, one:
+                case 1, bytes():
+                    found[name.decode()] = one.decode()
+                case 2, int():
+                    found[name.decode()] = bool(one)
+                case 3, int():
+                    found[name.decode()] = one - (one >> 63 << 64)
+                case 4, bytes():
+                    found[name.decode()] = float(struct.unpack("<d", one)[0])
+                case _:
+                    raise PluginError(Code.INVALID_ARGUMENT, f"the compile option {name.decode()} has no value")
+    return found
+
+
 def read_compile_options(data: bytes) -> CompileOptions:
     """Parse a CompileOptionsProto. Raises PluginError for invalid bytes."""
-    (build,) = _messages(parse(data), 3)[-1:] or (b"",)
+    whole = parse(data)
+    (build,) = _messages(whole, 3)[-1:] or (b"",)
     fields = parse(build)
     options = CompileOptions(
         num_replicas=max(1, _number(fields, 4, 1)), num_partitions=max(1, _number(fields, 5, 1)), serialized=data
     )
+    options.overrides = _overrides(_messages(whole, 7))
     assignment = _messages(fields, 9)
     if assignment:
         columns = [_numbers(parse(column), 1) for column in _messages(parse(assignment[-1]), 3)]

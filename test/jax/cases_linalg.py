@@ -53,7 +53,7 @@ def eig(a):
 
 def schur(a):
     t, z = linalg.schur(a)
-    return z @ t @ z.conj().T, z.conj().T @ z, jnp.tril(t, -2)
+    return t, z, z @ t @ z.conj().T, z.conj().T @ z, jnp.tril(t, -2)
 
 
 def hessenberg(a):

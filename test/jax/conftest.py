@@ -15,8 +15,6 @@ import pytest
 os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
 os.environ["XHLO_NUM_DEVICES"] = "8"
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
-# XLA is only the reference: without LLVM's optimizations it compiles in half the time, with the same semantics.
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
 # Some tests set these themselves; they must not affect the others.
 for name in ("JAX_ENABLE_X64", "JAX_COMPILATION_CACHE_DIR", "XHLO_DUMP_TO"):
     os.environ.pop(name, None)

@@ -28,12 +28,14 @@ def _cases() -> dict[str, Case]:
 CASES = _cases()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_jitted(name: str) -> None:
     case = CASES[name]
     assert_same(run(case, "xhlo"), run(case, "cpu"), case)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.eager])
 def test_operation_by_operation(name: str) -> None:
     case = CASES[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -187,6 +188,17 @@ def test_a_callback_that_computes_with_jax() -> None:
     with jax.default_device(jax.devices("xhlo")[0]):
         result = jax.jit(lambda x: jax.pure_callback(host, like(x), x) + 1)(X)
     np.testing.assert_array_equal(result, np.cumsum(X, 1) + 1)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_callback_that_computes_with_jax_under_a_mesh(count: int) -> None:
+    """Its arguments are on the platform cpu, which the mesh does not contain."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices("xhlo")[:count]), ("x",))
+    for call in (jax.pure_callback, io_callback, partial(io_callback, ordered=True)):
+        with jax.set_mesh(mesh):
+            result = jax.jit(lambda x, call=call: call(lambda v: jnp.sin(v) * 2, like(x), x))(X)
+            np.testing.assert_allclose(np.asarray(result), np.sin(X) * 2, rtol=1e-6)
+            assert jax.sharding.get_abstract_mesh().axis_names == ("x",)
 
 
 def test_checkify_user_checks() -> None:

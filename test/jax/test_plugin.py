@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ pytest.importorskip("jax")
 
 import jax
 import jax.numpy as jnp
+import jaxlib.xla_client
 import ml_dtypes
 
 import xhlo
@@ -194,8 +196,9 @@ def test_threads():
 
 def test_what_a_compiled_program_says_of_itself():
     compiled = jax.jit(lambda x: jnp.sin(x) @ x.T).lower(put(np.ones((8, 16), np.float32))).compile()
-    assert "hlo.fusion" in compiled.as_text() and "hlo.dot_general" in compiled.as_text()
+    assert compiled.as_text().startswith("HloModule jit__lambda")
     executable = xhlo.executable_of(compiled)
+    assert "hlo.fusion" in executable.as_text("fused") and "hlo.dot_general" in executable.as_text("fused")
     assert "define" in executable.as_text("llvm") and executable.kernels
     with pytest.raises(ValueError, match="platform 'cpu'"):
         xhlo.executable_of(jax.jit(lambda x: x).lower(jax.device_put(1.0, jax.devices("cpu")[0])).compile())
@@ -204,6 +207,51 @@ def test_what_a_compiled_program_says_of_itself():
     assert memory.argument_size_in_bytes == 8 * 16 * 4 and memory.output_size_in_bytes == 8 * 8 * 4
     assert memory.generated_code_size_in_bytes > 500  # Plain bytes, not code.
     assert compiled.runtime_executable().fingerprint
+
+
+IMAGE, KERNEL = np.ones((1, 3, 8, 8), np.float32), np.ones((4, 3, 3, 3), np.float32)
+SQUARE = np.eye(4, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (lambda x: x @ x.T, [SQUARE], r"ROOT %dot\S* = f32\[4,4\]\{1,0\} dot\(%"),
+        (lambda x: jnp.sin(x) * 2 + 1, [SQUARE], r"fusion\(%\S*\), kind=kLoop, calls=%region"),
+        (lambda x: x.sum(0), [np.ones((64, 64), np.float32)], r"reduce\(%\S*, %\S*\), dimensions=\{0\}"),
+        (lambda x, k: jax.lax.conv(x, k, (1, 1), "SAME"), [IMAGE, KERNEL], r"f32\[1,4,8,8\]\S* convolution\("),
+        (jnp.linalg.cholesky, [SQUARE], r'custom-call\(.*custom_call_target="lapack_spotrf_ffi"'),
+        (lambda x: jax.lax.fori_loop(0, x[0, 0].astype(int), lambda i, c: c * 2, x), [SQUARE], r"while\(%"),
+        (lambda x: jax.lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), [SQUARE], r"conditional\(%"),
+        (lambda x: jnp.fft.fft(x), [SQUARE], r"ROOT .* = f32\[4,4,2\]"),
+        (lambda x: x + x, [SQUARE.astype(ml_dtypes.float8_e4m3fn)], r"f8e4m3fn\[4,4\]"),
+        (lambda x: jax.scipy.special.gammainc(x, x), [SQUARE], r"^ENTRY %main"),
+    ],
+)
+def test_compiled_programs_as_hlo(function, arguments, expected):
+    text = jax.jit(function).lower(*map(put, arguments)).compile().as_text()
+    assert re.search(expected, text, re.MULTILINE), text
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: jax.lax.psum(x, "i"), r"all-reduce\(%\S*\), channel_id=\d+, replica_groups=\{\{0,1,2,3,4,5,6,7\}\}"),
+        (lambda x: jax.lax.pmax(x, "i"), r"maximum\([^)]*\)\n(.*\n)*.*all-reduce\("),
+        (lambda x: jax.lax.all_gather(x, "i"), r"all-gather\(.*dimensions=\{0\}"),
+        (lambda x: jax.lax.psum_scatter(x, "i", scatter_dimension=1), r"reduce-scatter\(.*dimensions=\{1\}"),
+        (lambda x: jax.lax.ppermute(x, "i", [(0, 1), (1, 0)]), r"collective-permute\(.*pairs=\{\{0,1\},\{1,0\}\}"),
+        (lambda x: jax.lax.all_to_all(x, "i", 1, 1, tiled=True), r"all-to-all\("),
+        (lambda x: x + jax.lax.axis_index("i"), r"u32\[\] (partition|replica)-id\(\)"),
+    ],
+)
+def test_collectives_as_hlo(function, expected):
+    kinds = (jax.sharding.AxisType.Auto,)
+    mesh = jax.make_mesh((8,), ("i",), axis_types=kinds, devices=jax.devices("xhlo")[:8])
+    spec = jax.sharding.PartitionSpec("i")
+    mapped = jax.jit(jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))
+    text = mapped.lower(jax.ShapeDtypeStruct((16, 8), np.float32)).compile().as_text()
+    assert re.search(expected, text), text
 
 
 def test_serialized_executables_run_again():
@@ -241,6 +289,84 @@ print(float(jax.jit(lambda x: (x * 3).sum())(np.ones(4, np.float32))), len(hits)
     assert value == "12.0" and int(hits) >= 1
 
 
+def test_jax_caches_that_others_may_write_are_not_used(tmp_path):
+    program = """
+import warnings
+import jax, jax.numpy as jnp
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(jax.jit(lambda x: x * 3)(jnp.float32(2)))
+print([str(each.message)[:40] for each in caught if "not trusted" in str(each.message)])
+"""
+    cache = tmp_path / "cache"
+    assert run(program, JAX_COMPILATION_CACHE_DIR=str(cache)).splitlines() == ["6.0", "[]"]
+    files = list(cache.glob("*-cache"))
+    assert files
+    for file in files:
+        file.chmod(0o666)
+    refused = run(program, JAX_COMPILATION_CACHE_DIR=str(cache)).splitlines()
+    assert refused[0] == "6.0" and "not trusted" not in refused[0] and len(refused[1]) > 2
+    for file in files:
+        file.write_bytes(file.read_bytes()[:-40])
+        file.chmod(0o600)
+    assert run(program, JAX_COMPILATION_CACHE_DIR=str(cache)).splitlines() == ["6.0", "[]"]
+
+
+def test_damaged_executables_are_refused():
+    compiled = jax.jit(lambda x: jnp.tanh(x) + 1).lower(put(np.ones(7, np.float32))).compile()
+    client, options = DEVICE.client, jaxlib.xla_client.CompileOptions()
+    data = client.serialize_executable(compiled.runtime_executable())
+    random, refused = np.random.default_rng(0), 0
+    for at in random.integers(0, len(data), 200):
+        wrong = bytearray(data)
+        wrong[at] ^= int(random.integers(1, 256))
+        for each in (bytes(wrong), data[:at]):
+            try:
+                client.deserialize_executable(each, jaxlib._jax.DeviceList((DEVICE,)), options)
+            except jax.errors.JaxRuntimeError:
+                refused += 1
+    assert refused > 390  # some bytes are jaxlib's own, which has no checksum
+
+
+def test_the_platform_can_be_reported_as_cpu():
+    program = """
+import jax, jax.numpy as jnp, numpy as np, xhlo
+(device,) = jax.devices()
+assert device.platform == jax.default_backend() == "cpu" and repr(device) == "XhloDevice(id=0)"
+assert jax.devices("cpu") == jax.devices("xhlo") == [device]
+x = jax.device_put(jnp.arange(6.0).reshape(2, 3), jax.local_devices(backend="cpu")[0])
+print(jnp.linalg.eigvalsh(x @ x.T).round(2), jax.pure_callback(lambda a: np.asarray(a) * 2, x, x).sum())
+jax.jit(lambda x: jax.debug.print("{}", x.sum()))(x)
+assert np.from_dlpack(x)[1, 2] == 5 and jnp.from_dlpack(np.ones(3)).devices() == {device}
+compiled = jax.jit(lambda x: x + 1, donate_argnums=0).lower(x).compile()
+assert compiled.as_text().startswith("HloModule") and xhlo.executable_of(compiled).kernels
+compiled(x)
+assert x.is_deleted()
+"""
+    assert run(program, XHLO_PLATFORM_NAME="cpu", XHLO_NUM_DEVICES="1", JAX_NUM_CPU_DEVICES="1").split() == [
+        "[",
+        "1.",
+        "54.]",
+        "30.0",
+        "15.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "platforms", "message"),
+    [
+        ("cpu", "xhlo,cpu", "needs JAX_PLATFORMS=xhlo, which is xhlo,cpu: there would be two platforms called cpu"),
+        ("cpu", "", "needs JAX_PLATFORMS=xhlo, which is not set"),
+        ("tpu", "xhlo", "XHLO_PLATFORM_NAME=tpu: the platform can be called xhlo or cpu"),
+    ],
+)
+def test_a_name_that_does_not_fit_is_an_error(name, platforms, message):
+    program = "import jax\ntry:\n    jax.devices()\nexcept RuntimeError as error:\n    print(error)"
+    assert message in run(program, XHLO_PLATFORM_NAME=name, JAX_PLATFORMS=platforms)
+
+
 def test_the_interpreter_ends_with_buffers_alive_and_work_going_on():
     run("""
 import threading, jax, numpy as np
@@ -261,6 +387,39 @@ def test_nothing_is_loaded_where_other_platforms_are_named():
     assert "xhlo.frontends.jax.plugin" not in modules and "llvmlite" not in modules
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"invalid_key": 1}, "No such compile option: 'invalid_key'"),
+        ({"xla_dump_too": "x"}, "did you mean 'xla_dump_to'"),
+        ({"xla_embed_ir_in_executable": "invalid_value"}, "xla_embed_ir_in_executable, 'invalid_value' is not a valid"),
+        ({"xla_dump_max_hlo_modules": 1.5}, "its type is int32"),
+        ({"xla_dump_max_hlo_modules": 1 << 40}, "its type is int32"),
+        ({"xla_gpu_shape_checks": "SOMETIMES"}, "there are IGNORE, RUNTIME, COMPILE_TIME"),
+        ({"xla_dump_to": True}, "its type is string"),
+    ],
+)
+def test_invalid_compile_options_are_refused(options, message):
+    lowered = jax.jit(lambda x: x + 1).lower(put(np.ones(3)))
+    with pytest.raises(jax.errors.JaxRuntimeError, match=message):
+        lowered.compile(compiler_options=options)
+
+
+def test_compile_options(tmp_path):
+    options = {
+        "xla_embed_ir_in_executable": True,
+        "xla_dump_max_hlo_modules": -1,
+        "xla_gpu_auto_spmd_partitioning_memory_budget_ratio": 0.5,
+        "xla_backend_optimization_level": "1",
+        "xla_gpu_shape_checks": "RUNTIME",
+        "xla_dump_to": str(tmp_path),
+        "xla_dump_hlo_pass_re": "cse",
+    }
+    assert jax.jit(lambda x: x + 1, compiler_options=options)(put(np.ones(3)))[0] == 2
+    names = {path.name.split(".", 2)[2] for path in tmp_path.iterdir()}
+    assert {"input.mlir", "fused.mlir"} <= names and any("cse" in name for name in names)
+
+
 def test_dumps(tmp_path):
     run(
         "import jax, numpy as np; jax.jit(lambda x: x * 2 + 1)(np.ones(4, np.float32))",
@@ -270,3 +429,63 @@ def test_dumps(tmp_path):
     for stage in ("hlo.mlir", "fused.mlir", "linalg.mlir", "loops.mlir", "llvm.ll", "asm.s", "input.mlir"):
         assert any(name.endswith(stage) for name in names), names
     assert any("after_" in name and "fuse-hlo" in name for name in names), names
+
+
+INTERRUPTED = """
+import os, signal, threading
+import jax
+from jax import lax
+from xhlo.frontends.jax import entries, plugin
+from xhlo.frontends.jax.native_calls import loaded
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+endless = jax.jit(lambda x: lax.while_loop(lambda i: i >= 0, lambda i: i * 0 + 1, x)).lower(1).compile()
+threading.Timer(0.05, interrupt).start()
+try:
+    endless(1).block_until_ready()
+except KeyboardInterrupt:
+    print("run")
+
+compile_program = entries.ENTRIES["Client_Compile"]
+def interrupted(arguments):
+    interrupt()
+    compile_program(arguments)
+entries.ENTRIES["Client_Compile"] = interrupted
+lowered = jax.jit(lambda x: x + 2).lower(1)
+for compile_again in (lowered.compile, lambda: jax.jit(lambda x: x + 3)(1)):
+    try:
+        compile_again()
+    except KeyboardInterrupt:
+        print("compile")
+entries.ENTRIES["Client_Compile"] = compile_program
+
+first = True
+def early(number, address):
+    global first
+    if first:
+        first = False
+        raise KeyboardInterrupt  # as a signal handler does while the function begins
+    return entries.dispatch(number, address)
+loaded().variable("dispatcher").value = id(early)
+try:
+    jax.jit(lambda x: x + 4)(1)
+except KeyboardInterrupt:
+    print("begin")
+def no_stack(number, address):
+    if entries.FUNCTIONS[number] == "Client_Compile":
+        raise RecursionError
+    return entries.dispatch(number, address)
+loaded().variable("dispatcher").value = id(no_stack)
+try:
+    compile_again = lowered.compile()
+except jax.errors.JaxRuntimeError as error:
+    print(str(error).split(":")[0])
+loaded().variable("dispatcher").value = id(entries.dispatch)
+print(jax.jit(lambda x: x + 5)(1))
+"""
+
+
+def test_interrupts_reach_the_program():
+    assert run(INTERRUPTED).split() == ["run", "compile", "compile", "begin", "RESOURCE_EXHAUSTED", "6"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,33 +11,12 @@ pytest.importorskip("jax", reason="JAX is not installed")
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax, shard_map
+from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from cases import integers, normal
-from platforms import COMPILED_ON
-
-
-@dataclass(frozen=True)
-class Sharded:
-    """`function(mesh, *arrays)`; the arrays are sharded by `specs` over a mesh of `shape` with axes a, b, .."""
-
-    function: Callable[..., Any]
-    shape: tuple[int, ...]
-    specs: tuple[P, ...]
-    arrays: tuple[Any, ...]
-    tolerance: float = 2e-5
-
-
-def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function without shardings of its own: the compiler partitions it."""
-    return lambda mesh, *arrays: function(*arrays)
-
-
-def mapped(function: Callable[..., Any], specs: Any, out: Any, **options: Any) -> Callable[..., Any]:
-    """A function on the part of one device."""
-    return lambda mesh, *arrays: shard_map(function, mesh=mesh, in_specs=specs, out_specs=out, **options)(*arrays)
+from sharded import Sharded, check, mapped, plain
 
 
 def constrained(mesh: Mesh, x: Any, w: Any) -> Any:
@@ -115,33 +91,9 @@ CASES = {
 }  # fmt: skip
 
 
-def run(case: Sharded, platform: str) -> Any:
-    names = "abc"[: len(case.shape)]
-    mesh = Mesh(np.array(jax.devices(platform)).reshape(case.shape), tuple(names))
-    generator = np.random.default_rng(5)
-    arrays = [
-        jax.device_put(draw.make(generator), NamedSharding(mesh, spec))
-        for draw, spec in zip(case.arrays, case.specs, strict=True)
-    ]
-    before = len(COMPILED_ON)
-    with jax.default_device(jax.devices(platform)[0]):
-        results = jax.block_until_ready(jax.jit(partial(case.function, mesh))(*arrays))
-    assert set(COMPILED_ON[before:]) == {platform}
-    return results
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_eight_devices(name: str) -> None:
-    case = CASES[name]
-    ours, theirs = run(case, "xhlo"), run(case, "cpu")
-    for got, want in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
-        assert got.dtype == want.dtype and got.shape == want.shape
-        assert {shard.device.platform for shard in got.addressable_shards} == {"xhlo"}
-        assert len(got.addressable_shards) == len(want.addressable_shards)
-        if got.dtype == jnp.bfloat16:
-            np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
-        else:
-            np.testing.assert_allclose(np.asarray(got), np.asarray(want), case.tolerance, case.tolerance)
+    check(CASES[name])
 
 
 @pytest.mark.parametrize("spec", [P("a"), P(None, "a"), P(("a", "b")), P("b", "a"), P()])
