@@ -63,9 +63,30 @@ class Arguments:
         text = self.value(name)
         if text is None:
             return default
-        if not text.isascii() or not text.isdigit():
+        if not text.isascii() or not text.isdigit() or len(text) > 18:
             raise UsageError(f"--{name} takes a number, not '{text}'")
         return int(text)
+
+
+MAX_MEMORY = Option(
+    "max-memory",
+    "Refuse what takes more memory, such as 512M or 8G (XHLO_MAX_MEMORY, or what the machine has)",
+    takes="required",
+    metavar="SIZE",
+)
+
+
+def limit_memory(arguments: Arguments) -> None:
+    """Obey `--max-memory` in this process. Raises UsageError."""
+    text = arguments.value(MAX_MEMORY.name)
+    if text is None:
+        return
+    from ..hlo_dialect.limits import parse_size, set_max_memory
+
+    try:
+        set_max_memory(parse_size(text))
+    except ValueError as error:
+        raise UsageError(f"--{MAX_MEMORY.name}: {error}") from None
 
 
 class CommandLine:

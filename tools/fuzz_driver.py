@@ -24,6 +24,8 @@ def run(settings: Settings) -> int:
     """Run the tool and print everything. Returns the exit status."""
     sources: dict[str, str] = {}
     try:
+        if settings.mode != "programs":
+            return _check_hostile(settings)
         if settings.file is not None:
             return _check(settings, [(settings.file, _program_of_file(settings, settings.file, sources))])
         if settings.only_print:
@@ -62,6 +64,35 @@ def _program_of_file(settings: Settings, name: str, sources: dict[str, str]) -> 
         claim = Claim(error=rtol, relative=rtol, nan=True)
         results.append(Value(f"result {index}", names[type_.dtype], type_.shape, claim))
     return Program(file.text, list(inputs), results)
+
+
+def _check_hostile(settings: Settings) -> int:
+    """Make the cases of a hostile mode one after the other, and print those that end wrongly."""
+    from .fuzzing.hostile import MODES, problem, sources_of
+    from .fuzzing.isolation import Limits
+
+    try:
+        sources = sources_of(settings.files)
+    except OSError as error:
+        raise StreamError(f"cannot read {error.filename}: {error.strerror}") from None
+    failed = total = 0
+    for seed in range(settings.seed, settings.seed + settings.count):
+        case = MODES[settings.mode](random.Random(seed), sources)
+        if settings.only_print:
+            write_text(None, f"// {' '.join(case.command)}\n{case.text.decode(errors='replace')}\n")
+            continue
+        try:
+            message = problem(case, Limits(settings.seconds))
+        except KeyboardInterrupt:
+            print(f"{total} cases, {failed} failed", file=sys.stderr)
+            raise
+        total += 1
+        if message is not None:
+            failed += 1
+            print(f"{settings.mode} {seed}: {' '.join(case.command)}: {message}", flush=True)
+    if not settings.only_print:
+        print(f"{total} cases, {failed} failed", file=sys.stderr)
+    return EXIT_INPUT if failed else 0
 
 
 def _check(settings: Settings, programs: Iterator[tuple[str, Program]] | list[tuple[str, Program]]) -> int:

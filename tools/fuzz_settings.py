@@ -6,19 +6,26 @@ from dataclasses import dataclass
 
 from .command_line import Arguments, Option, UsageError
 
-CHECKS = ("fuse", "none", "ptx", "sharded", "simt", "text", "xla")
+CHECKS = ("fuse", "guard", "none", "ptx", "sharded", "simt", "sizes", "text", "xla")
+MODES = ("programs", "grammar", "mutate", "pipelines")
 PROFILES = ("small", "shared", "large", "dots", "reductions", "types", "sharded")
 
 GENERAL, PROGRAMS = "General", "Programs"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
-    Option("check", "fuse (default), none: the CPU agrees with the reference; sharded: so do devices that split "
-           "the arrays at random; simt: so do kernels for GPUs, interpreted; ptx: ptxas takes these; text: it reads "
-           "back as itself; xla: the reference agrees with XLA:CPU (needs jax)",
+    Option("mode", "programs (default) that are valid, compared as --check says; or hostile input, which must end with "
+           "a result or an error at its place: grammar: any operations; mutate: damaged text, of the files and folders "
+           "given or of random programs; pipelines: any passes after any part of the lowering",
+           GENERAL, "required", "|".join(MODES), choices=MODES),
+    Option("check", "fuse (default), none: the CPU agrees with the reference; guard: and accesses no memory outside of "
+           "buffers; sharded: so do devices that split the arrays at random; simt: so do kernels for GPUs, "
+           "interpreted; sizes: with sizes unknown or contradictory, each is refused or right; ptx: ptxas takes these; "
+           "text: it reads back as itself; xla: the reference agrees with XLA:CPU (needs jax)",
            GENERAL, "required", "|".join(CHECKS), choices=CHECKS),
     Option("shrink", "Make failing programs small, and print what is left of them", GENERAL),
     Option("print", "Print the programs, check nothing", GENERAL),
+    Option("time-limit", "Seconds of processor time that a hostile case may take (10)", PROGRAMS, "required", "N"),
     Option("profile", "The sort of programs (small)", PROGRAMS, "required", "|".join(PROFILES), choices=PROFILES),
     Option("seed", "The first seed (0)", PROGRAMS, "required", "N"),
     Option("count", "How many seeds (100)", PROGRAMS, "required", "N"),
@@ -30,7 +37,9 @@ OPTIONS = (
 class Settings:
     """The settings of a command line."""
 
-    file: str | None
+    mode: str
+    files: tuple[str, ...]
+    """The file to check; for hostile modes, files and folders of programs."""
     check: str
     shrink: bool
     only_print: bool
@@ -38,19 +47,31 @@ class Settings:
     seed: int
     count: int
     inputs: str | None
+    seconds: int
+
+    @property
+    def file(self) -> str | None:
+        """The one program to check."""
+        return self.files[0] if self.files and self.mode == "programs" else None
 
 
 def understand(arguments: Arguments) -> Settings:
     """Settings from flags. Raises UsageError."""
-    if len(arguments.words) > 1:
+    mode = arguments.value("mode") or "programs"
+    if mode != "programs":
+        unfit = [flag for flag in ("check", "shrink", "profile", "inputs") if arguments.has(flag)]
+        if unfit:
+            raise UsageError(f"--{unfit[0]} is for valid programs, not for --mode={mode}")
+    elif len(arguments.words) > 1:
         raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
-    file = arguments.words[0] if arguments.words else None
+    file = arguments.words[0] if arguments.words and mode == "programs" else None
     if file is None and arguments.has("inputs"):
         raise UsageError("--inputs goes with a file")
     if file is not None and any(arguments.has(flag) for flag in ("profile", "count", "print")):
         raise UsageError("--profile, --count and --print are for random programs, not for a file")
     return Settings(
-        file=file,
+        mode=mode,
+        files=tuple(arguments.words),
         check=arguments.value("check") or "fuse",
         shrink=arguments.has("shrink"),
         only_print=arguments.has("print"),
@@ -58,4 +79,5 @@ def understand(arguments: Arguments) -> Settings:
         seed=arguments.number("seed", 0),
         count=arguments.number("count", 100),
         inputs=arguments.value("inputs"),
+        seconds=arguments.number("time-limit", 10),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,14 @@ from ..hlo_dialect.garbage_collector import paused_gc
 from ..hlo_dialect.printing import print_module
 from ..hlo_dialect.reading import parse_module
 from ..passes.manager.pass_manager import PassFailure, PassManager, PrintIR
-from ..passes.manager.pipelines import PipelineError, build_passes
+from ..passes.manager.pipelines import FUSE_NONE, PipelineError, build_passes
 from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
+from ..targets.program.level import level_of
+from ..targets.program.pipeline import cached_passes, pass_name
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
-from .opt_settings import Settings
+from .opt_settings import Settings, Step
 from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
 
@@ -70,13 +72,14 @@ def run(settings: Settings) -> int:
 def _run(settings: Settings) -> int:
     timing = Timing()
     with timing.stage("load passes"):
-        passes = build_passes(settings.pipeline)  # an invalid pipeline is reported before anything is read
+        # An invalid pipeline is reported before anything is read.
+        cached_passes(tuple(step.spec for step in settings.pipeline))
     outcome = Outcome()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
     if settings.emit in settings.target.binary and len(parts) != 1:
         raise StreamError(f"--emit={settings.emit} makes one object file of one module")
     for part in parts:
-        _Session(settings, passes, part, timing, outcome).run()
+        _Session(settings, part, timing, outcome).run()
     if not (settings.output and outcome.status):
         with timing.stage("write"):
             if outcome.binary is not None:
@@ -103,8 +106,6 @@ class _Session:
     """One module on its way through hlo-opt."""
 
     settings: Settings
-    passes: list[ModulePass]
-    """The passes of the settings' pipeline."""
     part: Part
     timing: Timing
     outcome: Outcome
@@ -163,22 +164,34 @@ class _Session:
 
         verify_round_trip(module, self.part.filename, read)
 
-    def _passes(self, module: ModuleOp) -> list[ModulePass]:
-        """The requested passes, then, for an emission, those that lower the module to the last stage."""
-        settings = self.settings
+    def _passes(self, module: ModuleOp) -> Sequence[ModulePass]:
+        """
+        The requested passes, then, for an emission, those that lower the module to the last stage; without those of
+        `--fuse` and `--lower` that the module is past.
+        """
+        settings, target = self.settings, self.settings.target
         if settings.run_reproducer:
             pipeline = pipeline_of(self.part.text)
             if pipeline is None:
                 raise StreamError(f"{self.part.filename} is no reproducer: it has no line `// xhlo-pipeline: ..`")
             return build_passes(pipeline)
-        wanted = settings.emit != "mlir" or settings.resources
-        target, names = settings.target, {one.name for one in self.passes}
-        if not wanted or target.lowering[target.last_stage][-1] in names or _is_llvm(module):
-            return self.passes
-        specs = target.passes_between(settings.stage, target.last_stage)
-        if settings.stage is None and "fuse-hlo" not in names:
-            specs = (*target.passes_to(None, fuse=False), *specs)
-        return [*self.passes, *build_passes(specs)]
+        steps = list(settings.pipeline)
+        names = [one.name for one in cached_passes(tuple(step.spec for step in steps))]
+        lowered = target.lowering[target.last_stage][-1] in names or _is_llvm(module)
+        if (settings.emit != "mlir" or settings.resources) and not lowered:
+            specs = target.passes_between(settings.stage, target.last_stage)
+            if settings.stage is None and not settings.fused:
+                specs = (*target.passes_to(None, fuse=False), *specs)
+            steps += map(Step, specs)
+        if not any(step.automatic for step in steps):
+            return cached_passes(tuple(step.spec for step in steps))
+        level = level_of(module)
+        left = target.passes_after(level, target.last_stage)
+        kept = set(map(pass_name, left))
+        specs = [step.spec for step in steps if not step.automatic or pass_name(step.spec) in kept]
+        if not (settings.fused or level) and any(spec in FUSE_NONE for spec in specs):
+            print("hlo-opt: note: without --fuse each operation becomes a kernel of its own", file=sys.stderr)
+        return cached_passes(tuple(specs))
 
     # Output ----------------------------------------------------------------------------------------------------
 

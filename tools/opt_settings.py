@@ -10,7 +10,7 @@ from ..passes.manager.pipelines import LIBRARIES, MATH_MODES, parse_specs
 from ..passes.manager.registry import list_passes
 from ..targets.program.target import Target, TargetOptionError
 from ..targets.registry import OWN_TARGETS, UnknownTargetError, get_target
-from .command_line import Arguments, Option, UsageError
+from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 
 STAGES = ("linalg", "loops", "nvvm", "llvm")
 EMISSIONS = ("mlir", "llvm", "asm", "obj", "ptx", "cubin")
@@ -20,6 +20,7 @@ GENERAL, PASSES, PIPELINES, OUTPUT, DEBUGGING = "General", "Passes", "Pipelines"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
+    MAX_MEMORY,
     Option("version", "Print the versions of xhlo, xDSL and Python", GENERAL),
     Option("list-passes", "Print every pass with its summary", GENERAL),
     Option("split-input-file", "Treat each part between `// -----` lines as a module of its own", GENERAL),
@@ -78,15 +79,25 @@ OPTIONS = (
 
 
 @dataclass(frozen=True)
+class Step:
+    """One pass that a command line requests."""
+
+    spec: str
+    automatic: bool = True
+    """Whether --fuse or --lower requests it, which do nothing to a module that is past it; -p and --PASS always run."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of a command line."""
 
     files: tuple[str, ...]
     output: str | None
-    pipeline: tuple[str, ...]
-    """Pass specs, in order."""
+    pipeline: tuple[Step, ...]
     stage: str | None
     """The stage that `--lower` reaches."""
+    fused: bool
+    """Whether a flag asks for fusions before the lowering."""
     target: Target
     emit: str
     resources: bool
@@ -112,6 +123,7 @@ class Settings:
 
 def understand(arguments: Arguments) -> Settings:
     """Settings from flags. Raises UsageError."""
+    limit_memory(arguments)
     target = target_of(arguments)
     emit = arguments.value("emit") or "mlir"
     if emit not in (*EMISSIONS, *target.emitters):
@@ -120,7 +132,7 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError(f"target {target.name} does not emit {emit}; it emits {', '.join(('mlir', *target.emitters))}")
     if arguments.has("ptxas-info") and not target.reports_resources:
         raise UsageError("--ptxas-info is about GPUs: give --target=nvptx")
-    pipeline, stage = pipeline_of(arguments, target)
+    pipeline, stage, fused = pipeline_of(arguments, target)
     verify = arguments.value("verify-diagnostics", "all") if arguments.has("verify-diagnostics") else None
     if arguments.has("run-reproducer") and pipeline:
         raise UsageError("--run-reproducer takes its passes from the file: give no other passes")
@@ -129,6 +141,7 @@ def understand(arguments: Arguments) -> Settings:
         output=arguments.value("o"),
         pipeline=pipeline,
         stage=stage,
+        fused=fused,
         target=target,
         emit=emit,
         resources=arguments.has("ptxas-info"),
@@ -185,30 +198,35 @@ def _pass_names(arguments: Arguments, flag: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[str, ...], str | None]:
+def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[Step, ...], str | None, bool]:
     """
-    The pass specs that the flags request, in order, and the last lowering stage they reach.
+    The passes that the flags request, in order, the last lowering stage they reach, and whether a flag fuses.
 
     `--lower` prepares and groups the program first, unless an earlier flag does. Raises UsageError, PipelineError.
     """
     fixed = {option.name for option in OPTIONS}
-    specs: list[str] = []
+    steps: list[Step] = []
     stage: str | None = None
+    fused = False
     for flag, value in arguments.flags:
         if flag == "fuse":
             if stage is not None:
                 raise UsageError("--fuse stands before --lower: there is nothing left to fuse after it")
-            specs += target.passes_to(None)
+            steps += map(Step, target.passes_to(None))
+            fused = True
         elif flag == "lower":
             wanted = value or target.last_stage
             if wanted not in target.lowering:
                 raise UsageError(f"--lower is one of {', '.join(target.lowering)}, not '{wanted}'")
-            if stage is None and "fuse-hlo" not in (spec.name for text in specs if text for spec in parse_specs(text)):
-                specs += target.passes_to(None, fuse=False)
-            specs += target.passes_between(stage, wanted)
+            if stage is None and not fused:
+                steps += map(Step, target.passes_to(None, fuse=False))
+            steps += map(Step, target.passes_between(stage, wanted))
             stage = wanted
-        elif flag == "pass-pipeline":
-            specs.append((value or "").strip())
-        elif flag not in fixed:
-            specs.append(flag if not value else f"{flag}{{{value.strip().removeprefix('{').removesuffix('}')}}}")
-    return tuple(spec for spec in specs if spec), stage
+        elif flag == "pass-pipeline" or flag not in fixed:
+            text = (value or "").strip()
+            if flag != "pass-pipeline":
+                text = flag if not value else f"{flag}{{{text.removeprefix('{').removesuffix('}')}}}"
+            if text:
+                steps.append(Step(text, automatic=False))
+                fused |= any(spec.name == "fuse-hlo" for spec in parse_specs(text))
+    return tuple(steps), stage, fused

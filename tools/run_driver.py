@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -12,6 +13,7 @@ from ..hlo_dialect.reference import evaluate
 from ..hlo_dialect.types import Array
 from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing
+from ..targets.cpu.interrupts import StillRunning
 from ..targets.registry import get_target
 from .arrays import compare, load_npz, pick, random_arrays, save_npz
 from .failures import EXIT_INPUT, report
@@ -39,6 +41,9 @@ def run(settings: Settings) -> int:
         return EXIT_INPUT
     except (Exception, KeyboardInterrupt) as error:
         status = report("hlo-run", error, sources)
+        if isinstance(error, StillRunning):
+            sys.stderr.flush()
+            os._exit(status)  # an orderly exit would wait for the threads of the program
         if isinstance(error, PassFailure) and error.reproducer is None and settings.file != "-":
             print(f"hlo-opt --fuse --lower {settings.file} leaves a reproducer", file=sys.stderr)
         return status
@@ -57,14 +62,13 @@ def _run(settings: Settings, program: Program, timing: Timing) -> int:
         from .run_replicas import run_replicas
 
         return run_replicas(settings, program)
-    wanted = program.inputs()
     if settings.inputs is None:
-        arguments = random_arrays(wanted, settings.seed)
+        arguments = random_arrays(program.sized_inputs(settings.shapes), settings.seed)
     else:
-        arguments = pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
+        arguments = pick(load_npz(settings.inputs), program.inputs(), "in_", program.argument_names(), settings.inputs)
     executable = None
     if settings.target != REFERENCE:
-        executable = program.compile(settings.target, settings.profile, settings.math)
+        executable = program.compile(settings.target, settings.profile, settings.math, settings.guard)
     runner = _runner(program, executable)
     with timing.stage("run"):
         results = runner(arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -12,15 +12,17 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from ..dialects.support.kernel import PROGRAM
 from ..hlo_dialect.collectives.host_transfers import TokenType
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.dialect import make_context
+from ..hlo_dialect.limits import check_limits, check_memory
 from ..hlo_dialect.reading import parse_module
 from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.manager.timing import Timing
-from ..targets.program.entry import entry_of
+from ..targets.program.entry import entry_of, entry_types
 from .arrays import ArrayType
-from .streams import STDIN, read_text
+from .streams import STDIN, StreamError, read_text
 
 if TYPE_CHECKING:
     from ..targets.cpu.replicated import ReplicatedExecutable
@@ -42,19 +44,58 @@ class Program:
     @cached_property
     def module(self) -> ModuleOp:
         with self.timing.stage("read"):
-            return parse_module(self.text, self.filename, make_context())
+            module = parse_module(self.text, self.filename, make_context())
+        check_limits(module)
+        return module
 
     @cached_property
     def entry(self) -> FuncOp:
         return entry_of(self.module)
 
     def inputs(self) -> list[ArrayType]:
-        return self._arrays("argument", self.entry.function_type.inputs.data)
+        """The arrays that the program takes, -1 for unknown sizes."""
+        return self._types[0]
+
+    def sized_inputs(self, shapes: Mapping[str, tuple[int, ...]]) -> list[ArrayType]:
+        """
+        The arrays that the program takes, with `shapes` by the names of arguments, or in_0, in_1, ... Raises
+        StreamError if one is missing or does not fit, DiagnosticError if they do not fit into memory.
+        """
+        found = list(self.inputs())
+        names = [(f"in_{index}", name) for index, name in enumerate(self.argument_names())]
+        unknown = set(shapes) - {name for both in names for name in both if name is not None}
+        if unknown:
+            known = ", ".join(name or number for number, name in names)
+            raise StreamError(f"--shape: no argument is named {min(unknown)}; there are {known or 'none'}")
+        for index, (one, both) in enumerate(zip(found, names, strict=True)):
+            shape = next((shapes[name] for name in both if name is not None and name in shapes), None)
+            if shape is not None and not one.takes(shape):
+                raise StreamError(f"--shape: argument {both[1] or both[0]} has type {one.text}, not shape {shape}")
+            if shape is None and not one.is_static:
+                sizes = ",".join("N" if size < 0 else str(size) for size in one.shape)
+                raise StreamError(
+                    f"argument {both[1] or both[0]} has type {one.text}: give its sizes, --shape {both[1] or both[0]}="
+                    f"{sizes}, or --inputs"
+                )
+            if shape is not None:
+                found[index] = ArrayType(shape, one.dtype, one.text)
+        check_memory(self.module, sum(one.nbytes for one in found))
+        return found
 
     def outputs(self) -> list[ArrayType]:
-        return self._arrays("result", self.entry.function_type.outputs.data)
+        return self._types[1]
+
+    @cached_property
+    def _types(self) -> tuple[list[ArrayType], list[ArrayType]]:
+        if PROGRAM in self.module.attributes:
+            inputs, outputs = entry_types(self.module)
+            return list(inputs), list(outputs)
+        types = self.entry.function_type
+        return self._arrays("argument", types.inputs.data), self._arrays("result", types.outputs.data)
 
     def argument_names(self) -> list[str | None]:
+        if PROGRAM in self.module.attributes:
+            return [None] * len(self.inputs())
         return [arg.name_hint for arg in self.entry.body.block.args if not isinstance(arg.type, TokenType)]
 
     def _arrays(self, what: str, types: Sequence[Attribute]) -> list[ArrayType]:
@@ -68,20 +109,18 @@ class Program:
         dtype, shape = numpy_dtype(tensor.element_type), tensor.get_shape()
         if dtype is None:
             fail(self.entry, f"has {what} of type {type_}, whose elements no array holds")
-        if any(size < 0 for size in shape):
-            fail(self.entry, f"has {what} of type {type_}; hlo-run needs static shapes")
-        return ArrayType(shape, dtype, str(tensor))
+        return ArrayType(tuple(max(size, -1) for size in shape), dtype, str(tensor))
 
-    def compile(self, target: str, profile: bool, math: str = "default") -> Executable:
+    def compile(self, target: str, profile: bool, math: str = "default", guard: str | None = None) -> Executable:
         from ..targets.compile import compile_program
 
-        return compile_program(self._source, target, profile=profile, math=math)
+        return compile_program(self._source, target, profile=profile, math=math, guard=guard)
 
-    def compile_replicated(self, replicas: int, partitions: int) -> ReplicatedExecutable:
+    def compile_replicated(self, replicas: int, partitions: int, guard: str | None) -> ReplicatedExecutable:
         """Compile the program for several devices of this CPU."""
         from ..targets.cpu.replicated import compile_replicated
 
-        return compile_replicated(self._source, replicas, partitions)
+        return compile_replicated(self._source, replicas, partitions, guard=guard)
 
     @property
     def _source(self) -> str | Path:

@@ -30,7 +30,7 @@ def run_replicas(settings: Settings, program: Program) -> int:
     if settings.target == REFERENCE:
         results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
     else:
-        results = program.compile_replicated(settings.replicas, settings.partitions)(arguments)
+        results = program.compile_replicated(settings.replicas, settings.partitions, settings.guard)(arguments)
     if settings.outputs is not None:
         named = {f"out_{i}@{n}": array for n, arrays in enumerate(results) for i, array in enumerate(arrays)}
         save_arrays(settings.outputs, named)
@@ -56,7 +56,7 @@ def _run_sharded(settings: Settings, program: Program) -> int:
         arguments = _split(shardings, whole, *grid)
         results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
     else:
-        compiled = program.compile_replicated(*grid)
+        compiled = program.compile_replicated(*grid, settings.guard)
         shardings = compiled.shardings
         results = compiled(_split(shardings, whole, *grid))
     each = zip(*results[: settings.partitions], strict=True)

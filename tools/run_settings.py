@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..dialects.support.guard_zones import END, SIDES
 from ..passes.manager.pipelines import MATH_MODES
 from ..targets.registry import ALIASES, OWN_TARGETS, target_names
-from .command_line import Arguments, Option, UsageError
+from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 
 REFERENCE = "reference"
 MACHINES = (*OWN_TARGETS, *ALIASES, REFERENCE)
@@ -19,6 +21,7 @@ GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
+    MAX_MEMORY,
     Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
            "|".join(MACHINES)),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",
@@ -26,10 +29,14 @@ OPTIONS = (
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
     Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
     Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
+    Option("shape", "The shape of a random argument of unknown size, by name or in_0, ..", DATA, "required",
+           "NAME=4,8"),
     Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
     Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
     Option("compare", "Run there (reference) and compare", CHECKS, "optional", "|".join(MACHINES)),
     Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", "FILE.npz"),
+    Option("guard", "Find accesses outside of buffers, which end (default) or start where a page does", CHECKS,
+           "optional", "|".join(SIDES), choices=SIDES),
     Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
     Option("signed-zeros", "Compare the signs of zeros too", CHECKS),
     Option("profile", "Print for each kernel: calls, ms, GB/s, GFLOP/s", SPEED),
@@ -46,6 +53,8 @@ class Settings:
     target: str
     math: str
     inputs: str | None
+    shapes: Mapping[str, tuple[int, ...]]
+    """The shapes of random arguments, by name."""
     seed: int
     outputs: str | None
     compare: str | None
@@ -55,6 +64,7 @@ class Settings:
     profile: bool
     repeat: int
     timing: bool
+    guard: str | None = None
     replicas: int = 1
     partitions: int = 1
 
@@ -65,6 +75,7 @@ class Settings:
 
 def understand(arguments: Arguments) -> Settings:
     """Settings from flags. Raises UsageError."""
+    limit_memory(arguments)
     if len(arguments.words) > 1:
         raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
     target = _machine("target", arguments.value("target") or "cpu")
@@ -73,6 +84,8 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError(f"--compare={compare} compares the target {target} with itself")
     if arguments.has("profile") and target == REFERENCE:
         raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
+    if arguments.has("guard") and target == REFERENCE:
+        raise UsageError("--guard needs a target that is compiled: the reference has no kernels")
     replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
     if replicas * partitions != 1:
         _check_grid(arguments, replicas, partitions, target)
@@ -81,6 +94,7 @@ def understand(arguments: Arguments) -> Settings:
         target=target,
         math=arguments.value("math") or "default",
         inputs=arguments.value("inputs"),
+        shapes=dict(_shape(value) for flag, value in arguments.flags if flag == "shape"),
         seed=arguments.number("seed", 0),
         outputs=arguments.value("outputs"),
         compare=compare,
@@ -90,9 +104,19 @@ def understand(arguments: Arguments) -> Settings:
         profile=arguments.has("profile"),
         repeat=arguments.number("repeat", 0),
         timing=arguments.has("timing"),
+        guard=(arguments.value("guard") or END) if arguments.has("guard") else None,
         replicas=replicas,
         partitions=partitions,
     )
+
+
+def _shape(text: str | None) -> tuple[str, tuple[int, ...]]:
+    """The name and the sizes that `x=4,8` states. Raises UsageError."""
+    name, equals, sizes = (text or "").partition("=")
+    parts = [part.strip() for part in sizes.split(",")] if sizes.strip() else []
+    if not name.strip() or not equals or not all(part.isdecimal() and len(part) < 19 for part in parts):
+        raise UsageError(f"--shape takes a name and sizes, such as --shape x=4,8, not '{text}'")
+    return name.strip().removeprefix("%"), tuple(map(int, parts))
 
 
 def _machine(flag: str, name: str) -> str:

@@ -5,12 +5,15 @@ round-trips.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from ...dialects.support.guard_zones import END
+from ...hlo_dialect.diagnostics import DiagnosticError
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.reading import parse_module
@@ -26,6 +29,7 @@ from ...targets.simt.target import SIMT
 from .arrays import float_info
 from .programs import Program, wrong_elements
 from .sharded import sharded_results
+from .unknown_sizes import with_unknown_sizes
 
 PTX_CHIPS = ("sm_75", "sm_90", "sm_100")
 
@@ -35,24 +39,26 @@ class Disagreement(Exception):
 
 
 def compiled_results(
-    text: str, inputs: Sequence[Array], fuse: bool = True, verify_each: bool = True
+    text: str, inputs: Sequence[Array], fuse: bool = True, verify_each: bool = True, guard: str | None = None
 ) -> tuple[Array, ...]:
-    """The CPU's results, with fusion or with one kernel per operation; verified after each pass."""
+    """The CPU's results, with fusion or with one kernel per operation; verified after each pass, or in guard mode."""
     before = [array.tobytes() for array in inputs]
-    results = _run(CPU, text, inputs, fuse, verify_each)
+    results = _run(CPU, text, inputs, fuse, verify_each, guard)
     if before != [array.tobytes() for array in inputs]:
         raise Disagreement("the program wrote to its inputs")
     return results
 
 
-def _run(target: Target, text: str, inputs: Sequence[Array], fuse: bool, verify: bool) -> tuple[Array, ...]:
-    results: Array | tuple[Array, ...] = target.build(_lowering(target, text, fuse, verify), str)(*inputs)
+def _run(
+    target: Target, text: str, inputs: Sequence[Array], fuse: bool, verify: bool, guard: str | None = None
+) -> tuple[Array, ...]:
+    results: Array | tuple[Array, ...] = target.build(_lowering(target, text, fuse, verify, guard), str)(*inputs)
     return results if isinstance(results, tuple) else (results,)
 
 
-def _lowering(target: Target, text: str, fuse: bool = True, verify: bool = True) -> Lowering:
+def _lowering(target: Target, text: str, fuse: bool = True, verify: bool = True, guard: str | None = None) -> Lowering:
     ctx = make_context()
-    return Lowering(ctx, parse_module(text, "random.mlir", ctx), target, fuse=fuse, verify=verify)
+    return Lowering(ctx, parse_module(text, "random.mlir", ctx), target, fuse=fuse, verify=verify, guard=guard)
 
 
 def reference_results(text: str, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -86,10 +92,10 @@ def compare(
         raise Disagreement("\n".join(wrong))
 
 
-def check_compiled(program: Program, fuse: bool, verify_each: bool = True) -> None:
-    """Check that compiled code agrees with the reference."""
+def check_compiled(program: Program, fuse: bool, verify_each: bool = True, guard: str | None = None) -> None:
+    """Check that compiled code agrees with the reference; in guard mode, that it accesses no other memory."""
     want = reference_results(program.text, program.inputs)
-    compare(program, compiled_results(program.text, program.inputs, fuse, verify_each), want)
+    compare(program, compiled_results(program.text, program.inputs, fuse, verify_each, guard), want)
 
 
 def check_simt(program: Program) -> None:
@@ -137,7 +143,33 @@ def check_sharded(program: Program) -> None:
     compare(program, sharded_results(program.text, program.inputs), want, slack=2.0, signed_zeros=False)
 
 
-_FORMS: tuple[Mapping[str, Any], ...] = (
+def check_sizes(program: Program) -> None:
+    """Check that the program with sizes unknown or contradictory is refused, or right and guarded."""
+    text = with_unknown_sizes(program.text, random.Random(program.text))
+    try:
+        got = compiled_results(text, program.inputs, verify_each=False, guard=END)
+    except DiagnosticError:
+        return
+    try:
+        want = reference_results(text, program.inputs)
+    except DiagnosticError as error:
+        if _UNSUPPORTED in error.diagnostics[0].message:
+            return  # The reference does not infer shapes backwards.
+        raise
+    if [array.shape for array in want] == [value.shape for value in program.results]:
+        compare(program, got, want)
+    elif [(array.dtype, array.shape) for array in got] != [(array.dtype, array.shape) for array in want]:
+        raise Disagreement(f"results {_types(got)}, expected {_types(want)}")
+
+
+_UNSUPPORTED = "is not supported by the reference interpreter"
+
+
+def _types(arrays: Sequence[Array]) -> str:
+    return ", ".join(f"{array.dtype}{array.shape}" for array in arrays)
+
+
+FORMS: tuple[Mapping[str, Any], ...] = (
     {},
     {"spelling": "stablehlo"},
     {"generic": True},
@@ -146,11 +178,11 @@ _FORMS: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def check_text(program: Program) -> None:
+def check_text(program: Program, forms: Sequence[Mapping[str, Any]] = FORMS) -> None:
     """Check that each form of the text parses to the same module: all print alike."""
     module = parse_module(program.text, "random.mlir", make_context())
     plain = print_module(module)
-    for form in _FORMS:
+    for form in forms:
         text = print_module(module, **form)
         again = parse_module(text, "random.mlir", make_context())
         if "locations" not in form and print_module(again, **form) != text:
@@ -165,9 +197,11 @@ def check_text(program: Program) -> None:
 
 CHECKS: Mapping[str, Callable[[Program], None]] = {
     "fuse": lambda program: check_compiled(program, True),
+    "guard": lambda program: check_compiled(program, True, guard=END),
     "none": lambda program: check_compiled(program, False),
     "ptx": check_ptx,
     "sharded": check_sharded,
+    "sizes": check_sizes,
     "simt": check_simt,
     "text": check_text,
     "xla": check_xla,
