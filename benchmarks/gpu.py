@@ -85,7 +85,7 @@ def dry_run(chosen: Sequence[GpuProgram], chip: str) -> None:
 
 def time_calls(device: Device, call: Callable[[int], Any], calls: int) -> list[float]:
     """Seconds of each of `calls` back-to-back calls in the device's stream, measured by events."""
-    driver, stream = device.driver, device.stream
+    driver, stream = device.driver, device.stream.handle
     for number in range(3):
         call(number)
     device.synchronize()
@@ -107,7 +107,7 @@ def copy_bandwidth(device: Device, nbytes: int = 1 << 30) -> float:
     source, target = (device.allocate(nbytes, device.stream) for _ in range(2))
     with device.driver.entered():
         copy = CopyOnDevice(target.address, source.address, nbytes)
-        times = time_calls(device, lambda _: device.driver.enqueue(copy, device.stream), 30)
+        times = time_calls(device, lambda _: device.driver.enqueue(copy, device.stream.handle), 30)
     return 2 * nbytes / statistics.median(times)
 
 
