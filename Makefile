@@ -1,9 +1,11 @@
 # make demo         compile, run, check and explain a program that JAX exported
 # make test         everything that CI runs
+# make test-all     the same, with every case of the long lists of which `make test` runs a sample: under an hour
 # make test-quick   before each commit: the source checks except pyright, the IR tests and the quick unit tests
 # make lint         only the source checks; `make format` fixes what it can
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
 # make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
+# make gpu-sanitize the same with each access to memory checked, by compute-sanitizer of the CUDA toolkit
 # make bench        the measurements of benchmarks/
 # make docs         generate docs/ops.md, the table of all operations
 # make clean        remove everything that the other targets created, including .venv
@@ -15,7 +17,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-quick conformance gpu-test lint format bench docs clean
+.PHONY: demo test test-all test-quick conformance gpu-test gpu-sanitize lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -23,15 +25,21 @@ demo: .venv/.for-use
 test: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py
 
+test-all: .venv/.for-tests
+	@$(BIN)/python test/run_checks.py all
+
 test-quick: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py quick
 
 conformance: .venv/.for-tests
-	@$(BIN)/pytest -q -n 2 test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \
+	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \
 		test/unit/test_conformance_text.py
 
 gpu-test: .venv/.for-tests
 	@$(BIN)/pytest -q -n 0 test/gpu
+
+gpu-sanitize: .venv/.for-tests
+	compute-sanitizer --tool memcheck --error-exitcode 1 $(BIN)/python -m pytest -q -n 0 test/gpu
 
 lint: .venv/.for-tests
 	@$(BIN)/python test/run_checks.py ruff format imports pyright

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,11 @@ from pathlib import Path
 import pytest
 
 from xhlo.tools import hlo_opt, hlo_run
+
+# XLA is only the reference: without LLVM's optimizations it compiles in half the time, with the same semantics.
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
+# Threads that wait for the next parallel loop sleep at once instead of spinning on the processor of another test.
+os.environ["KMP_BLOCKTIME"] = "0"
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,37 @@ class Outcome:
     status: int
     out: str
     err: str
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-cases", action="store_true", help="run all cases of the tests marked `sample`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """
+    Deselect what the mark `sample` leaves out, unless all cases are asked for.
+
+    `@pytest.mark.sample(4)` keeps each fourth case of a test, from the first on, in the order of collection; n without a
+    common factor with the length of any parameter's list reaches all values of each parameter.
+    `@pytest.mark.sample(type_=("i32", "f32"))` keeps the cases where a parameter has one of these values.
+    """
+    if config.getoption("--all-cases"):
+        return
+    seen: Counter[object] = Counter()
+    left_out: list[pytest.Item] = []
+    for item in items:
+        mark = item.get_closest_marker("sample")
+        if mark is None:
+            continue
+        assert isinstance(item, pytest.Function)
+        (every,) = mark.args or (1,)
+        place, seen[item.function] = seen[item.function], seen[item.function] + 1
+        if place % every or any(item.callspec.params[name] not in kept for name, kept in mark.kwargs.items()):
+            left_out.append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        dropped = set(left_out)
+        items[:] = [item for item in items if item not in dropped]
 
 
 Tool = Callable[..., Outcome]

@@ -4,6 +4,7 @@ Run the checks of `make test`, all of them even if some fail, and sum up.
     python test/run_checks.py              all checks
     python test/run_checks.py lit pytest   these
     python test/run_checks.py quick        those of `make test-quick`
+    python test/run_checks.py all          those of `make test-all`: all checks, with all cases of each test
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import IO, Any
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 JOBS = "2"
-PYTEST = [sys.executable, "-m", "pytest", "-n", JOBS, "-q"]
+PYTEST = [sys.executable, "-m", "pytest", "-n", JOBS, "--dist", "worksteal", "-q"]
+ALL_CASES = ["--all-cases"]
+"""The option of test/conftest.py that runs what tests marked `sample` leave out."""
 
 QUICK_UNITS = """
     constraints convert_hlo_to_linalg cuda_driver custom_calls docs_ops executable expressions extension fuse_linalg fusion
@@ -81,10 +84,15 @@ def title(name: str, words: list[str]) -> None:
 
 def main(names: list[str]) -> int:
     checks = {**CHECKS, "units": [*PYTEST, *(f"test/unit/test_{name}.py" for name in QUICK_UNITS)]}
+    if names == ["all"]:
+        names, checks = (
+            [],
+            {name: words + ALL_CASES * (words[: len(PYTEST)] == PYTEST) for name, words in checks.items()},
+        )
     names = QUICK if names == ["quick"] else names or list(CHECKS)
     unknown = [name for name in names if name not in checks]
     if unknown:
-        print(f"no check is named {unknown[0]}; there are: quick, {', '.join(checks)}", file=sys.stderr)
+        print(f"no check is named {unknown[0]}; there are: all, quick, {', '.join(checks)}", file=sys.stderr)
         return 2
     passed: dict[str, tuple[bool, float]] = {}
     with tempfile.TemporaryFile() as output:

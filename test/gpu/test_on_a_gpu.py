@@ -17,7 +17,7 @@ import pytest
 
 import conformance
 import xhlo
-from test_gpu_runtime import CHAIN, COUNT, chain, chain_inputs
+from gpu_runtime_programs import CHAIN, COUNT, chain, chain_inputs
 from xhlo.targets.nvptx.executable import GpuExecutable
 from xhlo.targets.nvptx.runtime.arrays import DeviceArray
 from xhlo.targets.nvptx.runtime.device import Device, open_device
@@ -35,7 +35,7 @@ except GpuUnavailableError as error:
 pytestmark = pytest.mark.skipif(DEVICE is None, reason=f"no GPU: {REASON}")
 needs_files = pytest.mark.skipif(not conformance.ROOT.is_dir(), reason=conformance.SKIP)
 
-STATIC = [program.name for program in conformance.stablehlo_programs() if program.static and not program.quantized]
+STATIC = [program.name for program in conformance.stablehlo_programs() if program.static]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.mlir"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -90,18 +91,25 @@ class StablehloProgram:
 
     name: str
     static: bool
-    quantized: bool
+
+
+@cache
+def _stablehlo_texts() -> dict[str, str]:
+    """The programs of stablehlo/ by name; a file of several has a number for each. Their entry is called @main."""
+    found: dict[str, str] = {}
+    for path in sorted((ROOT / "stablehlo").glob("*.mlir")):
+        parts = path.read_text().split("// -----")
+        for index, part in enumerate(parts):
+            text = part if "@main" in part else re.sub(r"(func\.func (?:public )?)@\w+", r"\1@main", part, count=1)
+            found[path.stem if len(parts) == 1 else f"{path.stem}.{index}"] = text
+    return found
 
 
 @cache
 def stablehlo_programs() -> tuple[StablehloProgram, ...]:
     """All programs of stablehlo/; none if the folder is absent."""
-    found: list[StablehloProgram] = []
-    for path in sorted((ROOT / "stablehlo").glob("*.mlir")):
-        text = path.read_text()
-        found.append(StablehloProgram(path.stem, "?" not in text, "!quant." in text))
-    return tuple(found)
+    return tuple(StablehloProgram(name, "?" not in text) for name, text in _stablehlo_texts().items())
 
 
 def stablehlo_text(name: str) -> str:
-    return (ROOT / "stablehlo" / f"{name}.mlir").read_text()
+    return _stablehlo_texts()[name]

@@ -25,6 +25,8 @@ SIGNED, UNSIGNED = ["i8", "i16", "i32", "i64"], ["ui8", "ui16", "ui32", "ui64"]
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ["bf16", "f16", "f32", "f64"]
 TYPES = ["i1", *INTEGERS, *FLOATS]
+TYPICAL = ("i1", "i8", "i32", "ui64", "bf16", "f32")
+"""The types of `make test` where a test moves or combines elements of any type alike: each kind, at various widths."""
 BITS = {"bf16": np.int16, "f16": np.int16, "f32": np.int32, "f64": np.int64}
 TARGETS = ("cpu", "reference")
 

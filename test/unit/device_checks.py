@@ -260,7 +260,7 @@ def programs_agree_with_xla() -> None:
 
 
 def main() -> None:
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
     os.environ["XHLO_NUM_DEVICES"] = str(DEVICES)
     os.environ["JAX_PLATFORMS"] = "xhlo,cpu"
     import jax

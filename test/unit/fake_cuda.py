@@ -10,6 +10,7 @@ import ctypes
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -30,9 +31,7 @@ def parameters(name: str) -> int:
 
 
 HANDLES: dict[tuple[str, int], Callable[[Any], Any]] = {
-    ("cuGraphExecKernelNodeSetParams", 1): real.CUgraphNode,
-    ("cuGraphExecMemcpyNodeSetParams", 1): real.CUgraphNode,
-    ("cuGraphExecChildGraphNodeSetParams", 1): real.CUgraphNode,
+    ("cuGraphDestroy", 0): lambda _: real.CUgraph(1),
     ("cuGraphExecChildGraphNodeSetParams", 2): lambda _: real.CUgraph(1),
     ("cuGraphAddChildGraphNode", 3): lambda _: real.CUgraph(1),
 }
@@ -70,10 +69,14 @@ def _real(at: int, value: Any) -> Any:
             return real.CUmodule(1)
         case Function():
             return real.CUfunction(1)
-        case Graph():
+        case Executable():
             return real.CUgraphExec(1)
-        case list():
-            return real.CUgraph(1) if at == 0 else [real.CUgraphNode(node) for node in value]
+        case Template():
+            return real.CUgraph(1)
+        case Node():
+            return real.CUgraphNode(1)
+        case [Node(), *_]:
+            return [real.CUgraphNode(1) for _ in value]
         case KernelNode():
             parameters = real.CUDA_KERNEL_NODE_PARAMS()
             for field in KernelNode.__slots__:
@@ -91,6 +94,30 @@ class KernelNode:
     )
 
 
+@dataclass(eq=False)
+class Template:
+    """A CUgraph."""
+
+    nodes: list[Node] = field(default_factory=list)
+    destroyed: bool = False
+
+
+@dataclass(eq=False)
+class Node:
+    """A CUgraphNode."""
+
+    graph: Template
+    command: Any
+
+
+@dataclass(eq=False)
+class Executable:
+    """A CUgraphExec, which holds copies of the nodes."""
+
+    template: Template
+    graph: Graph
+
+
 class FakeCuda:
     """Stands in for the module: `monkeypatch.setitem(sys.modules, bindings.MODULE, FakeCuda())`."""
 
@@ -99,6 +126,8 @@ class FakeCuda:
         self.devices = devices
         self.context_depth = 0
         self.calls: list[str] = []
+        self.mode = real.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+        self.compiler_log = b""
 
     def __getattr__(self, name: str) -> Any:
         if not re.match(r"cu[A-Z]", name):
@@ -131,6 +160,16 @@ class FakeCuda:
 
     def _cuDriverGetVersion(self) -> int:
         return self.version
+
+    def _cuThreadExchangeStreamCaptureMode(self, mode: Any) -> Any:
+        before, self.mode = self.mode, mode
+        return before
+
+    def _check_capture(self) -> None:
+        """Refuse calls that may not be made during a capture in global mode, and end the capture."""
+        if self.gpu.captured and self.mode != real.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED:
+            self.gpu.captured.clear()
+            raise CudaError("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "")
 
     def _cuDeviceGetCount(self) -> int:
         return self.devices
@@ -176,15 +215,19 @@ class FakeCuda:
     # Memory.
 
     def _cuMemAlloc(self, nbytes: int) -> Any:
+        self._check_capture()
         return real.CUdeviceptr(self.gpu.allocate(nbytes))
 
     def _cuMemFree(self, address: Any) -> None:
+        self._check_capture()
         self.gpu.free(int(address))
 
     def _cuMemHostAlloc(self, nbytes: int, flags: int) -> int:
+        self._check_capture()
         return self.gpu.allocate_host(nbytes)
 
     def _cuMemFreeHost(self, address: int) -> None:
+        self._check_capture()
         self.gpu.free_host(address)
 
     def _cuMemcpyHtoDAsync(self, target: Any, source: int, nbytes: int, stream: Any) -> None:
@@ -198,8 +241,22 @@ class FakeCuda:
 
     # Code.
 
-    def _cuModuleLoadData(self, image: bytes) -> Any:
+    def _cuPointerGetAttribute(self, attribute: Any, address: int) -> int:
+        assert attribute == real.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        found = self.gpu.device_of(address)
+        if found is None:
+            raise CudaError("CUDA_ERROR_INVALID_VALUE", "")
+        return found
+
+    def _cuModuleLoadDataEx(self, image: bytes, count: int, options: list[Any], values: list[Any]) -> Any:
         assert image.endswith(b"\0")
+        self._check_capture()
+        assert [option.name for option in options] == [
+            "CU_JIT_ERROR_LOG_BUFFER",
+            "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",
+        ]
+        assert count == 2 and len(values[0]) == values[1] > len(self.compiler_log)
+        values[0][: len(self.compiler_log)] = self.compiler_log
         return self.gpu.load(image)
 
     def _cuModuleUnload(self, module: Any) -> None:
@@ -218,6 +275,14 @@ class FakeCuda:
     def _cuStreamCreate(self, flags: Any) -> Any:
         assert flags == real.CUstream_flags.CU_STREAM_NON_BLOCKING
         return real.CUstream(self.gpu.new_stream())
+
+    def _cuStreamGetId(self, stream: Any) -> int:
+        return self.gpu.stream_id(int(stream))
+
+    def _cuStreamIsCapturing(self, stream: Any) -> Any:
+        status = real.CUstreamCaptureStatus
+        captured = self.gpu.is_captured(int(stream))
+        return status.CU_STREAM_CAPTURE_STATUS_ACTIVE if captured else status.CU_STREAM_CAPTURE_STATUS_NONE
 
     def _cuStreamSynchronize(self, stream: Any) -> None:
         self.gpu.synchronize(int(stream))
@@ -260,16 +325,17 @@ class FakeCuda:
         launch = Launch(function, function.name, grid, block, shared, self._arguments(function, arguments))
         self.gpu.enqueue(launch, int(stream))
 
-    def _cuGraphCreate(self, flags: int) -> list[Any]:
-        return []
+    def _cuGraphCreate(self, flags: int) -> Template:
+        return Template()
 
-    def _add(self, graph: list[Any], after: Any, count: int, command: Any) -> int:
+    def _add(self, graph: Template, after: Any, count: int, command: Any) -> Node:
         # One after the other.
-        assert (after is None and count == 0) if not graph else (list(after) == [len(graph)] and count == 1)
-        graph.append(command)
-        return len(graph)
+        assert not graph.destroyed
+        assert (after is None and count == 0) if not graph.nodes else (list(after) == graph.nodes[-1:] and count == 1)
+        graph.nodes.append(Node(graph, command))
+        return graph.nodes[-1]
 
-    def _cuGraphAddKernelNode(self, graph: list[Any], after: Any, count: int, parameters: Any) -> int:
+    def _cuGraphAddKernelNode(self, graph: Template, after: Any, count: int, parameters: Any) -> Node:
         return self._add(graph, after, count, self._kernel(parameters))
 
     def _kernel(self, node: Any) -> Launch:
@@ -280,7 +346,7 @@ class FakeCuda:
 
     CUDA_KERNEL_NODE_PARAMS = KernelNode
 
-    def _cuGraphAddMemcpyNode(self, graph: list[Any], after: Any, count: int, parameters: Any, context: Any) -> int:
+    def _cuGraphAddMemcpyNode(self, graph: Template, after: Any, count: int, parameters: Any, context: Any) -> Node:
         assert int(context) == 77
         return self._add(graph, after, count, self._copy(parameters))
 
@@ -291,29 +357,42 @@ class FakeCuda:
         assert node.dstMemoryType == real.CUmemorytype.CU_MEMORYTYPE_HOST
         return CopyToHost(int(node.dstHost), int(node.srcDevice), node.WidthInBytes)
 
-    def _cuGraphAddEventRecordNode(self, graph: list[Any], after: Any, count: int, event: Any) -> int:
+    def _cuGraphAddEventRecordNode(self, graph: Template, after: Any, count: int, event: Any) -> Node:
         return self._add(graph, after, count, RecordEvent(int(event)))
 
-    def _cuGraphInstantiate(self, graph: list[Any], flags: int) -> Any:
-        return self.gpu.make_graph(graph)
+    def _cuGraphInstantiate(self, graph: Template, flags: int) -> Executable:
+        assert not graph.destroyed
+        return Executable(graph, self.gpu.make_graph([node.command for node in graph.nodes]))
 
-    def _cuGraphDestroy(self, graph: Any) -> None: ...
+    def _cuGraphDestroy(self, graph: Any) -> None:
+        if isinstance(graph, Template):
+            assert not graph.destroyed
+            graph.destroyed = True
 
-    def _cuGraphExecKernelNodeSetParams(self, executable: Any, node: int, parameters: Any) -> None:
-        self.gpu.update_graph(executable, {node - 1: self._kernel(parameters)})
+    def _change(self, executable: Executable, node: Node, command: Any) -> None:
+        """Handles of nodes are those of the template, and are gone with it."""
+        if node.graph is not executable.template or node.graph.destroyed:
+            raise CudaError("CUDA_ERROR_INVALID_VALUE", "")
+        self.gpu.update_graph(executable.graph, {node.graph.nodes.index(node): command})
 
-    def _cuGraphExecMemcpyNodeSetParams(self, executable: Any, node: int, parameters: Any, context: Any) -> None:
-        self.gpu.update_graph(executable, {node - 1: self._copy(parameters)})
+    def _cuGraphExecKernelNodeSetParams(self, executable: Executable, node: Node, parameters: Any) -> None:
+        self._change(executable, node, self._kernel(parameters))
+
+    def _cuGraphExecMemcpyNodeSetParams(
+        self, executable: Executable, node: Node, parameters: Any, context: Any
+    ) -> None:
+        self._change(executable, node, self._copy(parameters))
 
     def _cuGraphLaunch(self, executable: Any, stream: Any) -> None:
-        self.gpu.launch_graph(executable, int(stream))
+        self.gpu.launch_graph(executable.graph, int(stream))
 
     def _cuGraphExecDestroy(self, executable: Any) -> None:
-        self.gpu.free_graph(executable)
+        self.gpu.free_graph(executable.graph)
 
 
 RESULTS = dict.fromkeys(
-    "cuDriverGetVersion cuMemAlloc cuMemHostAlloc cuModuleLoadData cuModuleGetFunction cuStreamCreate cuEventCreate cuEventElapsedTime "
+    "cuDriverGetVersion cuMemAlloc cuMemHostAlloc cuModuleLoadDataEx cuModuleGetFunction cuStreamCreate cuStreamGetId "
+    "cuStreamIsCapturing cuPointerGetAttribute cuThreadExchangeStreamCaptureMode cuEventCreate cuEventElapsedTime "
     "cuGraphCreate cuGraphAddKernelNode cuGraphAddMemcpyNode cuGraphAddEventRecordNode cuGraphInstantiate".split(),
     1,
 )

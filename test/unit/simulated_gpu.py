@@ -51,6 +51,8 @@ from xhlo.targets.simt.library import run_matmul
 from xhlo.targets.simt.memref_ops import layout_of
 
 LEGACY, PER_THREAD = 1, 2
+MAX_PITCH = 2**31 - 1
+"""CU_DEVICE_ATTRIBUTE_MAX_PITCH, the most bytes of a copy in a graph."""
 
 
 @dataclass
@@ -75,6 +77,8 @@ class Function:
 
 @dataclass
 class Graph:
+    """An executable graph."""
+
     commands: list[Command]
     freed: bool = False
 
@@ -103,8 +107,17 @@ class SimulatedDriver:
         self._blocks: dict[int, np.ndarray] = {}
         self._bases: list[int] = []
         self._host: dict[int, np.ndarray] = {}
-        self._queues: dict[int, deque[Entry]] = {LEGACY: deque(), PER_THREAD: deque()}
+        self._queues: dict[int, deque[Entry]] = {LEGACY: deque()}
+        """The streams' work, by their numbers."""
+        self._handles: dict[int, int] = {LEGACY: LEGACY}
+        """The numbers of the streams by their handles."""
+        self._spare_handles: list[int] = []
+        self.captured: set[int] = set()
+        """The handles of streams that another library is capturing."""
         self._events: dict[int, Event] = {}
+        self.devices: dict[int, int] = {}
+        """The numbers of the devices of blocks that are not on this one."""
+        self.cuda = 13000
         self._sticky: str | None = None
         self._lock = threading.RLock()
         self._threads = threading.local()
@@ -145,6 +158,11 @@ class SimulatedDriver:
             self._blocks[address] = np.full(nbytes, 0xCB, np.uint8)
             bisect.insort(self._bases, address)
             return address
+
+    def device_of(self, address: int) -> int | None:
+        at = bisect.bisect_right(self._bases, address) - 1
+        known = at >= 0 and address < self._bases[at] + self._blocks[self._bases[at]].nbytes
+        return self.devices.get(self._bases[at], self.ordinal) if known else None
 
     def free(self, address: int) -> None:
         self._called("free")
@@ -192,6 +210,9 @@ class SimulatedDriver:
             if isinstance(function, GpuFuncOp)
         }
 
+    def cuda_version(self) -> int:
+        return self.cuda
+
     def unload(self, module: Any) -> None:
         self._called("unload")
 
@@ -202,18 +223,42 @@ class SimulatedDriver:
     # Streams and events.
 
     def new_stream(self) -> int:
+        """Handles of destroyed streams are reused, the last one first, as the driver does."""
         self._called("new_stream")
-        stream = next(self._numbers)
-        self._queues[stream] = deque()
-        return stream
+        number = next(self._numbers)
+        handle = self._spare_handles.pop() if self._spare_handles else number
+        self._handles[handle] = number
+        self._queues[number] = deque()
+        return handle
+
+    def destroy_stream(self, stream: int) -> None:
+        """Its work is done all the same."""
+        del self._handles[stream]
+        self._spare_handles.append(stream)
+
+    def stream_id(self, stream: int) -> int:
+        """The number of a stream; an unknown handle is undefined behaviour for the driver, and an error here."""
+        if stream == PER_THREAD:
+            if not hasattr(self._threads, "stream"):
+                self._threads.stream = next(self._numbers)
+                self._queues[self._threads.stream] = deque()
+            return self._threads.stream
+        assert stream in self._handles, f"stream {stream} does not exist"
+        return self._handles[stream]
+
+    def is_captured(self, stream: int) -> bool:
+        return stream in self.captured
 
     def _put(self, stream: int, run: Callable[[], None]) -> Entry:
-        entry = Entry(stream, run)
-        self._queues[stream].append(entry)
+        if stream in self.captured:
+            raise CudaError("CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "work of another stream")
+        number = self.stream_id(stream)
+        entry = Entry(number, run)
+        self._queues[number].append(entry)
         return entry
 
     def _drain(self, stream: int, until: object | None = None) -> None:
-        """Do the work of a stream, up to and including an entry."""
+        """Do the work of the stream of a number, up to and including an entry."""
         queue = self._queues[stream]
         with self._lock:
             while queue:
@@ -224,16 +269,19 @@ class SimulatedDriver:
                     break
 
     def _drain_all(self) -> None:
-        for stream in self._queues:
+        for stream in list(self._queues):
             self._drain(stream)
 
     def synchronize(self, stream: int) -> None:
         self._called("synchronize")
-        self._drain(stream)
+        self._drain(self.stream_id(stream))
         self._called("synchronize")
 
     def synchronize_all(self) -> None:
         self._called("synchronize_all")
+        if self.captured:
+            self.captured.clear()
+            raise CudaError("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "the capture has ended")
         self._drain_all()
 
     def new_event(self, timed: bool = False) -> int:
@@ -337,6 +385,9 @@ class SimulatedDriver:
     def make_graph(self, commands: Sequence[Command]) -> Graph:
         self._called("make_graph")
         self.log.append(f"graph of {len(commands)}")
+        copies = [command for command in commands if isinstance(command, (CopyOnDevice, CopyToHost))]
+        if any(command.nbytes > MAX_PITCH for command in copies):
+            raise CudaError("CUDA_ERROR_INVALID_VALUE", "the width of a copy")
         return Graph(list(commands))
 
     def update_graph(self, graph: Graph, changed: Mapping[int, Changeable]) -> None:

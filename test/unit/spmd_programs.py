@@ -217,7 +217,7 @@ def check(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 
 
 def main() -> None:
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
     os.environ["JAX_PLATFORMS"] = "cpu"
     from xhlo import register_custom_call
 

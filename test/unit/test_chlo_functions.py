@@ -159,6 +159,7 @@ def edge_cases() -> list[tuple[str, list[list[float]], list[float]]]:
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("op", "operands", "wanted"), edge_cases())
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges(op: str, operands: list[list[float]], wanted: list[float], dtype: Any):

@@ -23,6 +23,7 @@ _PROGRAMS = {
     "all_to_all_c6": '"stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, '
     f"split_count = 2 : i64, {_GROUPS}}} : {_SAME}",
     "collective_broadcast_c2": f'"stablehlo.collective_broadcast"(%x) {{{_GROUPS}}} : {_SAME}',
+    "collective_reduce_c2": f'"stablehlo.collective_reduce"(%x) {_SUM} {{{_GROUPS}}} : {_SAME}',
     "collective_permute_c4": '"stablehlo.collective_permute"(%x) '
     f"{{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}} : {_SAME}",
     "cross_replica_sum_c2": f'"stablehlo.cross-replica-sum"(%x) {{{_GROUPS}}} : {_SAME}',

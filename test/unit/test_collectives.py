@@ -110,6 +110,29 @@ def test_all_to_all(split: int, concat: int) -> None:
             np.testing.assert_array_equal(results[number], wanted)
 
 
+ROOTS = """func.func @main(%a: tensor<3xi32>, %b: tensor<2xf32>, %r: tensor<2xi32>) -> (tensor<3xi32>, tensor<2xf32>) {
+  %0:2 = "stablehlo.collective_broadcast"(%a, %b, %r) {
+    replica_groups = dense<[[2, 0]]> : tensor<1x2xi64>, has_dynamic_root
+  } : (tensor<3xi32>, tensor<2xf32>, tensor<2xi32>) -> (tensor<3xi32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<3xi32>, tensor<2xf32>
+}"""
+
+
+def test_broadcast_from_the_roots_of_a_group() -> None:
+    """Roots are indices in the group, one for each operand; process 1 is in no group."""
+    parsed = parse_module(ROOTS, "test", make_context())
+    inputs = [[np.full(3, i, np.int32), np.full(2, i, np.float32), np.array([1, 0], np.int32)] for i in (5, 6, 7)]
+    wanted = [(5, 7), (0, 0), (5, 7)]
+    for results in (evaluate_replicas(parsed, inputs), compile_replicated(parsed, 3, 1)(inputs)):
+        for process, (first, second) in zip(results, wanted, strict=True):
+            np.testing.assert_array_equal(process[0], np.full(3, first))
+            np.testing.assert_array_equal(process[1], np.full(2, second))
+    for process in inputs:
+        process[2] = np.array([0, 2], np.int32)
+    with pytest.raises(DiagnosticError, match=r"the roots \[0, 2\] are not all in \[0, 2\)"):
+        evaluate_replicas(parse_module(ROOTS, "test", make_context()), inputs)
+
+
 def test_broadcast_and_permute() -> None:
     inputs = arrays(5, (3,))
     types = "tensor<3xi32> -> tensor<3xi32>"
@@ -317,3 +340,54 @@ def test_a_check_counts_results_without_tokens() -> None:
     }"""
     x = np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(xhlo.compile(text)(x), x)
+
+
+PARALLEL = """
+func.func @recv(%t: !stablehlo.token) -> (tensor<i32>, !stablehlo.token) {
+  %r:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true}
+    : (!stablehlo.token) -> (tensor<i32>, !stablehlo.token)
+  return %r#0, %r#1 : tensor<i32>, !stablehlo.token
+}
+func.func @feed(%t: !stablehlo.token) -> (tensor<i32>, !stablehlo.token) {
+  %r:2 = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<i32>, !stablehlo.token)
+  return %r#0, %r#1 : tensor<i32>, !stablehlo.token
+}
+func.func @float() -> tensor<f32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @main() {
+  %t = stablehlo.after_all : !stablehlo.token
+  %r:2 = "interpreter.run_parallel"(%t) {PROGRAMS} : (!stablehlo.token) -> (tensor<i32>, !stablehlo.token)
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("programs", "message"),
+    [
+        ("programs = [[@recv]]", "1 processes wait for others"),
+        ("programs = [[@feed]]", "the infeed holds no more data"),
+        ("infeed = [@float], programs = [[@feed]]", r"reads float32\[\] from the infeed, its results are tensor<i32>"),
+    ],
+)
+def test_grids_of_a_test_program_that_cannot_go_on(programs: str, message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        Program(PARALLEL.replace("PROGRAMS", programs)).results()
+
+
+def test_probes_are_compared_by_run() -> None:
+    check = 'check.expect_serialized_eq %y, probe_id = "p", iter = RUN : tensor<i32>'
+    text = f"""
+    func.func @main(%x: tensor<i32>, %y: tensor<i32>) {{
+      %0 = interpreter.probe %x, probe_id = "p" : tensor<i32>
+      %1 = interpreter.probe %y, probe_id = "p" : tensor<i32>
+      {check}
+      return
+    }}"""
+    inputs = np.array(1, np.int32), np.array(2, np.int32)
+    Program(text.replace("RUN", "1")).results(*inputs)
+    with pytest.raises(DiagnosticError, match="the probe 'p' kept 1 in run 0, expected 2"):
+        Program(text.replace("RUN", "0")).results(*inputs)
+    with pytest.raises(DiagnosticError, match="the probe 'p' has run 2 times, number 2 is asked for"):
+        Program(text.replace("RUN", "2")).results(*inputs)

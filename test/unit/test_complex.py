@@ -83,6 +83,7 @@ UNARY: dict[str, tuple[Callable[[Any], Any], float]] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("part", TYPES)
 @pytest.mark.parametrize("op", UNARY)
 def test_functions(op: str, part: str) -> None:
@@ -93,6 +94,7 @@ def test_functions(op: str, part: str) -> None:
     near(apply(op, part, z), wide(function, z), ulps, op)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("part", TYPES)
 @pytest.mark.parametrize("op", ["add", "subtract", "multiply", "divide", "power", "atan2"])
 def test_functions_of_two(op: str, part: str) -> None:
@@ -289,3 +291,26 @@ def test_products_and_quotients_at_the_edges_are_xlas(op: str) -> None:
         (got,) = run(text, [x, y], target)
         np.testing.assert_allclose(got.real, want.real, rtol=1e-6, err_msg=target)
         np.testing.assert_allclose(got.imag, want.imag, rtol=1e-6, err_msg=target)
+
+
+@pytest.mark.parametrize("part", TYPES)
+def test_products_are_four_rounded_products(part: str) -> None:
+    """To the bit, on the CPU, in the reference and in its reductions, whether or not NumPy's own multiply uses FMA."""
+    rng = np.random.default_rng(5)
+    x, y = ((rng.normal(size=500) + 1j * rng.normal(size=500)).astype(TYPES[part]) for _ in range(2))
+    largest = float(np.finfo(TYPES[part]).max)
+    x[:2], y[:2] = [complex(-largest, -1e10)] * 2, [complex(-INF, 88), complex(-largest, 2.25)]
+    with np.errstate(all="ignore"):
+        want = np.stack([x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real])
+    t, pair = f"tensor<500xcomplex<{part}>>", f"tensor<2x500xcomplex<{part}>>"
+    text = f"""func.func @main(%x: {t}, %y: {t}, %z: {pair}) -> ({t}, {t}) {{
+      %0 = hlo.multiply %x, %y : {t}
+      %one = hlo.constant dense<(1.0, 0.0)> : tensor<complex<{part}>>
+      %1 = hlo.reduce(%z init: %one) applies hlo.multiply across dimensions = [0]
+        : ({pair}, tensor<complex<{part}>>) -> {t}
+      return %0, %1 : {t}, {t}
+    }}"""
+    for target in ("cpu", "reference"):
+        product, reduced = run(text, [x, y, np.stack([x, y])], target)
+        np.testing.assert_array_equal(np.stack([product.real, product.imag]), want)
+        np.testing.assert_array_equal(reduced[2:], product[2:])

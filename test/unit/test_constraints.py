@@ -58,7 +58,7 @@ _COUNTS = """
 """The number of constraints that the StableHLO specification gives for each of its operations."""
 
 _OUTSIDE = """
-    async_done async_start broadcast create_token cross-replica-sum dot einsum fusion real_dynamic_slice return
+    async_done async_start broadcast collective_reduce create_token cross-replica-sum dot einsum fusion real_dynamic_slice return
     set_dimension_size torch_index_select unary_einsum
 """
 """Operations that are not in the specification, or have no list of constraints there."""

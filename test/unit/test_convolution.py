@@ -159,6 +159,7 @@ def inputs_of(conv: Conv, seed: int = 0) -> list[Array]:
     return [rng.integers(low, 3, shape).astype(dtype) for shape in conv.shapes()[:2]]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_convolutions(seed: int) -> None:
     conv = drawn(seed)
@@ -211,6 +212,7 @@ def test_large_convolutions_against_xla(name: str) -> None:
         np.testing.assert_allclose(found, want, rtol=0, atol=2e-6 * float(np.abs(want).max()) * 10, err_msg=target)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["overlapping windows", "channels first", "dilated input", "groups"])
 @pytest.mark.parametrize("element", ["f64", "f16", "bf16", "i32", "ui8"])
 def test_large_convolutions_of_other_types(name: str, element: str) -> None:

@@ -15,6 +15,7 @@ from cpu_programs import (
     SIGNED,
     TARGETS,
     TYPES,
+    TYPICAL,
     Batch,
     apply,
     random_values,
@@ -58,6 +59,7 @@ def tensor(shape: tuple[int, ...], type_: str) -> str:
 # Movement --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_movement(type_: str) -> None:
     batch = Batch()
@@ -109,6 +111,7 @@ def test_movement(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_concatenate_and_pad(type_: str) -> None:
     batch = Batch()
@@ -144,6 +147,7 @@ def test_concatenate_and_pad(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES[1:])
 def test_iota(type_: str) -> None:
     """Also beyond the type's largest integer: i8 wraps, f16 and bf16 round."""
@@ -179,6 +183,7 @@ REDUCTIONS = [
 ]
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_reduce(type_: str) -> None:
     """Every combiner; values whose sums and products are exact in any order."""
@@ -198,6 +203,7 @@ def test_reduce(type_: str) -> None:
         batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", INTEGERS + FLOATS)
 def test_reduce_with_regions(type_: str) -> None:
     """Several operations in the region, constants among them; two inputs of different types at once."""
@@ -254,6 +260,7 @@ PROMOTIONS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("source", "total"), PROMOTIONS)
 def test_reduce_into_another_type(source: str, total: str) -> None:
     """Accumulators of a wider type: the sums exceed the range of the element type."""
@@ -311,6 +318,7 @@ def dot(lhs: np.ndarray, rhs: np.ndarray, result: str, numbers: tuple[list[int],
     return f"hlo.dot_general $0, $1, {batching}contracting_dims = {lhs_contracted} x {rhs_contracted} : {types}", out
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_dot_general(type_: str) -> None:
     batch = Batch()
@@ -339,6 +347,7 @@ WIDER = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("operand", "result"), WIDER)
 def test_dot_general_into_another_type(operand: str, result: str) -> None:
     """Operands as far from 0 as their type allows: products must be computed in the wider type."""
@@ -361,6 +370,7 @@ def test_dot_general_of_doubles_is_summed_in_doubles(result: str, target: str) -
     same(apply(op.replace("$", "%x"), [lhs, rhs], out, target), [[2.0**-24]])
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64", "i32", "i8"])
 def test_large_dot_general(type_: str) -> None:
     """Larger than the blocks of the packed kernel in each dimension, with partial tiles at every edge."""
@@ -376,6 +386,7 @@ def test_large_dot_general(type_: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_dot_general_of_infinities_and_nan(type_: str) -> None:
     """Padding of edge tiles is never multiplied by an infinity: 0 * inf would put NaN into other elements."""
@@ -390,6 +401,7 @@ def test_dot_general_of_infinities_and_nan(type_: str) -> None:
 # Dynamic ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(index=TYPICAL)
 @pytest.mark.parametrize("index", INTEGERS)
 def test_dynamic_slices_clamp(index: str) -> None:
     """Starts before the beginning, past the end, and at the ends of the index type, signed and unsigned."""
@@ -410,6 +422,7 @@ def test_dynamic_slices_clamp(index: str) -> None:
     batch.check()
 
 
+@pytest.mark.sample(type_=TYPICAL)
 @pytest.mark.parametrize("type_", TYPES)
 def test_dynamic_slices_of_every_type(type_: str) -> None:
     batch = Batch()
@@ -431,6 +444,7 @@ def test_dynamic_slices_of_every_type(type_: str) -> None:
 # Control flow ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(index=TYPICAL)
 @pytest.mark.parametrize("index", [-(2**31), -1, 0, 1, 2, 3, 2**31 - 1])
 def test_case_takes_the_last_branch_by_default(index: int) -> None:
     branches = "\n}, {\n".join(

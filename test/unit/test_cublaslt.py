@@ -321,11 +321,11 @@ def through_the_bindings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         def _cuStreamEndCapture(self, stream: Any) -> Any:
             return recording.pop(int(stream))
 
-        def _cuGraphAddChildGraphNode(self, graph: list[Any], after: Any, count: int, child: Any) -> int:
+        def _cuGraphAddChildGraphNode(self, graph: Any, after: Any, count: int, child: Any) -> Any:
             return self._add(graph, after, count, list(child))
 
-        def _cuGraphExecChildGraphNodeSetParams(self, executable: Any, node: int, child: Any) -> None:
-            self.gpu.update_graph(executable, {node - 1: list(child)})
+        def _cuGraphExecChildGraphNodeSetParams(self, executable: Any, node: Any, child: Any) -> None:
+            self._change(executable, node, list(child))
 
     for name in ("cuStreamEndCapture", "cuGraphAddChildGraphNode"):
         monkeypatch.setitem(RESULTS, name, 1)

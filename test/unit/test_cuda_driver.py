@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 from typing import Any
@@ -13,8 +14,8 @@ if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bi
     pytest.skip("the package cuda-bindings is not installed", allow_module_level=True)
 
 from fake_cuda import FakeCuda
+from gpu_runtime_programs import CASES, CHAIN, COUNT, chain, chain_inputs
 from simulated_gpu import SimulatedDriver, compile_simulated
-from test_gpu_runtime import CASES, CHAIN, COUNT, chain, chain_inputs
 from xhlo.targets.nvptx.runtime import bindings
 from xhlo.targets.nvptx.runtime.cuda_driver import CudaDriver
 from xhlo.targets.nvptx.runtime.device import Device, open_device, present_chip, use_device
@@ -83,6 +84,36 @@ def test_errors_carry_cudas_names(cuda: FakeCuda) -> None:
         assert not driver.is_done(event)
         driver.synchronize(stream)
         assert driver.is_done(event)
+
+
+def test_the_log_of_the_drivers_compiler(cuda: FakeCuda) -> None:
+    driver = CudaDriver()
+    cuda.compiler_log = b"ptxas application ptx input, line 9; error : Unknown modifier"
+    cuda.gpu.refuse["load"] = "CUDA_ERROR_INVALID_PTX"
+    with driver.entered(), pytest.raises(CudaError, match="compiler says: ptxas application ptx input, line 9; error"):
+        driver.load(b".version 7.8")
+
+
+def test_memory_is_allocated_during_a_capture_by_another_library(cuda: FakeCuda) -> None:
+    """In global mode, that of PyTorch, a call that may synchronize is refused and ends the capture."""
+    driver = CudaDriver()
+    cuda.gpu.captured.add(99)
+    with driver.entered():
+        driver.free(driver.allocate(64))
+        driver.free_host(driver.allocate_host(64))
+        assert cuda.gpu.captured == {99} and driver.device_of(64) is None
+        assert driver.is_captured(99) and not driver.is_captured(driver.new_stream())
+
+
+def test_a_graph_is_freed_with_its_nodes(cuda: FakeCuda) -> None:
+    device = Device(CudaDriver())
+    executable = compile_simulated(CHAIN, device, fuse=False)
+    for _ in range(3):
+        executable(*executable.place(chain_inputs()))
+    del executable
+    gc.collect()
+    assert cuda.calls.count("cuGraphCreate") == cuda.calls.count("cuGraphDestroy") > 0
+    assert cuda.calls.count("cuGraphExecDestroy") == cuda.calls.count("cuGraphInstantiate")
 
 
 def test_a_fault_of_a_kernel(cuda: FakeCuda) -> None:

@@ -102,6 +102,7 @@ EXACT: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]] = 
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("name", EXACT)
 def test_results_that_are_one(name: str, dtype: Any) -> None:
@@ -121,6 +122,7 @@ def test_multiplication_by_reflectors(dtype: Any) -> None:
         near(results[0], expected[0])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(5, 3), (2, 3, 4)])
 @pytest.mark.parametrize("full", [True, False])
@@ -141,6 +143,7 @@ def test_singular_vectors(dtype: Any, shape: tuple[int, ...], full: bool, algori
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_eigenvectors(dtype: Any, shape: tuple[int, ...]) -> None:
@@ -163,6 +166,7 @@ def test_schur(dtype: Any) -> None:
     near(z @ t @ np.conj(z.T), x)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize(
     "function",

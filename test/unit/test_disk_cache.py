@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
+import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +15,7 @@ import pytest
 
 import xhlo
 from xhlo.targets import compile as compiling
-from xhlo.targets.cache import executables
+from xhlo.targets.cache import executables, files
 
 PROGRAM = """
 func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
@@ -30,7 +34,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_cache_in_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_CACHE", compiling._Cache(0))
+    monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(0))
+    monkeypatch.setattr(files, "_warned", set())
 
 
 def passes_ran(executable: xhlo.Executable) -> bool:
@@ -104,3 +109,115 @@ func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
         from xhlo.hlo_dialect.custom_calls.registry import REGISTRY
 
         REGISTRY.remove("kept_twice")
+
+
+# Trust ------------------------------------------------------------------------------------------------------------
+
+
+def kept_file(folder: Path) -> Path:
+    xhlo.compile(PROGRAM)
+    (kept,) = folder.iterdir()
+    return kept
+
+
+def assert_refused(message: str) -> None:
+    """The entry is not used, with one warning."""
+    with pytest.warns(RuntimeWarning, match=message):
+        executable = xhlo.compile(PROGRAM)
+    assert passes_ran(executable)
+    np.testing.assert_array_equal(executable(X), 2 * X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xhlo.compile(PROGRAM)
+
+
+def test_files_and_folders_are_their_owners(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XHLO_CACHE_DIR", str(folder / "deep" / "er"))
+    before = os.umask(0)
+    try:
+        kept = kept_file(folder / "deep" / "er")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / "deep", folder / "deep" / "er")} == {0o700}
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_files_that_others_may_write_are_not_trusted(folder: Path, mode: int) -> None:
+    kept_file(folder).chmod(mode)
+    with pytest.warns(RuntimeWarning, match="other users may write"):
+        assert passes_ran(xhlo.compile(PROGRAM))
+    # The file was written anew, in a folder that is trusted.
+    assert not passes_ran(xhlo.compile(PROGRAM))
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_folders_that_others_may_write_are_not_trusted(folder: Path, mode: int) -> None:
+    kept_file(folder)
+    folder.chmod(mode)
+    assert_refused("other users may write")
+
+
+def test_a_folder_in_one_for_everyone_is_not_trusted(folder: Path) -> None:
+    kept_file(folder)
+    folder.parent.chmod(0o777)
+    assert_refused("other users may write")
+
+
+@pytest.mark.parametrize("whose", ["file", "folder"])
+def test_what_others_own_is_not_trusted(folder: Path, whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept_file(folder)
+    of_descriptor = os.fstat
+
+    def other_owner(descriptor: int) -> os.stat_result:
+        status = of_descriptor(descriptor)
+        if stat.S_ISDIR(status.st_mode) != (whose == "folder"):
+            return status
+        return os.stat_result((*status[:4], status.st_uid + 1, *status[5:]))
+
+    monkeypatch.setattr(os, "fstat", other_owner)
+    assert_refused("belongs to the user")
+
+
+def test_symbolic_links_are_not_trusted(folder: Path, tmp_path: Path) -> None:
+    kept = kept_file(folder)
+    kept.rename(tmp_path / "elsewhere")
+    kept.symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(RuntimeWarning, match="symbolic link"):
+        assert passes_ran(xhlo.compile(PROGRAM))
+    assert not kept.is_symlink()
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(folder: Path) -> None:
+    kept = kept_file(folder)
+    kept.unlink()
+    os.mkfifo(kept, 0o600)
+    with pytest.warns(RuntimeWarning, match="no regular file"):
+        assert passes_ran(xhlo.compile(PROGRAM))
+
+
+def test_writers_at_the_same_time(folder: Path) -> None:
+    """Readers see whole files only, while threads write the same one and a process is killed in the middle."""
+    path, contents = folder / "entry", [bytes([number]) * 300_000 for number in range(4)]
+    files.write(path, contents[0])
+    writer = "import sys; from pathlib import Path; from xhlo.targets.cache import files\nprint(1, flush=True)\n"
+    writer += f"while True: files.write(Path({str(path)!r}), bytes([1]) * 300_000)"
+    done = threading.Event()
+    seen: list[bytes | None] = []
+
+    def write(number: int) -> None:
+        while not done.is_set():
+            files.write(path, contents[number])
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in (2, 3)]
+    with subprocess.Popen([sys.executable, "-c", writer], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline()
+        for thread in threads:
+            thread.start()
+        seen += [files.read(path) for _ in range(100)]
+        process.kill()
+    seen += [files.read(path) for _ in range(100)]
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert all(one in contents for one in seen)

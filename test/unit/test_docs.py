@@ -23,7 +23,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,6 +47,8 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
 _IMPORTS = re.compile(r"\b(jax|numpy)\b")
+_INSTALL = re.compile(r"^\$ pip install (?!'?xhlo)", re.MULTILINE)
+"""The installation of another project than ours."""
 _SETTING = re.compile(r"[A-Z_]+=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -70,7 +71,8 @@ def steps_of(page: Path) -> Iterator[Step]:
 def changes_the_checkout(step: Step) -> bool:
     """Whether it edits a file, writes a module or installs a package."""
     name = _FILE_NAME.match(step.text)
-    return step.language == "diff" or (name is not None and name[1].endswith(".py")) or "pip install" in step.text
+    installs = _INSTALL.search(step.text) is not None
+    return step.language == "diff" or (name is not None and name[1].endswith(".py")) or installs
 
 
 def commands_of(step: Step) -> Iterator[tuple[str, str]]:
@@ -83,10 +85,24 @@ def commands_of(step: Step) -> Iterator[tuple[str, str]]:
         yield re.sub(r"\s+#.*", "", command), shown
 
 
-class Workplace:
-    """A copy of the checkout in which a page's steps are done; tools start from scratch if the steps change it."""
+UNCHANGED = {**os.environ, "PYTHONPATH": str(ROOT)}
 
-    def __init__(self, folder: Path, is_changed: bool):
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ToolServer]:
+    """The server of all pages that do not change the checkout."""
+    server = ToolServer(UNCHANGED)
+    yield server
+    server.stop()
+
+
+class Workplace:
+    """
+    A copy of the checkout in which a page's steps are done. If they change it, tools start from scratch in the copy,
+    otherwise in the server, which has loaded the same code from the checkout.
+    """
+
+    def __init__(self, folder: Path, server: ToolServer | None):
         self.root = folder / "checkout"
         self.packages = folder / "packages"
         self.packages.mkdir()
@@ -98,20 +114,15 @@ class Workplace:
         commands = folder / "bin"
         commands.mkdir()
         path = os.pathsep.join((str(commands), os.environ["PATH"]))
-        python_path = os.pathsep.join((str(self.root), str(self.packages)))
-        self.environment = {**os.environ, "PATH": path, "PYTHONPATH": python_path, "COLUMNS": "100"}
-        self.server = None if is_changed else ToolServer(self.environment)
+        sources = {**os.environ, "PYTHONPATH": os.pathsep.join((str(self.root), str(self.packages)))}
+        self.environment = {**(UNCHANGED if server else sources), "PATH": path, "COLUMNS": "100"}
         for tool, arguments in TOOLS.items():
             command = f'"{sys.executable}" {arguments}'
-            if self.server is not None and tool in MODULES:
-                command = shlex.join(self.server.command(tool))
+            if server is not None and tool in MODULES:
+                command = shlex.join(server.command(tool))
             script = commands / tool
             script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
             script.chmod(0o755)
-
-    def close(self) -> None:
-        if self.server is not None:
-            self.server.stop()
 
     def do(self, step: Step) -> None:
         if step.language == "console":
@@ -192,17 +203,17 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page(page: Path, tmp_path: Path):
+def test_page(page: Path, tmp_path: Path, server: ToolServer):
     steps = list(steps_of(page))
-    with closing(Workplace(tmp_path, any(changes_the_checkout(step) for step in steps))) as workplace:
-        for step in steps:
-            try:
-                workplace.do(step)
-            except AssertionError as error:
-                failure = f"{page.name}:{step.line}: {error}"
-            else:
-                continue
-            pytest.fail(failure, pytrace=False)
+    workplace = Workplace(tmp_path, None if any(changes_the_checkout(step) for step in steps) else server)
+    for step in steps:
+        try:
+            workplace.do(step)
+        except AssertionError as error:
+            failure = f"{page.name}:{step.line}: {error}"
+        else:
+            continue
+        pytest.fail(failure, pytrace=False)
 
 
 def test_shortened_output_is_compared():

@@ -52,9 +52,9 @@ def test_pads_and_slices_at_run_time() -> None:
 
 def test_a_static_operation_of_unknown_shape_is_refused_by_name() -> None:
     text = """
-    func.func @main(%x: tensor<?xf32>) -> tensor<?x?xf32> {
-      %0 = hlo.broadcast_in_dim %x, dims = [0] : (tensor<?xf32>) -> tensor<?x?xf32>
-      return %0 : tensor<?x?xf32>
+    func.func @main(%x: tensor<?xf32>) -> tensor<?x2xf32, #hlo.bounds<4, ?>> {
+      %0 = hlo.broadcast_in_dim %x, dims = [0] : (tensor<?xf32>) -> tensor<?x2xf32, #hlo.bounds<4, ?>>
+      return %0 : tensor<?x2xf32, #hlo.bounds<4, ?>>
     }"""
     with pytest.raises(DiagnosticError, match=r"'hlo.broadcast_in_dim' op .* do not give the shape"):
         run(text, np.float32([1]))

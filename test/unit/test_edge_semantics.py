@@ -311,6 +311,30 @@ def test_total_order(type_: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("type_", FLOATS)
+def test_weak_order(type_: str, target: str) -> None:
+    """-inf < -1 < -0 = 0 < 1 < inf < NaN = -NaN"""
+    x = np.array([NAN, -NAN, -INF, -1.0, -0.0, 0.0, 1.0, INF], DTYPES[type_])
+    ranks = np.array([5, 5, 0, 1, 2, 2, 3, 4])
+    lhs, rhs = np.repeat(x, 8), np.tile(x, 8)
+    for direction, relation in (("EQ", np.equal), ("NE", np.not_equal), ("LT", np.less), ("GE", np.greater_equal)):
+        wanted = relation(np.repeat(ranks, 8), np.tile(ranks, 8))
+        same(compare(direction, "WEAKORDER", type_, lhs, rhs, target), wanted)
+
+
+def test_sort_in_the_weak_order_keeps_equal_elements_in_place(target: str) -> None:
+    x, places = array("f32", NAN, 1.0, 0.0, -NAN, -0.0, INF), np.arange(6, dtype=np.int32)
+    text = """func.func @main(%x: tensor<6xf32>, %i: tensor<6xi32>) -> tensor<6xi32> {
+      %0:2 = "hlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+        %1 = hlo.compare LT, %a, %b, WEAKORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        hlo.return %1 : tensor<i1>
+      }) : (tensor<6xf32>, tensor<6xi32>) -> (tensor<6xf32>, tensor<6xi32>)
+      func.return %0#1 : tensor<6xi32>
+    }"""
+    same(run(text, [x, places], target)[0], [2, 4, 1, 5, 0, 3])
+
+
+@pytest.mark.parametrize("type_", FLOATS)
 def test_clamp_of_nan_and_crossed_bounds(type_: str, target: str) -> None:
     """minimum(maximum(x, low), high): the upper bound wins, and any NaN gives NaN."""
     t = f"tensor<4x{type_}>"
@@ -359,6 +383,12 @@ def test_reduce_precision_overflows_and_underflows(target: str) -> None:
     x = array("f32", 65519.0, 65520.0, 2.0**-15, -(2.0**-15), NAN, 1 + 2.0**-11)
     wanted = [65504.0, INF, 0.0, -0.0, NAN, 1.0]
     same(apply(f"hlo.reduce_precision %x0, format = e5m10 : {t}", [x], t, target), wanted)
+
+
+@pytest.mark.parametrize("type_", FLOATS)
+def test_reduce_precision_without_a_mantissa_has_no_nan(type_: str, target: str) -> None:
+    x, t = array(type_, NAN, -NAN, INF, -INF, 1.25, 3.5), f"tensor<6x{type_}>"
+    same(apply(f"hlo.reduce_precision %x0, format = e5m0 : {t}", [x], t, target), [INF, INF, INF, -INF, 1.0, 4.0])
 
 
 # Indices and emptiness -------------------------------------------------------------------------------------------

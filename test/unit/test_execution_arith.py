@@ -22,6 +22,7 @@ INTEGER_BINARY = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("type_", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("name", INTEGER_BINARY)
@@ -93,6 +94,7 @@ FLOAT_BINARY = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f32", "f64"])
 @pytest.mark.parametrize("name", FLOAT_BINARY)
@@ -189,6 +191,7 @@ CASTS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "source", "target"), CASTS)
 def test_cast(name: str, source: str, target: str) -> None:
     a = integers(source) if source[0] == "i" else floats(source)
@@ -251,6 +254,7 @@ MATH_UNARY = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("type_", ["bf16", "f32", "f64"])
 @pytest.mark.parametrize("name", MATH_UNARY)

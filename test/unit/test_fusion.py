@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
 from xdsl.irdl import irdl_op_definition
 
 from counting import calls
@@ -19,9 +20,10 @@ from xhlo.hlo_dialect.ops.control_flow import ReturnOp
 from xhlo.hlo_dialect.ops.elementwise_unary import TranscendentalOp
 from xhlo.hlo_dialect.ops.fusion import FusionOp
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.passes.fuse_hlo import clusters
 from xhlo.passes.fuse_hlo.decisions import Verdict
 from xhlo.passes.fuse_hlo.epilogues import fuse_epilogues
-from xhlo.passes.fuse_hlo.graph import is_affine_reshape, role_of
+from xhlo.passes.fuse_hlo.graph import BlockGraph, is_affine_reshape, role_of
 from xhlo.passes.fuse_hlo.plan import plan_block
 from xhlo.passes.manager.pipelines import build_passes
 
@@ -449,16 +451,47 @@ def random_program(rng: random.Random, size: int, side: int = 4) -> str:
     return program(f"%x: {full}, %y: {full}, %v: {row}", "\n".join(lines), f"({types})")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs_keep_their_results(seed: int) -> None:
     rng = random.Random(seed)
     same_results(random_program(rng, rng.randint(5, 60)), FRONT + "fuse-hlo,outline-kernels", seed)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(40, 60))
 def test_random_programs_without_simplification(seed: int) -> None:
     rng = random.Random(seed)
     same_results(random_program(rng, rng.randint(5, 60)), "fuse-hlo,outline-kernels", seed)
+
+
+@pytest.mark.parametrize("seed", range(60, 66))
+def test_windows_keep_results(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block longer than a window: fusions that end at its border, operations repeated behind it."""
+    monkeypatch.setattr(clusters, "WINDOW", 7)
+    rng = random.Random(seed)
+    same_results(random_program(rng, 40), FRONT + "fuse-hlo,outline-kernels", seed)
+
+
+def test_fusions_stay_in_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "WINDOW", 10)
+    lines = [f"  %{i} = hlo.sine {f'%{i - 1}' if i else '%x'} : tensor<4xf32>" for i in range(30)]
+    assert kinds(
+        program("%x: tensor<4xf32>", "\n".join([*lines, "  return %29 : tensor<4xf32>"]), "tensor<4xf32>")
+    ) == {"loop": 3}
+
+
+def test_a_merged_cluster_reaches_what_its_parts_reached() -> None:
+    """In a chain no sets of other clusters change; going through all of them each time took cubic time."""
+    lines = [f"  %{i} = hlo.sine {f'%{i - 1}' if i else '%x'} : tensor<4xf32>" for i in range(60)]
+    text = program("%x: tensor<4xf32>", "\n".join([*lines, "  return %59 : tensor<4xf32>"]), "tensor<4xf32>")
+    module = Program(text).module
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    state = clusters.Clusters.of(BlockGraph(function.body.block))
+    before = list(state.reach)
+    for number in reversed(range(59)):
+        state.absorb(state.live[59], state.live[number])
+    assert state.reach == before
 
 
 def test_fusion_takes_linear_time() -> None:

@@ -15,6 +15,7 @@ from xhlo.hlo_dialect.types import ArrayType
 from xhlo.targets.nvptx.runtime import dlpack
 from xhlo.targets.nvptx.runtime.arrays import DeviceArray, stream_handle
 from xhlo.targets.nvptx.runtime.device import Device
+from xhlo.targets.nvptx.runtime.driver import CudaError
 
 DOUBLE = """
 func.func @main(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
@@ -35,6 +36,14 @@ def on_device(device: Device, values: np.ndarray) -> DeviceArray:
     block = device.allocate(values.nbytes, device.stream)
     device.upload(values, block.address, device.stream)
     return DeviceArray(device, ArrayType(values.shape, values.dtype, "tensor"), block)
+
+
+def wait(device: Device, stream: int, other: int) -> None:
+    driver = device.driver
+    with driver.entered():
+        event = driver.new_event()
+        driver.record(event, other)
+        driver.wait(stream, event)
 
 
 class Foreign:
@@ -64,7 +73,7 @@ class ByDlpack(Foreign):
     def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None) -> Any:
         self.asked = (stream, max_version)
         assert stream is not None
-        self.device.wait_for(stream, self.stream)
+        wait(self.device, stream, self.stream)
         return dlpack.export(
             self, self.address, self.values.shape, self.values.dtype, (dlpack.CUDA, 0), max_version is not None
         )
@@ -103,7 +112,7 @@ def test_arrays_of_others_are_taken_where_they_are(device: Device, kind: type[Fo
         np.testing.assert_array_equal(result.numpy(), 2 * X)
     assert device.driver.counts["copy_to_device"] == 3, "the producer's own copies only"
     if isinstance(array, ByDlpack):
-        assert array.asked[0] == device.stream
+        assert array.asked[0] == device.stream.handle
 
 
 def test_an_array_is_held_until_the_gpu_has_read_it(device: Device) -> None:
@@ -137,9 +146,12 @@ def test_a_misaligned_array_is_copied_on_the_device(device: Device) -> None:
     assert f"copy {X.nbytes}" in device.driver.log
 
 
-@pytest.mark.parametrize(("version", "said", "waits"), [(3, "own", 1), (3, None, 0), (2, None, 1)])
+@pytest.mark.parametrize(("version", "said", "waits"), [(3, "own", 2), (3, None, 1), (2, None, 2)])
 def test_streams_of_the_interface(device: Device, version: int, said: Any, waits: int) -> None:
-    """Version 3 names the stream to wait for, or says that none is needed; before it, libraries used the legacy one."""
+    """
+    Version 3 names the stream to wait for, or says that none is needed; before it, libraries used the legacy one. The
+    owner waits for our reads.
+    """
     executable = compile_simulated(DOUBLE, device)
     array = ByInterface(device, X, stream=LEGACY if version == 2 else None)
     array.version, array.said = version, said
@@ -236,19 +248,84 @@ def test_a_capsule_that_nobody_takes_frees_itself(device: Device) -> None:
     assert device.pool.in_use == 0 and len(dlpack._exported) == before
 
 
-def test_memory_that_others_used_waits_for_them_before_it_is_used_again(device: Device) -> None:
+def dropped(device: Device, stream: int | None) -> int:
+    """The address of an array that another library used in a stream, or in one that it did not name."""
+    array = on_device(device, X)
+    if stream is None:
+        _ = array.__cuda_array_interface__
+    else:
+        dlpack.take(array.__dlpack__(stream=stream))
+    address = array.address
+    del array
+    gc.collect()
+    device.pool.collect()
+    return address
+
+
+def test_memory_that_the_default_stream_used_waits_for_it_before_it_is_used_again(device: Device) -> None:
+    waits = device.driver.counts["wait"]
+    address = dropped(device, LEGACY)
+    assert device.driver.counts["wait"] == waits + 2
+    assert on_device(device, X).address == address and not device.driver.counts["synchronize_all"]
+
+
+@pytest.mark.parametrize("stream", [None, PER_THREAD, "own"])
+def test_memory_that_an_unknown_stream_used_is_set_aside(device: Device, stream: Any) -> None:
+    """Nothing orders our work after that stream but a wait for the whole device, which stalls the other library."""
     driver = device.driver
-    for stream, everything in ((1, 0), (2, 0), (device.stream, 0), (77, 1)):
-        array = on_device(device, X)
-        array.__dlpack__(stream=-1)
-        array._block.foreign_streams.clear()
-        array._block.used_in(stream)
-        waits, all_waits = driver.counts["wait"], driver.counts["synchronize_all"]
-        del array
-        gc.collect()
-        device.pool.collect()
-        assert driver.counts["synchronize_all"] - all_waits == everything
-        assert driver.counts["wait"] - waits == (1 if stream in (1, 2) else 0)
+    with driver.entered():
+        asked = driver.new_stream() if stream == "own" else stream
+    first = dropped(device, asked)
+    assert on_device(device, X).address != first and not driver.counts["synchronize_all"]
+    device.pool.limit = 3 * 512
+    device.driver.captured.clear()
+    addresses = {dropped(device, asked) for _ in range(8)}
+    assert driver.counts["synchronize_all"] == 2 and len(addresses) < 8
+
+
+def test_memory_set_aside_serves_when_memory_runs_out() -> None:
+    device = simulated_device(memory_bytes=1536)
+    dropped(device, None)
+    kept = [on_device(device, X) for _ in range(3)]
+    assert device.driver.allocated == 512 * len(kept)
+
+
+def test_a_capture_by_another_library_goes_on(device: Device) -> None:
+    driver = device.driver
+    executable = compile_simulated(DOUBLE, device)
+    with driver.entered():
+        theirs = driver.new_stream()
+    driver.captured.add(theirs)
+    dropped(device, None)
+    np.testing.assert_array_equal(executable(on_device(device, X)).numpy(), 2 * X)
+    assert driver.captured == {theirs}
+    with pytest.raises(CudaError, match="CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: cannot run a program in a stream that"):
+        executable(X, stream=theirs)
+
+
+@pytest.mark.parametrize("kind", [ByDlpack, ByInterface])
+def test_the_owner_writes_after_we_have_read(device: Device, kind: type[Foreign]) -> None:
+    """`y = f(w); w.add_(g)` of PyTorch: its write is enqueued in its stream before our read was done."""
+    driver = device.driver
+    array = kind(device, X, stream=LEGACY if kind is ByDlpack else None)
+    result = compile_simulated(DOUBLE, device)(array)
+    with driver.entered():
+        staged = driver.allocate_host(X.nbytes)
+        driver.copy_to_device(array.address, staged, X.nbytes, array.stream)
+        driver.synchronize(array.stream)
+    np.testing.assert_array_equal(result.numpy(), 2 * X)
+
+
+def test_the_device_of_an_address(device: Device) -> None:
+    """The interface does not say on which device an array is."""
+    executable = compile_simulated(DOUBLE, device)
+    array = ByInterface(device, X)
+    device.driver.devices[array.base] = 1
+    with pytest.raises(TypeError, match="argument 0: is on GPU 1, the program on 0"):
+        executable(array)
+    array.address = X.ctypes.data
+    with pytest.raises(TypeError, match="argument 0: its address 0x[0-9a-f]+ is not in memory that CUDA knows"):
+        executable(array)
 
 
 def test_the_interface(device: Device) -> None:
@@ -260,7 +337,7 @@ def test_the_interface(device: Device) -> None:
         "data": (array.address, False),
         "version": 3,
         "strides": None,
-        "stream": device.stream,
+        "stream": device.stream.handle,
     }
     assert not hasattr(on_device(device, X.astype(ml_dtypes.bfloat16)), "__cuda_array_interface__")
 

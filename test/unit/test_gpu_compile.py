@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import xhlo
+from gpu_runtime_programs import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from simulated_gpu import compile_simulated, simulated_device
-from test_gpu_runtime import CALLING, CASES, CHAIN, CHECKED, COUNT, chain, chain_inputs
 from xhlo.lowering.device.chips import get_chip
 from xhlo.targets import compile as compiling
 from xhlo.targets.cache import files
@@ -120,7 +120,7 @@ def test_deserialize_knows_the_target() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.setattr(compiling, "_CACHE", compiling._Cache(0))
+    monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(0))
     return tmp_path / "kept"
 
 
@@ -150,6 +150,7 @@ def test_kept_machine_code_is_used_and_never_trusted_when_damaged(folder: Path, 
     monkeypatch.setattr(cubin_cache, "assemble", assemble)
     for damaged in (b"", path.read_bytes()[:-1], b"x" + path.read_bytes()[1:]):
         path.write_bytes(damaged)
+        files._warned.clear()
         with pytest.warns(RuntimeWarning, match="is not used and will be written anew: it is damaged"):
             assert cubin_cache.cached_cubin(ptx, chip) == code
         assert files.read(path) == code

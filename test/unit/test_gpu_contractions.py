@@ -140,6 +140,7 @@ def test_layouts(element: str, transposed: tuple[bool, bool]) -> None:
     Dot(37, 41, 43, element, transposed=transposed).check()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("candidate", REGISTER_TILES, ids=name_of)
 def test_register_tilings(candidate: Candidate) -> None:
     tiling = candidate.tile
@@ -156,6 +157,7 @@ def test_register_tilings_of_8_bytes(candidate: Candidate) -> None:
         Dot(tiling.m, tiling.n + 5, tiling.k + 7, "i64", transposed=(False, True)).check()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("candidate", TENSOR_TILES, ids=name_of)
 def test_tensor_core_tilings(candidate: Candidate) -> None:
     tiling = candidate.tile

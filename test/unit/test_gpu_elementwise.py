@@ -65,6 +65,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("type_", ["f32", "bf16", "i8"])
 def test_chain(small_shares: None, shape: tuple[int, ...], type_: str) -> None:
@@ -86,6 +87,7 @@ def test_shares_of_the_real_chip(shape: tuple[int, ...]) -> None:
     check_on_simt(text, [array(shape) / 10])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("source", TYPES)
 @pytest.mark.parametrize("target", TYPES)
 def test_convert(small_shares: None, source: str, target: str) -> None:
@@ -95,6 +97,7 @@ def test_convert(small_shares: None, source: str, target: str) -> None:
     check_on_simt(text, [array(shape, source)])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rows", [1, 3, 16, 17])
 @pytest.mark.parametrize("columns", [4, 31, 33, 64, 255, 256, 257])
 def test_broadcasts(small_shares: None, rows: int, columns: int) -> None:
@@ -229,6 +232,7 @@ TRANSPOSES = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("shape", "order", "type_"), TRANSPOSES, ids=str)
 def test_transpose(small_shares: None, shape: tuple[int, ...], order: tuple[int, ...], type_: str) -> None:
     s, t = tensor(shape, type_), tensor(tuple(shape[d] for d in order), type_)

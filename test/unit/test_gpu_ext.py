@@ -41,6 +41,7 @@ SORTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("shape", "dim"), SORTS, ids=str)
 @pytest.mark.parametrize("compare", [BY_KEY, BY_THIRDS], ids=["key", "comparator"])
 def test_sorts_are_stable(shape: tuple[int, ...], dim: int, compare: str) -> None:
@@ -121,6 +122,7 @@ SCANS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(("shape", "dim"), SCANS, ids=str)
 def test_scans(shape: tuple[int, ...], dim: int, reverse: bool) -> None:
@@ -236,6 +238,7 @@ def values_of(spelled: str, seed: int = 0) -> np.ndarray:
     return array(tuple(map(int, dims)), type_, seed)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("body", ["add", "subtract"])
 @pytest.mark.parametrize("name", SCATTERS)
 def test_scatters(name: str, body: str) -> None:

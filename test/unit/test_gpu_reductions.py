@@ -103,6 +103,7 @@ def test_nothing_to_reduce() -> None:
         check_on_simt(reduction(shape, dims, init="2.5"), [array(shape)])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("type_", TYPES)
 def test_element_types_and_operations(type_: str) -> None:
     integers = {"and": "-1", "or": "0", "xor": "0"}
@@ -231,6 +232,7 @@ def moments(rows: int, columns: int, axis: int, type_: str = "f32") -> str:
     }}"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rows, columns", [(5, 33), (33, 5), (300, 257), (2, 40_000), (40_000, 2)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_several_reductions_together(rows: int, columns: int, axis: int) -> None:
@@ -269,6 +271,7 @@ def argmax(shape: tuple[int, ...], axis: int, type_: str = "f32", order: str = "
     }}"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "shape, axis", [((5, 33), 1), ((2, 5000), 1), ((300, 64), 0), ((3, 70, 8), 1), ((400_001,), 0)]
 )
@@ -474,6 +477,7 @@ def test_rows_of_several_dimensions() -> None:
     check_on_simt(softmax((2, 3, 5), 65), [array((2, 3, 5, 65))])
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("type_", ["bf16", "f16", "f64"])
 @pytest.mark.parametrize("n", [31, 64, 257, 4096])
 def test_rows_of_other_types(type_: str, n: int) -> None:
@@ -523,3 +527,20 @@ def test_every_launch_is_of_a_function_of_its_own() -> None:
     module, _ = gpu_level(MEAN.format(n=1 << 20))
     launched = [op.kernel.string_value() for op in module.walk() if isinstance(op, GpuLaunchFuncOp)]
     assert len(launched) == len(set(launched)) == 2
+
+
+def test_vectors_claim_no_more_alignment_than_buffers_have() -> None:
+    """Four f64 beside four f32: 32 bytes, from a buffer that begins at a multiple of 16."""
+    wide, narrow = "tensor<512x1024xf64>", "tensor<512x1024xf32>"
+    module, _ = gpu_level(f"""func.func @main(%x: {narrow}, %s: tensor<1024xf64>) -> {narrow} {{
+      %z = hlo.constant dense<0.0> : tensor<f32>
+      %0 = hlo.broadcast_in_dim %s, dims = [1] : (tensor<1024xf64>) -> {wide}
+      %1 = hlo.convert %0 : ({wide}) -> {narrow}
+      %2 = hlo.multiply %x, %1 : {narrow}
+      %3 = hlo.reduce(%2 init: %z) applies hlo.add across dimensions = [1] : ({narrow}, tensor<f32>) -> tensor<512xf32>
+      %4 = hlo.broadcast_in_dim %3, dims = [0] : (tensor<512xf32>) -> {narrow}
+      %5 = hlo.divide %2, %4 : {narrow}
+      func.return %5 : {narrow}
+    }}""")
+    found = {op.attributes["alignment"] for op in module.walk() if op.name in ("vector.load", "vector.store")}
+    assert {attr.value.data for attr in found} == {16}

@@ -164,7 +164,7 @@ def test_lower_reaches_stages_in_order():
     from xhlo.tools.opt_settings import pipeline_of
 
     def specs(*words: str) -> tuple[str, ...]:
-        return pipeline_of(command_line().parse(words), CPU)[0]
+        return tuple(step.spec for step in pipeline_of(command_line().parse(words), CPU)[0])
 
     linalg, llvm = CPU.passes_between(None, "linalg"), CPU.passes_between(None, "llvm")
     assert specs("--fuse") == (*FRONT, *FUSE)

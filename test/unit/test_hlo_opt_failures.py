@@ -119,7 +119,8 @@ def test_a_refusal_is_the_users_and_leaves_a_reproducer_on_request(run_hlo_opt):
 
 def test_xdsls_failed_pass_is_the_users(run_hlo_opt):
     done = run_hlo_opt(PROGRAM, "--test-give-up")
-    assert (done.status, done.err) == (1, "error: pass 'test-give-up': cannot do it\n")
+    assert done.status == 1
+    assert done.err.startswith("input.mlir:1:1: error: pass 'test-give-up': cannot do it\n")
 
 
 @pytest.mark.parametrize("flags", [(), ("--verify-each",)], ids=["end", "each"])

@@ -93,9 +93,9 @@ def test_random_inputs_that_fill_the_memory(run_hlo_run):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("func.func @other() { return }", "no function @main"),
+        ("func.func @other() { return }\nfunc.func @more() { return }", "no function @main"),
         ("func.func @main(%x: i32) { return }", "argument 0 of type i32; hlo-run takes tensors"),
-        ("func.func @main(%x: tensor<?xf32>) { return }", "hlo-run needs static shapes"),
+        ("func.func @main(%x: tensor<?xf32>) { return }", "give its sizes, --shape x=N, or --inputs"),
         ("func.func @main(", "error:"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i64
 
+import xhlo
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.ops.check_calls import CheckFailure, run_check, ulp_distance
 from xhlo.hlo_dialect.reading import parse_module
@@ -18,6 +19,11 @@ from xhlo.hlo_dialect.reference import evaluate
 def run(text: str, *inputs: Any, entry: str = "main", verify: bool = True) -> tuple[Any, ...]:
     arrays = [np.asarray(value) for value in inputs]
     return evaluate(parse_module(text, "test.mlir", verify=verify), arrays, entry)
+
+
+def on(target: str, text: str) -> tuple[Any, ...]:
+    """The results of a program without arguments."""
+    return run(text) if target == "reference" else xhlo.compile(text)()
 
 
 def f32(value: Any) -> Any:
@@ -181,7 +187,7 @@ def test_unknown_dimensions_are_refused() -> None:
       %1 = hlo.add %x, %0 : tensor<?xf32>
       return %1 : tensor<?xf32>
     }"""
-    with pytest.raises(DiagnosticError, match=r"'hlo.iota' op .* the type tensor<\?xf32>, .* do not give the shape"):
+    with pytest.raises(DiagnosticError, match=r"'hlo.iota' op iota_o1: result has type tensor<\?xf32>"):
         run(text, f32([1]))
 
 
@@ -228,6 +234,39 @@ def test_operations_of_the_check_dialect() -> None:
         run(text, f32([1.0001, 2]))
 
 
+CHECKS_OF_CONSTANTS = {
+    "another sign near zero": ("dense<-1.0e-16> : tensor<f64>", "expect_almost_eq_const", "dense<0.0> : tensor<f64>"),
+    "no elements": ("dense<2.0> : tensor<2x0xf32>", "expect_eq_const", "dense<> : tensor<2x0xf32>"),
+    "no elements, almost": ("dense<2.0> : tensor<0xf32>", "expect_almost_eq_const", "dense<> : tensor<0xf32>"),
+}
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_checks_of_sizes_that_constants_fix(target: str) -> None:
+    text = """func.func @main() {
+      %s = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
+      %0 = stablehlo.dynamic_iota %s, dim = 1 : (tensor<2xi64>) -> tensor<?x?xi64>
+      %1 = stablehlo.constant dense<[[0, 1, 2], [0, 1, LAST]]> : tensor<2x3xi64>
+      "check.expect_eq"(%0, %1) : (tensor<?x?xi64>, tensor<2x3xi64>) -> ()
+      return
+    }"""
+    assert on(target, text.replace("LAST", "2")) == ()
+    with pytest.raises(CheckFailure, match=r"at \[1, 2\] actual 2, expected 3"):
+        on(target, text.replace("LAST", "3"))
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+@pytest.mark.parametrize(("value", "check", "expected"), CHECKS_OF_CONSTANTS.values(), ids=CHECKS_OF_CONSTANTS)
+def test_checks_of_constants(value: str, check: str, expected: str, target: str) -> None:
+    """In @main; those of functions that the program does not run do not count. A single function may have any name."""
+    body = f"{{\n  %0 = stablehlo.constant {value}\n  check.{check} %0, {expected}\n  func.return\n}}\n"
+    failing = "{\n  %0 = stablehlo.constant dense<1> : tensor<i8>\n  check.expect_eq_const %0, dense<2> : tensor<i8>\n  func.return\n}"
+    for text in (f"func.func @check() {body}", f"func.func @main() {body}func.func @other() {failing}"):
+        assert on(target, text) == ()
+    with pytest.raises(CheckFailure, match="actual 1, expected 2"):
+        on(target, f"func.func @check() {failing}")
+
+
 def test_unknown_check_is_refused() -> None:
     with pytest.raises(DiagnosticError, match="unknown check 'check.expect_nice'"):
         run(CHECK.replace("expect_close", "expect_nice"), f32([1, 2]), f32([1, 2]))
@@ -268,7 +307,9 @@ class TestChecks:
         assert run_check("eq", np.array([1.0]), np.array([1.0002])) is not None
 
     def test_almost(self) -> None:
-        assert run_check("expect_almost_eq", np.array([1e-4]), np.array([-1e-4])) is not None, "other sign"
+        assert run_check("expect_almost_eq", np.array([1e-4]), np.array([-1e-4])) is None, "other sign"
+        assert run_check("expect_almost_eq", np.array([-1e-16]), np.array([0.0])) is None
+        assert run_check("expect_almost_eq", np.array([1e-3]), np.array([-1e-3])) is not None
         assert run_check("expect_almost_eq", np.array([0.0]), np.array([-0.0])) is None
         assert run_check("expect_almost_eq", np.array([np.inf]), np.array([np.inf])) is None
         assert run_check("expect_almost_eq", np.array([np.inf]), np.array([1.0])) is not None

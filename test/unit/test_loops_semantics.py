@@ -312,6 +312,7 @@ def test_elementwise(shapes: list[str], maps: list[str], iterators: str) -> None
     check(kernel(types, generic(maps, iterators, ["%a"], ["%o"], types, body)))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("combiner", [ADD, MAX])
 @pytest.mark.parametrize(
     "a, o, maps, iterators",
@@ -400,6 +401,7 @@ def test_row_kernel(lead: str, dims: str) -> None:
         assert not any(isinstance(op, memref.AllocOp) for op in module.walk())
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("filled", [True, False])
 @pytest.mark.parametrize(
     "a, b, o, maps, iterators",

@@ -342,6 +342,7 @@ def test_constants_and_iota(name: str) -> None:
         same(found[3], np.broadcast_to(number_semantics.convert(np.arange(5), dtype), (4, 5)), name)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", INTEGERS)
 @pytest.mark.parametrize("op", ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 def test_reductions_of_narrow_integers(name: str, op: str) -> None:
@@ -376,6 +377,7 @@ def test_products_of_narrow_integers(name: str) -> None:
     same(got[1], exact.astype(got[1].dtype), name)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", ["bf16", "f16", "f32", *IN_XLA])
 @pytest.mark.parametrize("form", [(5, 2), (4, 3), (2, 1), (8, 7), (3, 0)])
 def test_reduce_precision_is_xlas(name: str, form: tuple[int, int]) -> None:

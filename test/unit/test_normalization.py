@@ -70,6 +70,7 @@ def normalized(x: Any, scale: Any, offset: Any, feature: int) -> Any:
     return result * spread(scale, x.shape, feature) + spread(offset, x.shape, feature)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 @pytest.mark.parametrize(("shape", "feature"), SHAPES)
@@ -85,6 +86,7 @@ def test_inference(shape: tuple[int, ...], feature: int, element: str, target: s
     close(got, [want], element)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 @pytest.mark.parametrize(("shape", "feature"), SHAPES)

@@ -15,6 +15,7 @@ def small(shape: tuple[int, ...], element: str, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 3, shape).astype(DTYPES[element])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", TYPES)
 @pytest.mark.parametrize(
@@ -42,6 +43,7 @@ EINSUMS = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", ["f32", "bf16", "i32"])
 @pytest.mark.parametrize(("config", "lhs", "rhs"), EINSUMS)
@@ -53,6 +55,7 @@ def test_einsum(config: str, lhs: tuple[int, ...], rhs: tuple[int, ...], element
     same(apply(text, [x, y], result, target), want)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", ["f32", "bf16", "i32"])
 @pytest.mark.parametrize("config", ["abc->ca", "abc->cba", "abc->abc", "abc->", "aba->b", "aba->a", "...c->..."])

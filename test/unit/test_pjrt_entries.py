@@ -1,11 +1,15 @@
 """The plugin without JAX: its table is called as jaxlib calls it, and reads messages that jaxlib serialized."""
 
 import ctypes
+import sys
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from xhlo.frontends.jax.c_api import ARGUMENTS, Api, Code, Semantics
+from xhlo.frontends.jax.client import device_count
 from xhlo.frontends.jax.entries import PluginError
 from xhlo.frontends.jax.objects import OBJECTS
 from xhlo.frontends.jax.plugin import plugin
@@ -112,8 +116,7 @@ def test_layouts_of_the_host():
     layout = STRUCTURES["MemoryLayout"](minor_to_major=ctypes.addressof(order), minor_to_major_size=2)
     buffer = to_device(value).buffer
     assert to_host(buffer, 6, ctypes.addressof(layout)).tolist() == [0, 3, 1, 4, 2, 5]
-    with pytest.raises(PluginError, match="row-major"):
-        to_device(value, layout=ctypes.addressof(layout))
+    assert to_host(to_device(value, layout=ctypes.addressof(layout)).buffer, 6).tolist() == [0, 3, 1, 4, 2, 5]
     layout.num_tiles = 1
     with pytest.raises(PluginError, match="tiles"):
         to_host(buffer, 6, ctypes.addressof(layout))
@@ -133,6 +136,37 @@ def test_devices_that_are_not_there():
         call("Client_LookupDevice", client=CLIENT, id=99)
     with pytest.raises(PluginError, match="XHLO_NUM_DEVICES"):
         call("Client_DefaultDeviceAssignment", client=CLIENT, num_replicas=100, num_partitions=100)
+
+
+@pytest.mark.parametrize(
+    ("ours", "option", "flags", "count"),
+    [
+        (None, -1, "", 1),
+        (None, -1, "--xla_foo=2 --xla_force_host_platform_device_count=5", 5),
+        (None, -1, "--no_xla_force_host_platform_device_count=5", 1),
+        (None, 3, "--xla_force_host_platform_device_count=5", 3),
+        ("2", 3, "--xla_force_host_platform_device_count=5", 2),
+        ("0", -1, "", "XHLO_NUM_DEVICES=0"),
+        (None, 0, "", "jax_num_cpu_devices=0"),
+        (None, -1, "--xla_force_host_platform_device_count=many", "device_count=many"),
+    ],
+)
+def test_the_number_of_devices(
+    monkeypatch: pytest.MonkeyPatch, ours: str | None, option: int, flags: str, count: int | str
+):
+    """XHLO_NUM_DEVICES comes before JAX's option for its platform cpu, and that before XLA's flag."""
+    bridge = SimpleNamespace(num_cpu_devices=SimpleNamespace(value=option))
+    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", cast("Any", bridge))
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    if ours is None:
+        monkeypatch.delenv("XHLO_NUM_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("XHLO_NUM_DEVICES", ours)
+    if isinstance(count, int):
+        assert device_count() == count
+    else:
+        with pytest.raises(PluginError, match=count):
+            device_count()
 
 
 def test_programs_of_other_formats_are_refused():

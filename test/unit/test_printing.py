@@ -32,7 +32,7 @@ def text_of(array: np.ndarray, shape: tuple[int, ...] | None = None) -> str:
 
 
 def read_constant(text: str, type_: Attribute) -> DenseIntOrFPElementsAttr[Any]:
-    value = parse_module(f"module attributes {{a = dense<{text}> : {type_}}} {{\n}}").attributes["a"]
+    value = parse_module(f"module attributes {{t.a = dense<{text}> : {type_}}} {{\n}}").attributes["t.a"]
     assert isinstance(value, DenseIntOrFPElementsAttr)
     return value
 
@@ -98,15 +98,17 @@ def test_every_complex_number_reads_back(parts: list[tuple[float, float]]) -> No
 def test_float_attributes_read_back(type_: Any, value: float) -> None:
     module = parse_module("module {\n}")
     attribute = FloatAttr(value, type_)
-    module.attributes["a"] = attribute
-    again = parse_module(print_module(module)).attributes["a"]
+    module.attributes["t.a"] = attribute
+    again = parse_module(print_module(module)).attributes["t.a"]
     assert isinstance(again, FloatAttr)
     wanted, found = (type_.pack((number.value.data,)) for number in (attribute, again))
     assert found == wanted
 
 
 def test_large_constants_are_elided_on_request() -> None:
-    module = parse_module("module attributes {a = dense<[1, 2, 3]> : tensor<3xi32>, b = dense<1> : tensor<9xi32>} {\n}")
+    module = parse_module(
+        "module attributes {t.a = dense<[1, 2, 3]> : tensor<3xi32>, t.b = dense<1> : tensor<9xi32>} {\n}"
+    )
     text = print_module(module, elide_larger_than=2)
     assert "a = dense_resource<__elided__> : tensor<3xi32>" in text
     assert "b = dense<1> : tensor<9xi32>" in text

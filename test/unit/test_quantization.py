@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-import xhlo
 from hlo_programs import Program
-from xhlo.hlo_dialect.diagnostics import DiagnosticError
 
 
 def run(text: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -60,14 +57,3 @@ def test_arithmetic_is_that_of_what_is_stood_for() -> None:
     sums, product = run(text, np.float32([1.2, -3.3]), np.float32([2, 60]))
     np.testing.assert_array_equal(sums, [56.5, 3])
     assert product == 56.5 * 2 + 3 * 60
-
-
-def test_the_cpu_refuses_by_name() -> None:
-    text = f"""
-    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
-      %0 = hlo.uniform_quantize %x : (tensor<2xf32>) -> {QUANTIZED}
-      %1 = hlo.uniform_dequantize %0 : ({QUANTIZED}) -> tensor<2xf32>
-      return %1 : tensor<2xf32>
-    }}"""
-    with pytest.raises(DiagnosticError, match=r"hlo.uniform_(de)?quantize"):
-        xhlo.compile(text)

@@ -85,6 +85,15 @@ def test_elements_of_every_type_are_the_bits(algorithm: str) -> None:
             np.testing.assert_array_equal(got.view(same.dtype), same, err_msg=f"{target} {element}")
 
 
+def test_a_state_without_a_meaning_is_refused() -> None:
+    text = """func.func @main(%s: tensor<1x2xf32>) -> tensor<2xui32> {
+      %0:2 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<2xui32>)
+      return %0#1 : tensor<2xui32>
+    }"""
+    with pytest.raises(xhlo.DiagnosticError, match="cannot run with a state of type tensor<1x2xf32>"):
+        xhlo.compile(text)
+
+
 def test_jax_calls_it() -> None:
     key = np.array([1, 2, 3, 4], np.uint32)
     for algorithm in jax.lax.RandomAlgorithm.__members__.values():

@@ -15,37 +15,47 @@ from subprocess import run
 
 import pytest
 
-from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_xla
+from xhlo.tools.fuzzing.checks import check_compiled, check_sharded, check_sizes, check_xla
 from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import PROFILES
 
-BATCH = 20
+BATCH = 10
 COUNTS = {"small": 140, "shared": 40, "large": 60, "types": 80, "dots": 40, "reductions": 40}
-"""400 programs, half with fusion, which take two cores a minute. `hlo-fuzz` runs more."""
+"""400 programs, half with fusion, of which `make test` compiles a quarter. `hlo-fuzz` runs more."""
 
 XLA_COUNTS = {"small": 100, "shared": 40, "large": 20, "dots": 20, "reductions": 20}
 
 SHARDED_COUNTS = {"sharded": 40, "dots": 20, "reductions": 20}
+
+SIZES_COUNTS = {"small": 20, "types": 20}
 
 
 def batches(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [(name, first) for name, count in counts.items() for first in range(0, count, BATCH)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "first"), batches(COUNTS))
 def test_compiled_programs_agree_with_the_reference(name: str, first: int) -> None:
     """
-    Every second program with fusion, the others with a kernel per operation; every fourth is verified after each pass.
+    Every second program with fusion, the others with a kernel per operation; every fourth is verified after each pass,
+    and half of all run in guard mode, with buffers at either side of their pages.
     """
     for seed in range(first, first + BATCH):
         fuse = seed % 2 == 0
+        guard = ("", "end", "start", "")[seed // 2 % 4]
         try:
-            check_compiled(random_program(random.Random(seed), PROFILES[name]), fuse, verify_each=seed % 4 < 1)
+            check_compiled(
+                random_program(random.Random(seed), PROFILES[name]), fuse, verify_each=seed % 4 < 1, guard=guard
+            )
         except Exception as error:
-            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check={'fuse' if fuse else 'none'}")
+            error.add_note(
+                f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check={'fuse' if fuse else 'none'} guard={guard}"
+            )
             raise
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "first"), batches(XLA_COUNTS))
 def test_the_reference_agrees_with_xla(name: str, first: int) -> None:
     pytest.importorskip("jax")
@@ -57,6 +67,7 @@ def test_the_reference_agrees_with_xla(name: str, first: int) -> None:
             raise
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "first"), batches(SHARDED_COUNTS))
 def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> None:
     for seed in range(first, first + BATCH):
@@ -64,6 +75,17 @@ def test_sharded_programs_agree_with_the_reference(name: str, first: int) -> Non
             check_sharded(random_program(random.Random(seed), PROFILES[name]))
         except Exception as error:
             error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=sharded")
+            raise
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(("name", "first"), batches(SIZES_COUNTS))
+def test_unknown_and_contradictory_sizes_are_refused_or_right(name: str, first: int) -> None:
+    for seed in range(first, first + BATCH):
+        try:
+            check_sizes(random_program(random.Random(seed), PROFILES[name]))
+        except Exception as error:
+            error.add_note(f"hlo-fuzz --profile={name} --seed={seed} --count=1 --check=sizes")
             raise
 
 

@@ -25,10 +25,11 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from conformance import ROOT, SKIP
 from counting import calls
 from xhlo.hlo_dialect import dialect
-from xhlo.hlo_dialect.diagnostics import DiagnosticError
+from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
+from xhlo.hlo_dialect.reading.attributes import MAX_LOCATION_DEPTH
 from xhlo.hlo_dialect.types import constant_array, is_splat
 
 FILES = sorted(ROOT.glob("*/*.mlir"))
@@ -160,9 +161,9 @@ def test_a_resource_becomes_its_constant() -> None:
 
 
 def test_an_elided_resource_stays_a_reference() -> None:
-    text = "module attributes {a = dense_resource<__elided__> : tensor<2xf32>} {\n}"
+    text = "module attributes {t.a = dense_resource<__elided__> : tensor<2xf32>} {\n}"
     module = parse_module(text)
-    assert isinstance(module.attributes["a"], DenseResourceAttr)
+    assert isinstance(module.attributes["t.a"], DenseResourceAttr)
     assert "dense_resource<__elided__> : tensor<2xf32>" in print_module(module)
 
 
@@ -209,9 +210,38 @@ def test_location_aliases_may_follow_their_uses_in_any_order() -> None:
     assert location_of("#loc2", tail) == call.callee
 
 
-def test_a_long_chain_of_location_aliases_in_order() -> None:
-    lines = ['#loc0 = loc("a.py":1:1)', *(f"#loc{i} = loc(callsite(#loc{i - 1} at #loc0))" for i in range(1, 150))]
-    assert isinstance(location_of("#loc149", "\n".join(lines)), CallSiteLoc)
+CHAIN = ['#loc0 = loc("a.py":1:1)'] + [
+    f'#loc{i} = loc(callsite("f{i}"("a.py":{i}:1) at #loc{i - 1}))' for i in range(1, 1000)
+]
+
+
+@pytest.mark.parametrize("lines", [CHAIN, CHAIN[::-1]], ids=["in order", "reversed"])
+@pytest.mark.parametrize(
+    "before", ["", "module attributes {test.a = #sdy.mesh<[]>} {}\n"], ids=["", "after an attribute"]
+)
+def test_long_chains_of_location_aliases(lines: list[str], before: str) -> None:
+    """As deep as Python's stack, or deeper: the innermost place is right in each."""
+    text = before + function("  %0 = stablehlo.abs %x : tensor<4xf32> loc(#loc999)") + "\n" + "\n".join(lines)
+    (op,) = operations(read(text), "hlo.abs")
+    assert isinstance(op.location, CallSiteLoc)
+    place = file_location(op.location)
+    assert place is not None and place.line.data == 999
+    depth, location = 0, op.location
+    while isinstance(location, CallSiteLoc):
+        depth, location = depth + 1, location.caller
+    assert 1 <= depth <= MAX_LOCATION_DEPTH
+    print_module(read(text))
+
+
+def test_a_call_site_written_out() -> None:
+    nested = "callsite(unknown at " * 5000 + '"a.py":1:1' + ")" * 5000
+    assert isinstance(location_of(nested), CallSiteLoc)
+
+
+def test_errors_under_long_chains_of_locations_are_shown() -> None:
+    text = function("  %0 = stablehlo.abs %x {a = #sdy.mesh<[]>} : tensor<5xf32> loc(#loc150)")
+    with pytest.raises(DiagnosticError, match="tensor<5xf32>"):
+        read(text + "\n" + "\n".join(CHAIN[:151]))
 
 
 def test_locations_on_lines_of_their_own() -> None:

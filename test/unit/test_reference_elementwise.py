@@ -281,7 +281,8 @@ def test_total_order(dtype: Any):
 
 
 def test_compare_integers_booleans_and_complex():
-    assert compare("LT", np.array([-1], np.int8), np.array([1], np.int8), "SIGNED") == [True]
+    for kind in ("SIGNED", "UNSIGNED", "TOTALORDER"):  # the element type decides
+        assert compare("LT", np.array([-1], np.int8), np.array([1], np.int8), kind) == [True]
     assert compare("LT", np.array([255], np.uint8), np.array([1], np.uint8)) == [False]
     assert compare("LT", np.array([False, True]), np.array([True, True]), "UNSIGNED") == [True, False]
     x, y = np.array([1 + 2j, 1 + 2j], np.complex64), np.array([1 + 2j, 1 - 2j], np.complex64)

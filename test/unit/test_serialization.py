@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import random
 import struct
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import xhlo
-from xhlo.targets.cpu import serialization
+from xhlo.targets.cpu import jit, serialization
 from xhlo.targets.program import container
+from xhlo.tools.fuzzing.mutations import changed_bytes
 
 SOFT = """
 func.func @main(%x: tensor<4x8xf32>, %n: tensor<i32>) -> (tensor<4x8xf32>, tensor<i32>, tensor<3xbf16>) {
@@ -135,6 +141,122 @@ def test_damaged_bytes_are_refused() -> None:
         xhlo.deserialize(data + b"x")
     with pytest.raises(ValueError, match="no serialized"):
         xhlo.deserialize(b"func.func @main() { return }")
+
+
+def test_mutated_bytes_are_refused() -> None:
+    """Bytes changed, inserted, removed and cut off: the checksum decides before anything else is read."""
+    data = xhlo.compile(SOFT).serialize()
+    numbers = random.Random(0)
+    for _ in range(2000):
+        wrong = changed_bytes(numbers, data)
+        if wrong != data:
+            with pytest.raises(ValueError, match="serialized"):
+                xhlo.deserialize(wrong)
+
+
+def forged(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """The bytes with another header, and a checksum that fits."""
+    magic, number, _, length = container._FIXED.unpack_from(data)
+    payload = data[container._FIXED.size :]
+    header = json.loads(payload[:length])
+    change(header)
+    encoded = json.dumps(header).encode()
+    payload = encoded + payload[length:]
+    return container._FIXED.pack(magic, number, container._digest(len(encoded), payload), len(encoded)) + payload
+
+
+def _leaves(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every (container, key) in a header."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in list(keys):
+        yield value, key
+        yield from _leaves(value[key])
+
+
+def test_forged_headers_are_errors_or_harmless() -> None:
+    """With a checksum that fits, each field replaced in turn by values of other types, or left out."""
+    data = xhlo.compile(CHECKED).serialize()
+    length = container._FIXED.unpack_from(data)[3]
+    count = len(list(_leaves(json.loads(data[container._FIXED.size :][:length]))))
+    others: tuple[Any, ...] = (None, -1, "os", [], {}, [[[]]], 1e300)
+    for index in range(count):
+
+        def change(header: dict[str, Any], index: int = index) -> None:
+            where, key = list(_leaves(header))[index]
+            where[key] = others[index % len(others)]
+
+        with contextlib.suppress(ValueError, xhlo.DiagnosticError):
+            xhlo.deserialize(forged(data, change))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("target", "os"),
+        ("target", "../../evil"),
+        ("inputs", [[[3], "object", "tensor<3xf32>"]]),
+        ("inputs", [[[3], "O", "tensor<3xf32>"]]),
+        ("inputs", [[[-3], "float32", "tensor<3xf32>"]]),
+    ],
+)
+def test_names_in_a_header_are_from_closed_lists(field: str, value: Any) -> None:
+    data = xhlo.compile(CHECKED).serialize()
+    with pytest.raises(ValueError):
+        xhlo.deserialize(forged(data, lambda header: header.update({field: value})))
+
+
+def test_code_names_only_the_functions_of_the_runtime() -> None:
+    data = xhlo.compile(SOFT).serialize()
+    image = serialization.read_image(container.unpack(data))
+    call = "define void @xhlo_entry(ptr %p) {\n  %r = call i32 @system(ptr %p)\n  ret void\n}\ndeclare i32 @system(ptr)"
+    image.code = (jit.compile_to_object(call),)
+    with pytest.raises(ValueError, match="names the function 'system'"):
+        xhlo.deserialize(serialization.serialize(image, None))
+    image.code = (jit.compile_to_object("define void @xhlo_entry(ptr %p) {\n  ret void\n}"),)
+    image.data = {"memcpy": bytes(64)}
+    with pytest.raises(ValueError, match="defines 'memcpy' anew"):
+        xhlo.deserialize(serialization.serialize(image, None))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other formats of object files are not read")
+def test_damaged_object_files_are_refused() -> None:
+    image = serialization.read_image(container.unpack(xhlo.compile(SOFT).serialize()))
+    code = image.code[0]
+    for size in (10, 64, len(code) // 2, len(code) - 70):
+        image.code = (code[:size],)
+        with pytest.raises(ValueError):
+            xhlo.deserialize(serialization.serialize(image, None))
+
+
+def test_signatures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    formats = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    ours, theirs = (ed25519.Ed25519PrivateKey.generate() for _ in range(2))
+
+    def private(key: Any) -> bytes:
+        pem, form = formats.Encoding.PEM, formats.PrivateFormat.PKCS8
+        return key.private_bytes(pem, form, formats.NoEncryption())
+
+    trusted = tmp_path / "trusted.pem"
+    form = formats.PublicFormat.SubjectPublicKeyInfo
+    trusted.write_bytes(ours.public_key().public_bytes(formats.Encoding.PEM, form))
+    data = xhlo.compile(SOFT).serialize()
+    signed = xhlo.sign_executable(data, private(ours))
+    assert xhlo.deserialize(signed)(X, np.int32(4))[1] == 8  # a signature that nobody asks for
+    monkeypatch.setenv("XHLO_TRUSTED_KEYS", str(trusted))
+    assert xhlo.deserialize(signed)(X, np.int32(4))[1] == 8
+    with pytest.raises(ValueError, match="not signed"):
+        xhlo.deserialize(data)
+    with pytest.raises(ValueError, match="not among those"):
+        xhlo.deserialize(xhlo.sign_executable(data, private(theirs)))
+    for at in (50, 100, 110, len(signed) - 1):
+        wrong = bytearray(signed)
+        wrong[at] ^= 1
+        with pytest.raises(ValueError, match="signature is wrong"):
+            xhlo.deserialize(bytes(wrong))
+    monkeypatch.setenv("XHLO_TRUSTED_KEYS", str(tmp_path / "nothing"))
+    with pytest.raises(ValueError, match="cannot be read"):
+        xhlo.deserialize(signed)
 
 
 def test_another_format_is_refused() -> None:

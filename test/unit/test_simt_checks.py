@@ -131,6 +131,38 @@ def test_load_out_of_bounds_of_one_dimension_is_found():
     fails(text, np.zeros((4, 31), np.int32), match="'memref.load' op reads out of bounds: element 31 of dimension 1")
 
 
+def test_neighbours_in_the_same_memory_are_found():
+    """A view of a buffer of the arena, of a block's or of a thread's memory ends where that buffer does."""
+    cast = "memref.reinterpret_cast %v to offset: [0], sizes: [32], strides: [1]"
+    reads = "%x = memref.load %r[%t] : memref<32xi32>\n memref.store %x, %o[%t] : memref<32xi32>"
+    arena, out = np.zeros(512, np.int8), np.zeros(32, np.int32)
+    slot = f"""
+    %c256 = arith.constant 256 : index
+    %v = memref.view %a[%c256][] : memref<512xi8> to memref<16xi32>
+    %r = {cast} : memref<16xi32> to memref<32xi32>
+    {reads}
+    """
+    match = r"'memref.load' op reads outside of the buffer that its memref is a view of, in .*thread \(16, 0, 0\)"
+    text = kernel_text(slot, "%a: memref<512xi8>, %o: memref<32xi32>", threads=32)
+    fails(text, arena, out, match=match)
+    run_device_function(text.replace("memref<16xi32>", "memref<32xi32>"), arena, out)
+    fails(text.replace("256", "448").replace("memref<16xi32>", "memref<32xi32>"), arena, out, match=match)
+    private = f"""
+    %v = memref.alloca() : memref<16xi32>
+    %r = {cast} : memref<16xi32> to memref<32xi32>
+    {reads}
+    """
+    fails(kernel_text(private, "%o: memref<32xi32>", threads=32), out, match=match)
+    block = f"""
+    %r = {cast.replace("%v", "%s")} : memref<16xi32, {SHARED}> to memref<32xi32, {SHARED}>
+    memref.store %c0_i32, %r[%t] : memref<32xi32, {SHARED}>
+    """
+    text = kernel_text(
+        f"%c0_i32 = arith.constant 0 : i32\n{block}", "%o: memref<32xi32>", threads=32, blocks=2, shared="%s: 16xi32"
+    )
+    fails(text, out, match=match.replace("load' op reads", "store' op writes"))
+
+
 def test_masked_threads_do_not_count():
     body = """
     %n = arith.muli %block, %c32 : index

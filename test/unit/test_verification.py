@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+import conformance
 from counting import calls
 from xhlo.hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from xhlo.hlo_dialect.diagnostics.rendering import render
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.verification import verify_module
+from xhlo.tools.round_trip import verify_round_trip
 
 
 def errors(module: ModuleOp | str) -> tuple[Diagnostic, ...]:
@@ -219,3 +223,22 @@ def test_places_beyond_the_text_are_harmless() -> None:
     with pytest.raises(DiagnosticError) as caught:
         parse_module("func.func @main() {\n", "v.mlir")
     assert render(caught.value.diagnostics[0], {"v.mlir": ""}).startswith("v.mlir:2:1: error: ")
+
+
+REPRODUCTIONS = conformance.ROOT.parent / "reproductions"
+
+
+@pytest.mark.skipif(not REPRODUCTIONS.exists(), reason=f"the programs are not there: {REPRODUCTIONS}")
+@pytest.mark.parametrize("path", sorted(REPRODUCTIONS.glob("p_*.mlir")), ids=lambda path: path.stem)
+def test_forms_that_upstream_takes_are_read_and_printed(path: Path) -> None:
+    module = parse_module(path.read_text(), path.name)
+    verify_round_trip(module, path.name, parse_module)
+
+
+@pytest.mark.skipif(not REPRODUCTIONS.exists(), reason=f"the programs are not there: {REPRODUCTIONS}")
+@pytest.mark.parametrize(
+    ("name", "line"), [("hexspace", 2), ("modattr", 1), ("dotalg", 2), ("sas", 3), ("qadd_bad", 2)]
+)
+def test_what_upstream_refuses_is_refused_where_it_stands(name: str, line: int) -> None:
+    with pytest.raises(DiagnosticError, match=rf"{name}.mlir:{line}:"):
+        parse_module((REPRODUCTIONS / f"{name}.mlir").read_text(), f"{name}.mlir")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, f32
@@ -12,12 +14,13 @@ from xdsl.irdl import IRDLOperation, VerificationContext, irdl_op_definition, op
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
+from counting import calls
 from xhlo.dialects.support.buffer_ops import alloc, copy
 from xhlo.dialects.support.buffers import memref_type
 from xhlo.dialects.support.views import ViewLike, is_view, root_buffer, uses_through_views
 from xhlo.lowering.loop_nests.nest import access_of
 from xhlo.lowering.map_kernels_to_gpu.reduction.chain import only_used_by
-from xhlo.passes.plan_buffers import PlanBuffersPass
+from xhlo.passes.plan_buffers import MANY, Interval, PlanBuffersPass, assign_offsets
 
 BUFFER = memref_type((16,), f32)
 
@@ -86,3 +89,39 @@ def test_accesses_through_a_cast_are_accesses_of_its_source() -> None:
     access = access_of(view.dest, AffineMap.identity(2), fill)
     assert access.root is buffer.memref
     assert access.strides == (4, 1)
+
+
+def _peak(intervals: list[Interval]) -> int:
+    """The most bytes that are in use at one position."""
+    changes = [(each.start, each.size) for each in intervals] + [(each.end + 1, -each.size) for each in intervals]
+    used = peak = 0
+    for _, change in sorted(changes):
+        used += change
+        peak = max(peak, used)
+    return peak
+
+
+def test_many_buffers_share_the_arena() -> None:
+    """More than are compared with each other: no two that are alive at once overlap, and little space is lost."""
+    rng, some = random.Random(3), alloc(memref_type((4,), f32))
+    intervals: list[Interval] = []
+    for start in range(MANY + 1000):
+        size, length = rng.choice((0, 64, 256, 1024, 1000 * 64)), rng.choice((0, 1, 5, 50, 4000))
+        intervals.append(Interval(some, size, start, start + length, some))
+    total = assign_offsets(intervals)
+    assert all(each.offset % 64 == 0 and 0 <= each.offset <= total - each.size for each in intervals)
+    assert total <= 1.2 * _peak(intervals)
+    owner: dict[int, int] = {}  # for each line of 64 bytes the last position at which its buffer is in use
+    for each in intervals:
+        for line in range(each.offset // 64, (each.offset + each.size) // 64):
+            assert owner.get(line, -1) < each.start
+            owner[line] = each.end
+
+
+def test_work_on_buffers_grows_with_their_number() -> None:
+    some = alloc(memref_type((4,), f32))
+
+    def work(count: int) -> int:
+        return calls(lambda: assign_offsets([Interval(some, 64, i, 2 * count - i, some) for i in range(count)]))
+
+    assert work(4 * MANY) < 2.5 * work(2 * MANY)

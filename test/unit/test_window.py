@@ -85,6 +85,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("shape, window", CASES)
 @pytest.mark.parametrize("init", [0, 3])
 def test_windows_against_loops(shape: I, window: Window, init: int) -> None:
@@ -96,6 +97,7 @@ def test_windows_against_loops(shape: I, window: Window, init: int) -> None:
         np.testing.assert_array_equal(run(text, [x], target)[0], want, err_msg=target)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("element", TYPES)
 def test_every_type(element: str) -> None:
     x = np.resize(edges(element), (6, 9))
@@ -171,6 +173,7 @@ SCANS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("shape, dim", SCANS)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scans(shape: I, dim: int, reverse: bool) -> None:
@@ -296,6 +299,7 @@ SCATTERS = [
 ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("shape, sizes, strides, low, high", SCATTERS)
 @pytest.mark.parametrize("direction, scatter, init", [("GE", "add", 0), ("LT", "multiply", 3), ("GT", "subtract", 1)])
 def test_select_and_scatter(
