@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    MemRefType,
     StringAttr,
     SymbolRefAttr,
 )
@@ -21,6 +22,7 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
+    operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -173,4 +175,27 @@ class GuardOp(IRDLOperation):
         return slice(start, start + self.size.value.data)
 
 
-DIALECT = Dialect("cpu", [GuardOp, HostCallOp, ParallelForOp])
+@irdl_op_definition
+class SafepointOp(IRDLOperation):
+    """
+    Ask whether the run goes on: `%go = cpu.safepoint(%arena : memref<64xi8>)`.
+
+    A run is named by the address of its arena. The result is false once the host has asked that run to stop; what it
+    computes from then on is dropped. Becomes a call of the runtime function `i64 @xhlo_goes_on(void *arena)`.
+    """
+
+    name = "cpu.safepoint"
+
+    arena = operand_def(MemRefType)
+    go = result_def(i1)
+
+    assembly_format = "`(` $arena `:` type($arena) `)` attr-dict"
+
+    @staticmethod
+    def make(arena: SSAValue, location: LocationAttr) -> SafepointOp:
+        made = SafepointOp.create(operands=[arena], result_types=[i1])
+        made.location = location
+        return made
+
+
+DIALECT = Dialect("cpu", [GuardOp, HostCallOp, ParallelForOp, SafepointOp])

@@ -10,7 +10,7 @@ from xdsl.dialects import cf, func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.cpu import GuardOp
+from ..dialects.cpu import GuardOp, SafepointOp
 from ..dialects.support.kernel import entry_name
 from ..dialects.support.views import is_view
 from ..hlo_dialect.hlo_pass import HloPass
@@ -22,7 +22,9 @@ def accesses(function: func.FuncOp) -> list[Operation]:
         op
         for block in function.body.blocks
         for op in block.ops
-        if _buffers(op) and not is_view(op) and not isinstance(op, (GuardOp, cf.BranchOp, cf.ConditionalBranchOp))
+        if _buffers(op)
+        and not is_view(op)
+        and not isinstance(op, (GuardOp, SafepointOp, cf.BranchOp, cf.ConditionalBranchOp))
     ]
 
 

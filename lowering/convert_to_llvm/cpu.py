@@ -1,7 +1,8 @@
 """
 cpu.parallel_for to llvm: a structure of the captures, and a thunk that unpacks it on each thread.
 
-cpu.host_call, cpu.guard: an array of the buffers' addresses, and a call of an external function.
+cpu.host_call, cpu.guard: an array of the buffers' addresses, and a call of an external function. cpu.safepoint: a call
+of the runtime.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ...dialects.cpu import GuardOp, HostCallOp, ParallelForOp
+from ...dialects.cpu import GuardOp, HostCallOp, ParallelForOp, SafepointOp
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
 from .builder import I1, LlvmBuilder, patterns
@@ -100,5 +101,23 @@ def _guard(op: GuardOp, to: LlvmBuilder) -> None:
     to.declare(GUARD, GUARD_TYPE)
     event, number = (to.constant(n) for n in (GuardOp.EVENTS.index(op.event.data), op.number.value.data))
     answer = cast(SSAValue, to.call(GUARD, (event, number, _addresses(op, to)), I64))
+    _is_not_zero(op.ok, answer, to)
+
+
+GOES_ON = "xhlo_goes_on"
+"""The runtime function `i64 xhlo_goes_on(void *arena)`: zero if the run with this arena is to stop."""
+
+GOES_ON_TYPE = llvm.LLVMFunctionType([PTR], I64)
+
+
+@patterns.on(SafepointOp)
+def _safepoint(op: SafepointOp, to: LlvmBuilder) -> None:
+    """`%go = cpu.safepoint(%arena)` becomes `%go = (call @xhlo_goes_on(%arena) != 0)`."""
+    to.declare(GOES_ON, GOES_ON_TYPE)
+    answer = cast(SSAValue, to.call(GOES_ON, (to.operand(op.arena),), I64))
+    _is_not_zero(op.go, answer, to)
+
+
+def _is_not_zero(result: SSAValue, answer: SSAValue, to: LlvmBuilder) -> None:
     predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
-    to.define(op.ok, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))
+    to.define(result, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))

@@ -51,7 +51,7 @@ LOWER_LOOPS = (
 )
 """linalg on tensors to loops on memrefs of one arena, with bodies for the threads of the CPU."""
 
-LOWER_LLVM = ("expand-math", "convert-loops-to-cf", "convert-to-llvm")
+LOWER_LLVM = ("place-safepoints", "expand-math", "convert-loops-to-cf", "convert-to-llvm")
 """Loops to the llvm dialect."""
 
 LIBRARIES = ("never", "auto", "always")

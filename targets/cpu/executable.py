@@ -112,21 +112,18 @@ class CpuExecutable(Executable):
             pointers.append(arena.address)
         if self.may_take_long and self._callbacks is None:
             start = time.monotonic()
-            run_interruptibly(lambda: self._run_at(pointers, arena, held))
+            run_interruptibly(lambda: self._call(pointers, held), arena)
             if self.facts.loops and time.monotonic() - start < LONG / 10:
                 self.may_take_long = _estimated_seconds(self.facts) > LONG
             return
-        self._run_at(pointers, arena, held)
-
-    def _run_at(self, pointers: list[int], arena: Block | None, held: object) -> None:
-        """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""
         try:
-            self._call(pointers)
+            self._call(pointers, held)
         finally:
             if arena is not None:
                 POOL.give_back(arena)
 
-    def _call(self, pointers: list[int]) -> None:
+    def _call(self, pointers: list[int], held: object) -> None:
+        """Run on buffers at these addresses; `held` owns them, and lives as long as this call."""
         if self._callbacks is None:
             self._function(self._pointers(*pointers))
         else:

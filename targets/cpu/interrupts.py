@@ -9,11 +9,16 @@ import queue
 import threading
 from collections.abc import Callable
 
+from .memory import POOL, Block
 from .openmp import set_thread_count, thread_count
+from .stops import STOPS
 
 
 class StillRunning(KeyboardInterrupt):
-    """An interrupt of a run whose machine code goes on in the background; its memory must stay until it ends."""
+    """
+    An interrupt of a run whose machine code goes on to its next safepoint in the background; its memory must stay until
+    it ends.
+    """
 
     def __init__(self, run: _Run):
         super().__init__()
@@ -25,8 +30,9 @@ class StillRunning(KeyboardInterrupt):
 
 
 class _Run:
-    def __init__(self, work: Callable[[], None], threads: int):
+    def __init__(self, work: Callable[[], None], arena: Block | None, threads: int):
         self._work: Callable[[], None] | None = work
+        self.arena = arena
         self.threads = threads
         self.done = threading.Event()
         self.error: BaseException | None = None
@@ -34,11 +40,12 @@ class _Run:
         self._lock = threading.Lock()
 
     def execute(self) -> None:
+        work, self._work = self._work, None
+        if work is None:  # queued again by an interrupt
+            return
         try:
             set_thread_count(self.threads)
-            work, self._work = self._work, None
-            assert work is not None, "a run happens once"
-            work()
+            _run(work, self.arena)
             del work  # and with it the memory of the run
         except BaseException as error:
             self.error = error
@@ -71,26 +78,46 @@ class _Worker:
 _worker: _Worker | None = None
 
 
-def run_interruptibly(work: Callable[[], None]) -> None:
+def _begin(arena: Block | None) -> None:
+    if arena is not None:
+        STOPS.begin(arena.address)
+
+
+def _run(work: Callable[[], None], arena: Block | None) -> None:
+    try:
+        work()
+    finally:
+        if arena is not None:
+            STOPS.end(arena.address)
+            POOL.give_back(arena)
+
+
+def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
     """
-    Call `work` so that an interrupt of the main thread ends the wait for it at once.
+    Call `work`, a run on this arena, and give the arena back; an interrupt of the main thread ends the wait for it at
+    once, and the run soon.
 
     Raises what `work` raises, and StillRunning. In other threads, which get no interrupts, it is a plain call. `work`
-    holds what its machine code uses.
+    holds what else its machine code uses.
     """
     global _worker
     if threading.current_thread() is not threading.main_thread():
-        work()
+        _begin(arena)
+        _run(work, arena)
         return
     if _worker is None:
         _worker = _Worker()
-    worker, run = _worker, _Run(work, thread_count())
-    worker.runs.put(run)
+    worker, run = _worker, _Run(work, arena, thread_count())
     try:
+        _begin(arena)
+        worker.runs.put(run)
         run.done.wait()
     except KeyboardInterrupt:
         _worker = None
+        worker.runs.put(run)  # in case the interrupt came before
         worker.runs.put(None)
+        if arena is not None:
+            STOPS.ask(arena.address)
         raise StillRunning(run) from None
     if run.error is not None:
         raise run.error

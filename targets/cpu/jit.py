@@ -17,6 +17,7 @@ from typing import Any
 import llvmlite.binding
 
 from . import openmp
+from .stops import GOES_ON_IR, STOPS
 
 llvm: Any = llvmlite.binding
 """The package is untyped."""
@@ -181,8 +182,10 @@ class _Engine:
         self._numbers = itertools.count()
         self.imports: dict[str, int] = {}
         chosen = openmp.runtime()
-        text = openmp.parallel_for_ir(chosen.kind) + _CLOCK.replace("CLOCK_ID", str(time.CLOCK_MONOTONIC))
-        self.runtime = self.link([compile_to_object(text, level=1)], RUNTIME_FUNCTIONS, chosen.symbols)
+        clock = _CLOCK.replace("CLOCK_ID", str(time.CLOCK_MONOTONIC))
+        text = openmp.parallel_for_ir(chosen.kind) + clock + GOES_ON_IR
+        symbols = {**chosen.symbols, **STOPS.symbols}
+        self.runtime = self.link([compile_to_object(text, level=1)], RUNTIME_FUNCTIONS, symbols)
         self.imports = dict(self.runtime.addresses)
 
     def link(self, code: Sequence[bytes], symbols: Sequence[str], imports: Mapping[str, int]) -> LoadedCode:
@@ -198,7 +201,7 @@ class _Engine:
         return LoadedCode({name: int(tracker[name]) for name in symbols}, _tracker=tracker)
 
 
-RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock")
+RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock", "xhlo_goes_on")
 """The functions that compiled code may call besides the C library."""
 
 _CLOCK = """

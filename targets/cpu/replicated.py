@@ -41,6 +41,7 @@ from ..program.pipeline import run_passes
 from ..program.source import Source, read_source
 from . import openmp
 from .executable import CpuExecutable
+from .stops import STOPS
 from .target import CPU
 
 T = TypeVar("T")
@@ -52,7 +53,14 @@ class _Worker:
 
     def __init__(self, number: int):
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
-        threading.Thread(target=self._work, name=f"xhlo-device-{number}", daemon=True).start()
+        self._thread = threading.Thread(target=self._work, name=f"xhlo-device-{number}", daemon=True)
+        self._thread.start()
+
+    @property
+    def ident(self) -> int:
+        """The number of the thread, as threading.get_ident() has it."""
+        assert self._thread.ident is not None, "started threads have one"
+        return self._thread.ident
 
     def run(self, task: _Task) -> None:
         self._tasks.put(task)
@@ -129,6 +137,7 @@ def run_on_devices(
             done.get()
     except BaseException as error:  # On an interrupt the devices must not wait for each other forever.
         grid.fail(error)
+        STOPS.ask_threads({worker.ident for worker in workers})
         raise
     _workers.give_back(workers)
     _raise_first([error for error in errors if error is not None])

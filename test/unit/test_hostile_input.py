@@ -259,8 +259,9 @@ def test_a_failure_of_a_pass_of_xdsl_is_no_failure_of_ours() -> None:
 
 # Interrupts ----------------------------------------------------------------------------------------------------------
 
-ENDLESS = """import sys
+ENDLESS = """import threading
 import numpy as np, xhlo
+from xhlo.targets.cpu.interrupts import StillRunning
 text = '''
 func.func @main(%x: tensor<i64>) -> tensor<i64> {
   %t = stablehlo.constant dense<true> : tensor<i1>
@@ -278,10 +279,13 @@ double = xhlo.compile("func.func @main(%x: tensor<i64>) -> tensor<i64> {\\n %0 =
 try:
     print("running", flush=True)
     run(np.array(1))
-except KeyboardInterrupt:
+except KeyboardInterrupt as interrupt:
     print("interrupted", double(np.array(4)), flush=True)
-import os
-os._exit(0)
+    if isinstance(interrupt, StillRunning):
+        ended = threading.Event()
+        interrupt.when_done(ended.set)
+        ended.wait()
+print("ended", flush=True)
 """
 
 
@@ -292,7 +296,7 @@ def test_an_interrupt_ends_a_run_and_leaves_the_process_usable() -> None:
     with process:
         assert process.stdout.readline() == "running\n"
         process.send_signal(signal.SIGINT)
-        assert process.stdout.read() == "interrupted 8\n"
+        assert process.stdout.read() == "interrupted 8\nended\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -33,4 +33,4 @@ class GuardedExecutable(CpuExecutable):
         with run.running(pointers):
             profile = [self._profile.ctypes.data] if self.facts.profiled else []
             arena = [run.arena] if self.facts.arena_bytes else []
-            self._call([*run.addresses, *profile, *arena])
+            self._call([*run.addresses, *profile, *arena], held)

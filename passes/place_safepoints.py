@@ -1,0 +1,59 @@
+"""Let every loop of the entry end early when the host asks its run to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Block, SSAValue
+
+from ..dialects.cpu import SafepointOp
+from ..dialects.support.kernel import ARENA_SIZE, entry_name
+from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.hlo_pass import HloPass
+from ..hlo_dialect.walking import operations_in
+
+
+@dataclass(frozen=True)
+class PlaceSafepointsPass(HloPass):
+    """
+    Ask before each iteration of a loop of the entry whether the run is to stop, and leave the loop if so.
+
+    Before: `scf.condition(%c)`
+    After:  `%go = cpu.safepoint(%arena : memref<64xi8>)`, `%both = arith.andi %c, %go`, `scf.condition(%both)`
+    Assumes: the level after plan-buffers; the arena is the last argument of the entry, and names the run. A module
+             without one is left alone, and so are kernels, which end by themselves.
+    """
+
+    name = "place-safepoints"
+    takes_tensors = False
+
+    def run(self, ctx: Context, module: ModuleOp) -> None:
+        if ARENA_SIZE not in module.attributes:
+            return
+        entry = entry_name(module)
+        for function in module.body.block.ops:
+            if isinstance(function, func.FuncOp) and function.sym_name.data == entry and function.body.blocks:
+                _place(function)
+
+
+def _place(function: func.FuncOp) -> None:
+    arena = function.body.block.args[-1] if function.body.block.args else None
+    if arena is None or not isinstance(arena.type, MemRefType):
+        fail(function, f"does not take the arena, which {ARENA_SIZE} states, as its last argument")
+    for op in list(operations_in(function)):
+        if isinstance(op, scf.ConditionOp) and not _has_safepoint(op.condition):
+            go = SafepointOp.make(arena, op.location)
+            both = arith.AndIOp(op.condition, go.go)
+            both.location = op.location
+            cast(Block, op.parent).insert_ops_before([go, both], op)
+            op.operands[0] = both.result
+
+
+def _has_safepoint(condition: SSAValue) -> bool:
+    """Whether this pass made the condition in an earlier run."""
+    made = condition.owner
+    return isinstance(made, arith.AndIOp) and isinstance(made.rhs.owner, SafepointOp)
