@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -14,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.support.kernel import is_kernel
 from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.chlo.structural import TopKOp
-from ..hlo_dialect.custom_calls.operations import CompositeOp, CustomCallOp
+from ..hlo_dialect.custom_calls.operations import CompositeOp
 from ..hlo_dialect.diagnostics import fail
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.op import replace_op
@@ -30,11 +31,26 @@ def calls_in(op: Operation) -> list[Call]:
     return [inner for inner in operations_in(op) if isinstance(inner, (func.CallOp, CompositeOp))]
 
 
-def _computations(module: ModuleOp) -> set[str]:
-    """Names of functions that custom calls refer to."""
-    stated = [op.called_computations for op in operations_in(module) if isinstance(op, CustomCallOp)]
-    names = [name for one in stated if one is not None for name in cast("ArrayAttr[SymbolRefAttr]", one).data]
-    return {name.root_reference.data for name in names}
+def _names_in(attribute: Attribute) -> Iterator[str]:
+    """The symbols that an attribute refers to."""
+    if isinstance(attribute, SymbolRefAttr):
+        yield attribute.root_reference.data
+    elif isinstance(attribute, ArrayAttr):
+        for element in cast("ArrayAttr[Attribute]", attribute).data:
+            yield from _names_in(element)
+    elif isinstance(attribute, DictionaryAttr):
+        for element in attribute.data.values():
+            yield from _names_in(element)
+
+
+def _used(module: ModuleOp) -> set[str]:
+    """The symbols that operations refer to: calls, and whatever else names a function."""
+    return {
+        name
+        for op in operations_in(module)
+        for attribute in (*op.properties.values(), *op.attributes.values())
+        for name in _names_in(attribute)
+    }
 
 
 def inline_call(call: Call, callee: func.FuncOp) -> None:
@@ -97,7 +113,7 @@ def _take_type(call: Call, what: str, value: SSAValue, type_: Attribute) -> None
 @dataclass(frozen=True)
 class InlinePass(HloPass):
     """
-    Inline calls and composites; remove private functions that nothing calls.
+    Inline calls and composites; remove private functions that nothing refers to.
 
     Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
     After:  the operations of @relu
@@ -121,10 +137,10 @@ class InlinePass(HloPass):
         for op in operations_in(module):
             if isinstance(op, CompositeOp):
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
-        called = {call.callee.root_reference.data for call in calls_in(module)} | _computations(module)
+        used = _used(module)
         for name, function in functions.items():
             private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-            if private and name not in called:
+            if private and name not in used:
                 function.detach()
                 function.erase()
 

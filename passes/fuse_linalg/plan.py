@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
-from ...dialects.support.kernel import CONTRACTION, LOOP_SIZES, loop_sizes
+from ...dialects.support.kernel import CONTRACTION, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from .bodies import point, substitute
@@ -219,7 +219,7 @@ class KernelPlan:
         """
         for group in self.groups:
             for generic in group.members:
-                if is_parallel(generic) or LOOP_SIZES in generic.attributes:
+                if is_parallel(generic):
                     continue
                 if len(self._given(generic)) < len(generic.iterator_types):
                     return next(producer for producer in _producers(generic) if producer in self.inlined)

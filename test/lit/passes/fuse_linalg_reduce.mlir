@@ -1,4 +1,5 @@
 // RUN: hlo-opt %s --fuse-linalg | filecheck %s
+// RUN: hlo-opt %s --fuse-linalg --fuse-linalg | filecheck %s
 
 // Reductions over one space are one generic that computes their producer once; the epilogue is another.
 // CHECK-LABEL: @siblings

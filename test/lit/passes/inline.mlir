@@ -41,3 +41,15 @@ func.func private @combine(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
   %1 = hlo.negate %0 : tensor<f32>
   return %1 : tensor<f32>
 }
+
+// What another operation than a call names stays too.
+// CHECK-LABEL: func.func @threads
+// CHECK:       cpu.parallel_for @share
+// CHECK:       func.func private @share
+func.func @threads(%x: memref<4xf32>) {
+  cpu.parallel_for @share(%x : memref<4xf32>) {count = 4 : i64}
+  func.return
+}
+func.func private @share(%x: memref<4xf32>, %from: index, %to: index) {
+  func.return
+}
