@@ -48,6 +48,9 @@ def describe_program(module: ModuleOp) -> DictionaryAttr | None:
     )
 
 
+_MOST = (1 << 63) - 1
+
+
 def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
     sites: Counter[str] = Counter(
         op.callee.root_reference.data for op in operations_in(module) if isinstance(op, func.CallOp)
@@ -72,7 +75,8 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
 
 
 def _attribute(value: str | int) -> Attribute:
-    return StringAttr(value) if isinstance(value, str) else IntegerAttr(value, i64)
+    """A count that exceeds i64 is its largest value: plan-buffers refuses tensors of such sizes, with their operation."""
+    return StringAttr(value) if isinstance(value, str) else IntegerAttr(min(value, _MOST), i64)
 
 
 def tensor_bytes(type_: Attribute) -> int:

@@ -20,3 +20,18 @@ func.func @main(%x: tensor<8x4xf32>, %u: tensor<1x4xf32>, %i: tensor<i32>) -> te
   }
   return %2 : tensor<8x4xf32>
 }
+
+// A count beyond 64 bits is stated as the largest one; plan-buffers refuses such a program.
+// RUN: hlo-opt %s --outline-kernels | filecheck %s --check-prefix=COUNTS
+// COUNTS: name = @custom_0, {{.*}}flops = 9223372036854775807 : i64
+func.func @window(%x: tensor<4x4xf32>, %i: tensor<f32>) -> tensor<5x5xf32> {
+  %0 = hlo.fusion custom (%a = %x : tensor<4x4xf32>, %b = %i : tensor<f32>) -> tensor<5x5xf32> {
+    %1 = "hlo.reduce_window"(%a, %b) <{window_dimensions = array<i64: 1099511627776, 1099511627776>, padding = dense<[[1099511627776, 0], [1099511627776, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%c: tensor<f32>, %d: tensor<f32>):
+      %2 = hlo.add %c, %d : tensor<f32>
+      hlo.return %2 : tensor<f32>
+    }) : (tensor<4x4xf32>, tensor<f32>) -> tensor<5x5xf32>
+    hlo.return %1 : tensor<5x5xf32>
+  }
+  func.return %0 : tensor<5x5xf32>
+}
