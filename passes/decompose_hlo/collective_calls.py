@@ -13,7 +13,7 @@ from ...hlo_dialect.attributes import int_array, int_attr
 from ...hlo_dialect.collectives.base import CollectiveOp
 from ...hlo_dialect.collectives.exchanges import AllGatherOp, AllToAllOp, CollectivePermuteOp, ProcessNumberOp
 from ...hlo_dialect.collectives.process_groups import Groups, process_groups
-from ...hlo_dialect.collectives.reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
+from ...hlo_dialect.collectives.reductions import AllReduceOp, CollectiveReduceOp, CrossReplicaSumOp, ReduceScatterOp
 from ...hlo_dialect.custom_calls.collective_calls import COMBINERS
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
@@ -32,7 +32,8 @@ def collective_call(op: CollectiveOp, module: ModuleOp, replicas: int, partition
     """
     Before: `%0 = all_gather(%x) <{all_gather_dim = 0, replica_groups = dense<[[0, 1]]>}> ..`
     After:  `%0 = custom_call @xhlo.all_gather(%x) {mhlo.backend_config = {dim = 0, groups = dense<[[0, 1]]>, ..}} ..`
-    A reduction that the runtime does not implement becomes an all_gather followed by a local reduction.
+    A reduction that the runtime does not implement becomes an all_gather followed by a local reduction; collective_reduce
+    becomes an all_reduce followed by a collective_permute that only the first process of each group sends to itself.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         fail(op, "is not supported: its shapes must be known to run on several devices")
@@ -48,6 +49,9 @@ def collective_call(op: CollectiveOp, module: ModuleOp, replicas: int, partition
             call.reduce("all_reduce", "hlo.add", {})
         case AllReduceOp() | ReduceScatterOp():
             _reduction(op, call)
+        case CollectiveReduceOp():
+            _reduction(op, call)
+            call.keep_first()
         case _:
             roots = {name: value for name, value in op.properties.items() if name == "has_dynamic_root"}
             call.finish("collective_broadcast", op.operands, roots)
@@ -64,7 +68,7 @@ def number_call(op: ProcessNumberOp) -> Sequence[Operation]:
     return [new]
 
 
-def _reduction(op: AllReduceOp | ReduceScatterOp, call: _Call) -> None:
+def _reduction(op: AllReduceOp | CollectiveReduceOp | ReduceScatterOp, call: _Call) -> None:
     dim = op.dim if isinstance(op, ReduceScatterOp) else None
     combiner = single_combiner(op.regions[0])
     if combiner is not None and combiner.name in COMBINERS:
@@ -149,6 +153,12 @@ class _Call:
         types = [make_tensor(shape_of(result), e) for result, e in zip(op.results, elements, strict=True)]
         results = self.emit(target, operands, types, {"combiner": StringAttr(combiner), **stated})
         self.values = [self.converted(v, element_of(old)) for v, old in zip(results, op.results, strict=True)]
+
+    def keep_first(self) -> None:
+        """Leave the values to the first process of each group; the others get zeros."""
+        pairs = tuple((group[0], group[0]) for group in self.groups)
+        types = [value.type for value in self.values]
+        self.values = self.emit("collective_permute", self.values, types, {"pairs": _table(pairs, 2)})
 
     def converted(self, value: SSAValue, element: Attribute) -> SSAValue:
         return Tensor(self.builder, value).convert(element).value

@@ -20,7 +20,7 @@ from ...hlo_dialect.collectives.exchanges import (
     ReplicaIdOp,
 )
 from ...hlo_dialect.collectives.process_groups import ReplicaGroupMeshAxesAttr, grid_of
-from ...hlo_dialect.collectives.reductions import AllReduceOp, CrossReplicaSumOp, ReduceScatterOp
+from ...hlo_dialect.collectives.reductions import AllReduceOp, CollectiveReduceOp, CrossReplicaSumOp, ReduceScatterOp
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.op import replace_op
@@ -40,7 +40,14 @@ def _module_of(op: Operation) -> ModuleOp | None:
 
 
 @decompositions.on(
-    AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp, CrossReplicaSumOp, ReduceScatterOp
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    CollectiveBroadcastOp,
+    CollectivePermuteOp,
+    CollectiveReduceOp,
+    CrossReplicaSumOp,
+    ReduceScatterOp,
 )
 def _collective(op: CollectiveOp) -> Sequence[Operation]:
     module = _module_of(op)

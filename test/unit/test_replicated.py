@@ -69,6 +69,25 @@ def test_a_computation_of_several_operations() -> None:
         np.testing.assert_allclose(actual, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%s = stablehlo.add %x, %y : tensor<E>",
+        "%m = stablehlo.negate %y : tensor<E>\n %s = stablehlo.add %x, %m : tensor<E>",
+    ],
+)
+@pytest.mark.parametrize(
+    "groups", ["dense<[[2, 0], [1, 3]]> : tensor<2x2xi64>", "dense<[[3, 1, 0, 2]]> : tensor<1x4xi64>"]
+)
+def test_only_the_first_of_a_group_gets_a_collective_reduction(body: str, groups: str) -> None:
+    text = reduction("i32", body).replace("all_reduce", "collective_reduce")
+    text = text.replace("dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>", groups)
+    given = [[np.arange(8, dtype=np.int32) * (n + 1)] for n in range(4)]
+    expected = evaluate_replicas(parse_module(text), given)
+    for (wanted,), (actual,) in zip(expected, compile_replicated(text, 4, 1)(given), strict=True):
+        np.testing.assert_array_equal(actual, wanted)
+
+
 LOOP = f"""
 func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {{
   %zero = stablehlo.constant dense<0> : tensor<i32>
