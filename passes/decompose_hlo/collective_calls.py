@@ -32,8 +32,9 @@ def collective_call(op: CollectiveOp, module: ModuleOp, replicas: int, partition
     """
     Before: `%0 = all_gather(%x) <{all_gather_dim = 0, replica_groups = dense<[[0, 1]]>}> ..`
     After:  `%0 = custom_call @xhlo.all_gather(%x) {mhlo.backend_config = {dim = 0, groups = dense<[[0, 1]]>, ..}} ..`
-    A reduction that the runtime does not implement becomes an all_gather followed by a local reduction; collective_reduce
-    becomes an all_reduce followed by a collective_permute that only the first process of each group sends to itself.
+    A reduction that the runtime does not implement becomes an all_gather followed by a local reduction;
+    collective_reduce becomes an all_reduce followed by a collective_permute that only the first process of each group
+    sends to itself.
     """
     if not all(is_static(shape_of(value)) for value in (*op.operands, *op.results)):
         fail(op, "is not supported: its shapes must be known to run on several devices")

@@ -75,7 +75,7 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
 
 
 def _attribute(value: str | int) -> Attribute:
-    """A count that exceeds i64 is its largest value: plan-buffers refuses tensors of such sizes, with their operation."""
+    """A count that exceeds i64 is its largest value: plan-buffers refuses tensors of such sizes and names one."""
     return StringAttr(value) if isinstance(value, str) else IntegerAttr(min(value, _MOST), i64)
 
 
