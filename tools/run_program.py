@@ -59,7 +59,7 @@ class Program:
     def sized_inputs(self, shapes: Mapping[str, tuple[int, ...]]) -> list[ArrayType]:
         """
         The arrays that the program takes, with `shapes` by the names of arguments, or in_0, in_1, ... Raises
-        StreamError if one is missing or does not fit, DiagnosticError if they do not fit into memory.
+        StreamError if one does not fit, DiagnosticError if one is missing or they do not fit into memory.
         """
         found = list(self.inputs())
         names = [(f"in_{index}", name) for index, name in enumerate(self.argument_names())]
@@ -73,9 +73,10 @@ class Program:
                 raise StreamError(f"--shape: argument {both[1] or both[0]} has type {one.text}, not shape {shape}")
             if shape is None and not one.is_static:
                 sizes = ",".join("N" if size < 0 else str(size) for size in one.shape)
-                raise StreamError(
+                fail(
+                    self.entry,
                     f"argument {both[1] or both[0]} has type {one.text}: give its sizes, --shape {both[1] or both[0]}="
-                    f"{sizes}, or --inputs"
+                    f"{sizes}, or --inputs",
                 )
             if shape is not None:
                 found[index] = ArrayType(shape, one.dtype, one.text)

@@ -28,6 +28,7 @@ from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry
 from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...hlo_dialect.walking import operations_in
 
@@ -75,14 +76,17 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
 
 
 def _attribute(value: str | int) -> Attribute:
-    """A count that exceeds i64 is its largest value: plan-buffers refuses tensors of such sizes and names one."""
-    return StringAttr(value) if isinstance(value, str) else IntegerAttr(min(value, _MOST), i64)
+    """
+    A count that exceeds i64 is its largest value, one of unknown sizes (negative) is 0: later passes refuse tensors of
+    such sizes and name one.
+    """
+    return StringAttr(value) if isinstance(value, str) else IntegerAttr(max(0, min(value, _MOST)), i64)
 
 
 def tensor_bytes(type_: Attribute) -> int:
-    """Bytes of a tensor of static shape; 0 if NumPy lacks the element type."""
+    """Bytes of a tensor; 0 if NumPy lacks the element type, or a size is unknown."""
     dtype = numpy_dtype(element_of(type_))
-    return 0 if dtype is None else math.prod(shape_of(type_)) * dtype.itemsize
+    return 0 if dtype is None or not is_static(shape_of(type_)) else math.prod(shape_of(type_)) * dtype.itemsize
 
 
 def flops_of(op: Operation) -> int:

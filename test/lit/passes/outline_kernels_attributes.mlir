@@ -35,3 +35,13 @@ func.func @window(%x: tensor<4x4xf32>, %i: tensor<f32>) -> tensor<5x5xf32> {
   }
   func.return %0 : tensor<5x5xf32>
 }
+
+// Bytes and operations of unknown sizes are not counted.
+// COUNTS: name = @loop_fusion_0, kind = "loop", ops = 1 : i64, bytes = 0 : i64, flops = 0 : i64
+func.func @unknown(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+  %0 = hlo.fusion loop (%a = %x : tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
+    %1 = hlo.exponential %a : tensor<?x?x?xf32>
+    hlo.return %1 : tensor<?x?x?xf32>
+  }
+  func.return %0 : tensor<?x?x?xf32>
+}
