@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .hlo_dialect.custom_calls.registry import register_custom_call as register_custom_call
     from .hlo_dialect.diagnostics import DiagnosticError as DiagnosticError
     from .hlo_dialect.ops.check_calls import CheckFailure as CheckFailure
+    from .targets.ahead.library import Library as Library
+    from .targets.ahead.library import compile_ahead as compile_ahead
     from .targets.compile import compile_program as compile
     from .targets.compile import deserialize as deserialize
     from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
@@ -49,10 +51,12 @@ __all__ = [
     "DiagnosticError",
     "Executable",
     "GpuUnavailableError",
+    "Library",
     "TraceError",
     "asarray",
     "autocluster",
     "compile",
+    "compile_ahead",
     "cond",
     "custom_call",
     "deserialize",
@@ -94,6 +98,8 @@ _HOMES = {
     "executable_of": (".frontends.jax.inspection", "executable_of"),
     "TraceError": (".frontends.numpy.errors", "TraceError"),
     "jit": (".frontends.numpy.jit", "jit"),
+    "Library": (".targets.ahead.library", "Library"),
+    "compile_ahead": (".targets.ahead.library", "compile_ahead"),
     "compile": (".targets.compile", "compile_program"),
     "deserialize": (".targets.compile", "deserialize"),
     "sign_executable": (".targets.program.signing", "sign_executable"),

@@ -75,12 +75,27 @@ def _initialize() -> None:
 
 @lru_cache(maxsize=1)
 def _target_machine() -> Any:
-    """The target machine; used by one thread at a time."""
+    """The target machine of this process; used by one thread at a time."""
     _initialize()
-    target: Any = llvm.Target.from_triple(host_triple())
-    return target.create_target_machine(
-        cpu=host_cpu(), features=host_features(), opt=3, reloc="pic", codemodel="default"
-    )
+    return _machine(host_triple(), host_cpu(), host_features())
+
+
+def _machine(triple: str, cpu: str, features: str) -> Any:
+    target: Any = llvm.Target.from_triple(triple)
+    return target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
+
+
+@lru_cache(maxsize=1)
+def _initialize_all() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def target_machine(triple: str, cpu: str, features: str) -> Any:
+    """LLVM's description of another machine. Raises RuntimeError for an unknown triple."""
+    with _lock:
+        _initialize_all()
+        return _machine(triple, cpu, features)
 
 
 @contextmanager
@@ -116,19 +131,22 @@ def optimize(text: str, timings: Timings | None = None, level: int = LEVEL) -> s
         return str(_optimized(text, _target_machine(), timings, level))
 
 
-def compile_to_assembly(text: str, timings: Timings | None = None, level: int = LEVEL) -> str:
-    """Assembly for this machine."""
+def compile_to_assembly(text: str, timings: Timings | None = None, level: int = LEVEL, machine: Any = None) -> str:
+    """Assembly for this machine, or for `machine`, which `target_machine` returned."""
     with _lock:
-        machine = _target_machine()
+        machine = machine or _target_machine()
         module = _optimized(text, machine, timings, level)
         with _stage(timings, "codegen"):
             return str(machine.emit_assembly(module))
 
 
-def compile_to_object(text: str, timings: Timings | None = None, level: int = LEVEL) -> bytes:
-    """A relocatable object file for this machine; `timings` receives the seconds of each stage."""
+def compile_to_object(text: str, timings: Timings | None = None, level: int = LEVEL, machine: Any = None) -> bytes:
+    """
+    A relocatable object file for this machine, or for `machine`, which `target_machine` returned; `timings` receives
+    the seconds of each stage.
+    """
     with _lock:
-        machine = _target_machine()
+        machine = machine or _target_machine()
         module = _optimized(text, machine, timings, level)
         with _stage(timings, "codegen"):
             return bytes(machine.emit_object(module))

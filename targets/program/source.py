@@ -26,11 +26,13 @@ def read_source(program: Any) -> Source:
 
     * text: a str of several lines, or one that holds a `{`;
     * a path: os.PathLike, or any other str;
-    * a module of the hlo dialect;
+    * a module of the hlo dialect, or a Source;
     * anything with `as_text()`, as `jax.jit(f).lower(..)` returns.
 
     Raises TypeError for anything else, DiagnosticError for a file that cannot be read.
     """
+    if isinstance(program, Source):
+        return program
     if isinstance(program, ModuleOp):
         from ...hlo_dialect.printing import print_module
 

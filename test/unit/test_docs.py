@@ -5,9 +5,9 @@ Each page is processed from top to bottom in a copy of the checkout.
 
 * A block whose first line is a comment with a file's name (`// mean.mlir`, `# my_ops/lowerings.py`) is that file.
 * A `diff` block edits the file that it names; the lines around a change are found by their text.
-* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ lit`, `$ pytest` and `$ python` is run, unless it needs jax and
-  jax is not installed; environment variables may precede it. Its status must be 0, or 1 if the page shows an error. Its
-  output must be the text below it, where `...` stands for any text, and on a line of its own for any lines. The numbers
+* In a `console` block each `$ hlo-opt`, `$ hlo-run`, `$ hlo-aot`, `$ lit`, `$ pytest` and `$ python` is run, unless it
+  needs jax and jax is not installed; environment variables may precede it. Its status must be 0, or 1 if the page shows
+  an error. Its output must be the text below it, where `...` stands for any text, and on a line of its own for any lines. The numbers
   of tools that measure may differ; assembly, which differs between machines, is not compared.
 * A `python` block that is not a file is run if the modules that it imports are installed.
 * `$ pip install` is emulated by writing the metadata that it would install; other commands are not run.
@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COPIED = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools", "xhlo", "examples", "test")
 TOOLS = {
+    "hlo-aot": "-m xhlo.tools.hlo_aot",
     "hlo-opt": "-m xhlo.tools.hlo_opt",
     "hlo-run": "-m xhlo.tools.hlo_run",
     "lit": "-c 'from lit.main import main; main()'",

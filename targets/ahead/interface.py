@@ -1,0 +1,118 @@
+"""The C interface of a program: names of its arguments and results, and their C types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..program.facts import Facts
+
+C_KEYWORDS = frozenset(
+    """
+    alignas alignof and asm auto bool break case catch char class const constexpr continue decltype default delete do
+    double else enum explicit export extern false final float for friend goto if inline int long mutable namespace new
+    noexcept not nullptr operator or private protected public register restrict return short signed sizeof static struct
+    switch template this throw true try typedef typeid typename typeof union unsigned using virtual void volatile while
+    xor
+    """.split()
+)
+"""Names that C or C++ reserves."""
+
+_ELEMENTS = {
+    "float32": "float",
+    "float64": "double",
+    "bool": "uint8_t",
+    "complex64": "complex64",
+    "complex128": "complex128",
+    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+"""C's types by NumPy's names; those of the complex types are structures that the header declares."""
+
+
+class LibraryNameError(ValueError):
+    """A name that no C function can begin with."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An argument or result."""
+
+    name: str
+    """A C identifier."""
+    element: str
+    """The C type of an element; an unsigned integer of its size where C has none."""
+    type: str
+    """The type as hlo writes it."""
+    shape: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        product = 1
+        for size in self.shape:
+            product *= size
+        return product
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A compiled program as C sees it."""
+
+    name: str
+    """The prefix of all symbols, a C identifier."""
+    arguments: tuple[Port, ...]
+    results: tuple[Port, ...]
+    arena_bytes: int
+
+    @property
+    def upper(self) -> str:
+        """The prefix of the macros."""
+        return self.name.upper()
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The functions that the object file defines."""
+        return (f"{self.name}_run",)
+
+    def c_type(self, port: Port) -> str:
+        """The type of a port's elements in the header."""
+        return f"{self.name}_{port.element}" if port.element.startswith("complex") else port.element
+
+
+def interface_of(name: str, facts: Facts, argument_names: Sequence[str]) -> Interface:
+    """The interface of a program whose arguments have these names in its text, empty for those without."""
+    results = [f"result{number}" for number in range(facts.result_count)]
+    results += [f"check{number}" for number in range(len(facts.outputs) - facts.result_count)]
+    arguments = [given or f"arg{number}" for number, given in enumerate(argument_names)]
+    return Interface(
+        name,
+        _ports(facts.inputs, arguments),
+        _ports(facts.outputs, results),
+        facts.arena_bytes,
+    )
+
+
+def _ports(types: Sequence[object], names: Sequence[str]) -> tuple[Port, ...]:
+    from ...hlo_dialect.types import ArrayType
+
+    ports: list[Port] = []
+    used: set[str] = set()
+    for type_, given in zip(types, names, strict=True):
+        assert isinstance(type_, ArrayType)
+        name = identifier(given)
+        while name in used:
+            name += "_"
+        used.add(name)
+        element = _ELEMENTS.get(type_.dtype.name, f"uint{8 * type_.dtype.itemsize}_t")
+        ports.append(Port(name, element, type_.text, type_.shape, type_.nbytes))
+    return tuple(ports)
+
+
+def identifier(text: str) -> str:
+    """A C identifier like the text: other characters become underscores."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", text)
+    if not name or name[0].isdigit() or name in C_KEYWORDS or name.startswith("_"):
+        name = f"x{name}"
+    return name

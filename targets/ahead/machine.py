@@ -1,0 +1,114 @@
+"""The machine that a program is compiled for ahead of time: an LLVM triple, a CPU and its features."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ..cpu import jit
+
+HOST = "host"
+"""The CPU of this machine, with the features that the JIT uses."""
+
+_DEFAULT_CPU = {"x86_64": "x86-64-v3", "riscv64": "generic-rv64"}
+"""The CPU of a triple where none is named; "generic" for other machines."""
+
+_FEATURES = {"riscv64": "+m,+a,+f,+d,+c"}
+"""What a generic CPU of the machine has, as its Linux distributions assume."""
+
+_MACHINES = ("x86_64", "aarch64", "riscv64")
+"""The machines whose code is tested: 64 bits, little-endian."""
+
+_KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+_NOT_ELF = ("windows", "mingw", "apple", "darwin", "macos")
+"""Systems with object files of another format, whose archives and symbols differ."""
+
+_REGISTERS = {"zmm": 512, "ymm": 256}
+
+_VECTOR_PROBE = """
+define void @probe(ptr %p) "prefer-vector-width"="512" {
+  %x = load <16 x float>, ptr %p
+  %y = fadd <16 x float> %x, %x
+  store <16 x float> %y, ptr %p
+  ret void
+}
+"""
+
+
+class MachineError(ValueError):
+    """A triple or CPU that programs cannot be compiled for."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine by LLVM's names; `Machine.named` checks them."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    @staticmethod
+    def named(triple: str | None = None, cpu: str | None = None) -> Machine:
+        """
+        The machine of a triple such as "aarch64-linux-gnu" (this machine's by default) and a CPU such as "x86-64-v3",
+        "znver4", or "host". Raises MachineError.
+        """
+        host = jit.host_triple()
+        triple = triple or host
+        kind = triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
+        if kind not in _MACHINES:
+            raise MachineError(
+                f"programs are not compiled for '{triple}': the machines are {', '.join(_MACHINES)}, little-endian "
+                "with 64 bits"
+            )
+        if any(system in triple for system in _NOT_ELF):
+            raise MachineError(f"programs are not compiled for '{triple}': object files are in ELF")
+        if cpu == HOST:
+            if kind != host.partition("-")[0]:
+                raise MachineError(f"the CPU 'host' is none of '{triple}': name one")
+            return Machine(triple, jit.host_cpu(), jit.host_features())
+        machine = Machine(triple, cpu or _DEFAULT_CPU.get(kind, "generic"), "" if cpu else _FEATURES.get(kind, ""))
+        if cpu is not None and cpu not in _KNOWN_CPUS:
+            _check_cpu(machine)
+        return machine
+
+    @cached_property
+    def target_machine(self) -> Any:
+        """LLVM's description of the machine; used by one thread at a time."""
+        return jit.target_machine(self.triple, self.cpu, self.features)
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of the vector registers that LLVM uses for this CPU: 128, 256 or 512."""
+        return _vector_bits(self)
+
+
+@lru_cache(maxsize=64)
+def _check_cpu(machine: Machine) -> None:
+    """
+    Check that LLVM knows the CPU. Raises MachineError.
+
+    LLVM says it on standard error only, and may end the process that compiles for an unknown CPU: another one asks.
+    """
+    found = subprocess.run([sys.executable, "-c", _ASK, machine.triple, machine.cpu], capture_output=True, text=True)
+    if "not a recognized processor" in found.stderr or found.returncode:
+        raise MachineError(f"LLVM knows no CPU '{machine.cpu}' of '{machine.triple}'")
+
+
+_ASK = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2])
+"""
+
+
+@lru_cache(maxsize=64)
+def _vector_bits(machine: Machine) -> int:
+    """LLVM's tables of CPUs are not open to Python, so that its code for an addition of 512 bits has to tell."""
+    text = jit.compile_to_assembly(_VECTOR_PROBE, machine=machine.target_machine)
+    return next((bits for register, bits in _REGISTERS.items() if register in text), 128)

@@ -1,0 +1,71 @@
+"""The work of hlo-aot."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import cast
+
+from ..hlo_dialect.types import Array
+from ..passes.manager.timing import Timing
+from ..targets.ahead.c_programs import benchmark_program, test_program
+from ..targets.ahead.interface import LibraryNameError
+from ..targets.ahead.library import Library, compile_ahead
+from ..targets.ahead.machine import MachineError
+from ..targets.program.source import Source
+from .aot_settings import Settings
+from .arrays import RTOL, load_npz, pick, random_arrays
+from .failures import EXIT_INPUT, report
+from .run_program import Program
+from .streams import StreamError, write_file
+
+
+def run(settings: Settings) -> int:
+    """Run the tool. Returns the exit status."""
+    sources: dict[str, str] = {}
+    try:
+        timing = Timing()
+        program = Program(settings.file, timing)
+        sources.update(program.sources)
+        _run(settings, program, timing)
+        return 0
+    except (StreamError, MachineError, LibraryNameError) as error:
+        print(f"hlo-aot: error: {error}", file=sys.stderr)
+        return EXIT_INPUT
+    except (Exception, KeyboardInterrupt) as error:
+        return report("hlo-aot", error, sources)
+
+
+def _run(settings: Settings, program: Program, timing: Timing) -> None:
+    source = Source(program.text, program.filename)
+    library = compile_ahead(source, settings.name, triple=settings.triple, cpu=settings.cpu, timing=timing)
+    contents = dict(library.files())
+    if settings.test:
+        contents[f"{library.name}_test.c"] = _test(settings, program, library).encode()
+    if settings.benchmark:
+        contents[f"{library.name}_bench.c"] = benchmark_program(library.interface).encode()
+    try:
+        Path(settings.folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StreamError(f"cannot make the folder {settings.folder}: {error.strerror}") from None
+    for name, content in contents.items():
+        write_file(str(Path(settings.folder, name)), content)
+    if settings.print_symbols:
+        print("\n".join(library.undefined_symbols) or "no undefined symbols")
+    if settings.timing:
+        print(timing.table(), file=sys.stderr)
+
+
+def _test(settings: Settings, program: Program, library: Library) -> str:
+    """The C program that checks what this machine's CPU computes."""
+    wanted = program.inputs()
+    if settings.inputs is None:
+        inputs = random_arrays(wanted, settings.seed)
+    else:
+        inputs = pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
+    executable = program.compile("cpu", profile=False)
+    results = cast("Array | tuple[Array, ...]", executable(*inputs))
+    expected = results if isinstance(results, tuple) else (results,)
+    if len(expected) != len(library.interface.results):
+        raise StreamError("--emit-test is for programs without checks of their own")
+    return test_program(library.interface, inputs, expected, RTOL)

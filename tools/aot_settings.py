@@ -1,0 +1,73 @@
+"""The options of hlo-aot, and the settings parsed from a command line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+
+GENERAL, MACHINE, PROGRAMS = "General", "Machine", "C programs"
+
+OPTIONS = (
+    Option("help", "Print this and stop", GENERAL, short="h"),
+    MAX_MEMORY,
+    Option("output", "Write PATH.o, libPATH.a, PATH.h and PATH.hpp (the input's name)", GENERAL, "required", "PATH",
+           short="o"),
+    Option("print-symbols", "Print the functions that the object file needs from libc and libm", GENERAL),
+    Option("timing", "Print the time of each stage of the compilation", GENERAL),
+    Option("target", "The machine and its system, as LLVM names them (this one)", MACHINE, "required", "TRIPLE",
+           aliases=("triple",)),
+    Option("cpu", "The CPU as LLVM names it (x86-64-v3, or a generic one), or host", MACHINE, "required", "NAME"),
+    Option("emit-test", "Write PATH_test.c, which checks the results for inputs of a file, or random ones", PROGRAMS,
+           "optional", "FILE.npz"),
+    Option("seed", "Random inputs by this seed (0)", PROGRAMS, "required", "N"),
+    Option("benchmark", "Write PATH_bench.c, which measures runs", PROGRAMS),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a command line."""
+
+    file: str
+    folder: str
+    name: str
+    """The prefix of files and symbols."""
+    triple: str | None
+    cpu: str | None
+    test: bool
+    inputs: str | None
+    seed: int
+    benchmark: bool
+    print_symbols: bool
+    timing: bool
+
+
+def understand(arguments: Arguments) -> Settings:
+    """Settings from flags. Raises UsageError."""
+    limit_memory(arguments)
+    if len(arguments.words) > 1:
+        raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
+    file = arguments.words[0] if arguments.words else "-"
+    output = arguments.value("output")
+    if output is None and file == "-":
+        raise UsageError("a program from standard input needs --output, which names the library")
+    path = Path(output) if output is not None else Path(Path(file).stem)
+    if not path.name:
+        raise UsageError(f"--output takes a path that ends with the library's name, not '{output}'")
+    name = path.name if output is not None else re.sub(r"\W", "_", path.name)
+    return Settings(
+        file=file,
+        folder=str(path.parent),
+        name=name,
+        triple=arguments.value("target"),
+        cpu=arguments.value("cpu"),
+        test=arguments.has("emit-test"),
+        inputs=arguments.value("emit-test"),
+        seed=arguments.number("seed", 0),
+        benchmark=arguments.has("benchmark"),
+        print_symbols=arguments.has("print-symbols"),
+        timing=arguments.has("timing"),
+    )
