@@ -135,7 +135,7 @@ def _compile(source: Source, name: str, machine: Machine, timing: Timing) -> Lib
             names = [""] * len(facts.inputs)
         interface = interface_of(name, facts, names)
         with timing.stage("emit LLVM IR"):
-            text = with_run_function(emit_llvm_ir(lowering.module), interface)
+            text = machine.header + with_run_function(emit_llvm_ir(lowering.module), interface)
     llvm: dict[str, float] = {}
     code = compile_to_object(text, llvm, machine=machine.target_machine)
     timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())

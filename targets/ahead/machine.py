@@ -13,16 +13,16 @@ from ..cpu import jit
 HOST = "host"
 """The CPU of this machine, with the features that the JIT uses."""
 
-_DEFAULT_CPU = {"x86_64": "x86-64-v3", "riscv64": "generic-rv64"}
+_DEFAULT_CPU = {"x86_64": "x86-64-v3", "armv7": "cortex-a7", "riscv64": "generic-rv64"}
 """The CPU of a triple where none is named; "generic" for other machines."""
 
 _FEATURES = {"riscv64": "+m,+a,+f,+d,+c"}
 """What a generic CPU of the machine has, as its Linux distributions assume."""
 
-_MACHINES = ("x86_64", "aarch64", "riscv64")
-"""The machines whose code is tested: 64 bits, little-endian."""
+_MACHINES = ("x86_64", "aarch64", "armv7", "riscv64")
+"""The machines whose code is tested: little-endian."""
 
-_KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+_KNOWN_CPUS = ("generic", "generic-rv64", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cortex-a7")
 
 _NOT_ELF = ("windows", "mingw", "apple", "darwin", "macos")
 """Systems with object files of another format, whose archives and symbols differ."""
@@ -61,10 +61,7 @@ class Machine:
         triple = triple or host
         kind = triple.partition("-")[0].replace("amd64", "x86_64").replace("arm64", "aarch64")
         if kind not in _MACHINES:
-            raise MachineError(
-                f"programs are not compiled for '{triple}': the machines are {', '.join(_MACHINES)}, little-endian "
-                "with 64 bits"
-            )
+            raise MachineError(f"programs are not compiled for '{triple}': the machines are {', '.join(_MACHINES)}")
         if any(system in triple for system in _NOT_ELF):
             raise MachineError(f"programs are not compiled for '{triple}': object files are in ELF")
         if cpu == HOST:
@@ -79,12 +76,24 @@ class Machine:
     @cached_property
     def target_machine(self) -> Any:
         """LLVM's description of the machine; used by one thread at a time."""
-        return jit.target_machine(self.triple, self.cpu, self.features)
+        return jit.target_machine(_with_vendor(self.triple), self.cpu, self.features)
+
+    @property
+    def header(self) -> str:
+        """The first lines of LLVM IR for the machine: the optimizer, too, must know the size of pointers."""
+        layout = str(self.target_machine.target_data)
+        return f'target datalayout = "{layout}"\ntarget triple = "{_with_vendor(self.triple)}"\n'
 
     @property
     def vector_bits(self) -> int:
         """The width of the vector registers that LLVM uses for this CPU: 128, 256 or 512."""
         return _vector_bits(self)
+
+
+def _with_vendor(triple: str) -> str:
+    """LLVM takes the second part for the vendor: aarch64-linux-gnu would have no system and no convention of calls."""
+    parts = triple.split("-")
+    return "-".join([parts[0], "unknown", *parts[1:]]) if len(parts) == 3 and parts[1] == "linux" else triple
 
 
 @lru_cache(maxsize=64)

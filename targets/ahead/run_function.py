@@ -5,25 +5,24 @@ from __future__ import annotations
 from .header import ARENA_ALIGNMENT
 from .interface import Interface
 
-ENTRY = "xhlo_entry"
-"""The entry that convert-to-llvm makes: it takes an array of the addresses of all buffers."""
+_ENTRY = "define void @xhlo_entry("
+"""The entry that the JIT calls, with an array of addresses of 64 bits."""
 
 
 def with_run_function(text: str, interface: Interface) -> str:
-    """The program's LLVM IR with the entry private to it, and `int model_run(args, results, arena)`."""
-    text = text.replace(f"define void @{ENTRY}(", f"define internal void @{ENTRY}(", 1)
-    return f"{text}\n{_run_function(interface)}"
+    """The program's LLVM IR with the JIT's entry made private, so that it vanishes, and with `model_run`."""
+    assert _ENTRY in text, "convert-to-llvm makes the entry"
+    return f"{text.replace(_ENTRY, _ENTRY.replace('void', 'internal void'), 1)}\n{_run_function(interface)}"
 
 
 def _run_function(interface: Interface) -> str:
     """
-    Check the pointers, put them into one array on the stack, and call the entry.
+    `int model_run(args, results, arena)`: check the pointers and call @main with them.
 
     Arguments and results are structures of pointers, so that each is an array of addresses already.
     """
     ports = [("%args", n, port) for n, port in enumerate(interface.arguments)]
     ports += [("%results", n, port) for n, port in enumerate(interface.results)]
-    count = len(ports) + 1
     lines = [
         f"define i32 @{interface.name}_run(ptr %args, ptr %results, ptr %arena) nounwind {{",
         "  %no.args = icmp eq ptr %args, null",
@@ -38,25 +37,24 @@ def _run_function(interface: Interface) -> str:
         "  %misaligned = icmp ne i64 %rest, 0",
         "  br i1 %misaligned, label %alignment, label %pointers",
         "pointers:",
-        f"  %buffers = alloca [{count} x ptr], align 16",
-        "  %none.0 = icmp eq ptr null, %arena",
     ]
+    missing = "false"
     for number, (structure, index, port) in enumerate(ports):
-        null = "null" if port.nbytes else "inttoptr (i64 -1 to ptr)"  # an empty array may be anywhere
         lines += [
             f"  %from.{number} = getelementptr ptr, ptr {structure}, i64 {index}",
             f"  %p.{number} = load ptr, ptr %from.{number}",
-            f"  %to.{number} = getelementptr ptr, ptr %buffers, i64 {number}",
-            f"  store ptr %p.{number}, ptr %to.{number}",
-            f"  %is.null.{number} = icmp eq ptr %p.{number}, {null}",
-            f"  %none.{number + 1} = or i1 %none.{number}, %is.null.{number}",
         ]
+        if port.nbytes:  # an empty array may be anywhere
+            lines += [
+                f"  %is.null.{number} = icmp eq ptr %p.{number}, null",
+                f"  %missing.{number} = or i1 {missing}, %is.null.{number}",
+            ]
+            missing = f"%missing.{number}"
+    pointers = ", ".join([*(f"ptr %p.{number}" for number in range(len(ports))), "ptr %arena"])
     lines += [
-        f"  %to.arena = getelementptr ptr, ptr %buffers, i64 {count - 1}",
-        "  store ptr %arena, ptr %to.arena",
-        f"  br i1 %none.{len(ports)}, label %null, label %run",
+        f"  br i1 {missing}, label %null, label %run",
         "run:",
-        f"  call void @{ENTRY}(ptr %buffers)",
+        f"  call void @main({pointers})",
         "  ret i32 0",
         "null:",
         "  ret i32 1",

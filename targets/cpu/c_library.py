@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from .jit import RUNTIME_FUNCTIONS
 
@@ -37,17 +38,24 @@ C_FUNCTIONS = frozenset(
     )
 )
 
-_ELF = b"\x7fELF\x02\x01"
-"""The first bytes of an object file in ELF, of 64 bits, little-endian."""
 
-_FILE = struct.Struct("<40xQ10xHH2x")
-"""The header: offset, entry size and number of sections."""
+@dataclass(frozen=True)
+class _Elf:
+    """The structures of object files in ELF, little-endian."""
 
-_SECTION = struct.Struct("<4xI16xQQI12xQ")
-"""A section: type, offset, size, the section that it links to, size of an entry."""
+    file: struct.Struct
+    """The header: offset, entry size and number of sections."""
+    section: struct.Struct
+    """A section: type, offset, size, the section that it links to."""
+    symbol: struct.Struct
+    """A symbol: offset of its name, section (0 if it is undefined)."""
 
-_SYMBOL = struct.Struct("<IBBHQQ")
-"""A symbol: offset of its name, info, other, section (0 if it is undefined), value, size."""
+
+_ELF = {
+    b"\x7fELF\x01\x01": _Elf(struct.Struct("<32xI10xHH2x"), struct.Struct("<4xI8xIII12x"), struct.Struct("<I10xH")),
+    b"\x7fELF\x02\x01": _Elf(struct.Struct("<40xQ10xHH2x"), struct.Struct("<4xI16xQQI20x"), struct.Struct("<I2xH16x")),
+}
+"""Those of 32 and of 64 bits, by the first bytes of a file."""
 
 _SYMBOL_TABLE = 2
 
@@ -58,17 +66,18 @@ def symbols(code: bytes) -> Iterator[tuple[str, bool]]:
 
     Raises ValueError for a damaged file.
     """
-    if not code.startswith(_ELF):
+    elf = _ELF.get(code[:6])
+    if elf is None:
         return
     try:
-        start, size, count = _FILE.unpack_from(code)
-        sections: list[tuple[int, ...]] = [_SECTION.unpack_from(code, start + number * size) for number in range(count)]
-        for kind, offset, length, link, _ in sections:
+        start, size, count = elf.file.unpack_from(code)
+        sections: list[tuple[int, ...]] = [elf.section.unpack_from(code, start + n * size) for n in range(count)]
+        for kind, offset, length, link in sections:
             if kind != _SYMBOL_TABLE:
                 continue
             names = sections[link][1]
-            for at in range(offset, offset + length, _SYMBOL.size):
-                name, _, _, section, _, _ = _SYMBOL.unpack_from(code, at)
+            for at in range(offset, offset + length, elf.symbol.size):
+                name, section = elf.symbol.unpack_from(code, at)
                 if name:
                     begin = names + name
                     yield code[begin : code.index(b"\0", begin)].decode(), section != 0

@@ -167,27 +167,32 @@ def test_programs_of_jax_agree_with_the_jit_to_the_bit(name: str, tmp_path: Path
 
 # Other machines ------------------------------------------------------------------------------------------------------
 
-ELF_MACHINES = {"x86_64": 62, "aarch64": 183, "riscv64": 243}
+ELF_MACHINES = {"x86_64": 62, "aarch64": 183, "armv7": 40, "riscv64": 243}
 CROSS = {
     "aarch64": ("aarch64-linux-gnu-gcc", ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]),
+    "armv7": ("arm-linux-gnueabihf-gcc", ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"]),
     "riscv64": ("riscv64-linux-gnu-gcc", ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"]),
 }
 
 
+def triple(machine: str) -> str:
+    return f"{machine}-linux-{'gnueabihf' if machine == 'armv7' else 'gnu'}"
+
+
 @pytest.mark.parametrize("machine", ELF_MACHINES)
 def test_objects_are_for_the_machine_and_the_same_each_time(machine: str) -> None:
-    objects = [compile_ahead(MIXED, triple=f"{machine}-linux-gnu").object for _ in range(2)]
+    objects = [compile_ahead(MIXED, triple=triple(machine)).object for _ in range(2)]
     assert objects[0] == objects[1]
     assert struct.unpack_from("<H", objects[0], 18) == (ELF_MACHINES[machine],)
 
 
-@pytest.mark.parametrize(("machine", "source"), [("aarch64", "mixed"), ("aarch64", "layer"), ("riscv64", "layer")])
+@pytest.mark.parametrize(("machine", "source"), [("aarch64", "mixed"), ("aarch64", "layer"), ("armv7", "mixed"), ("armv7", "layer"), ("riscv64", "layer")])
 def test_emulated_machines_get_the_recorded_results(machine: str, source: str, tmp_path: Path) -> None:
     compiler, emulator = CROSS[machine]
     for tool in (compiler, emulator[0]):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
-    make(tmp_path, PROGRAMS[source], "--emit-test", f"--target={machine}-linux-gnu")
+    make(tmp_path, PROGRAMS[source], "--emit-test", f"--target={triple(machine)}")
     run([compiler, "-std=c99", *WARNINGS, "model_test.c", "libmodel.a", "-lm", "-o", "test"], tmp_path)
     assert run([*emulator, "./test"], tmp_path) == "all results agree\n"
 
@@ -205,7 +210,7 @@ def test_the_width_of_vectors_is_that_of_the_cpu(cpu: str, bits: int) -> None:
     [
         (
             ["--target=s390x-linux-gnu"],
-            "programs are not compiled for 's390x-linux-gnu': the machines are x86_64, aarch64",
+            "programs are not compiled for 's390x-linux-gnu': the machines are x86_64, aarch64, armv7",
         ),
         (["--target=arm64-apple-macos"], "programs are not compiled for 'arm64-apple-macos': object files are in ELF"),
         (["--target=aarch64-linux-gnu", "--cpu=host"], "the CPU 'host' is none of 'aarch64-linux-gnu': name one"),
