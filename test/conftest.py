@@ -14,8 +14,6 @@ from xhlo.tools import hlo_opt, hlo_run
 
 # XLA is only the reference: without LLVM's optimizations it compiles in half the time, with the same semantics.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
-# Threads that wait for the next parallel loop sleep at once instead of spinning on the processor of another test.
-os.environ["KMP_BLOCKTIME"] = "0"
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The CPU target: JIT, OpenMP runtime, buffer pool and executables."""
+"""The CPU target: JIT, threads, buffer pool and executables."""

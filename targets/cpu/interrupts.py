@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 
 from .memory import POOL, Block
-from .openmp import set_thread_count, thread_count
 from .stops import STOPS
+from .threads import set_thread_count, thread_count
 
 
 class StillRunning(KeyboardInterrupt):

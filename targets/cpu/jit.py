@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import llvmlite.binding
+try:
+    import llvmlite.binding
+except ImportError as error:
+    from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 
-from . import openmp
+    raise DiagnosticError(
+        Diagnostic(
+            "error",
+            f"machine code needs the package llvmlite, which cannot be loaded ({error}): pip install llvmlite; "
+            "where it has no wheel, as for macOS on Intel's processors, it can be built from source, and hlo-opt as "
+            "far as the llvm dialect and --target=reference do without it",
+        )
+    ) from error
+
+from .runtime.pool import FUNCTIONS, MAX_THREADS
+from .runtime.system import runtime_ir
+from .thread_limits import default_thread_count
 from .stops import GOES_ON_IR, STOPS
 
 llvm: Any = llvmlite.binding
@@ -191,20 +206,33 @@ class LoadedCode:
         return self.addresses[symbol]
 
 
-class _Engine:
-    """The process's linker, and the runtime functions that compiled code may call."""
+RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock", "xhlo_goes_on")
+"""The functions that compiled code may call besides the C library."""
+
+
+class Engine:
+    """The process's linker, and the runtime functions that compiled code and Python may call."""
 
     def __init__(self) -> None:
         _initialize()
+        threads = min(default_thread_count(), MAX_THREADS)
         self.jit: Any = llvm.create_lljit_compiler(_target_machine(), use_jit_link=sys.platform.startswith("linux"))
         self._numbers = itertools.count()
         self.imports: dict[str, int] = {}
-        chosen = openmp.runtime()
-        clock = _CLOCK.replace("CLOCK_ID", str(time.CLOCK_MONOTONIC))
-        text = openmp.parallel_for_ir(chosen.kind) + clock + GOES_ON_IR
-        symbols = {**chosen.symbols, **STOPS.symbols}
-        self.runtime = self.link([compile_to_object(text, level=1)], RUNTIME_FUNCTIONS, symbols)
-        self.imports = dict(self.runtime.addresses)
+        code = compile_to_object(runtime_ir(host_triple()) + GOES_ON_IR, level=1)
+        self.runtime = self.link([code], (*RUNTIME_FUNCTIONS, *FUNCTIONS), STOPS.symbols)
+        self.imports = {name: self.runtime.address(name) for name in RUNTIME_FUNCTIONS}
+        self._start_threads(threads)
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+        """One of the runtime's functions."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self.runtime.address(name))
+
+    def _start_threads(self, count: int) -> None:
+        if not self.function("xhlo_start_threads", ctypes.c_bool, ctypes.c_int64)(count):
+            raise OSError("no room for another word of each thread's own memory (pthread_key_create)")
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.function("xhlo_forget_threads", None))
 
     def link(self, code: Sequence[bytes], symbols: Sequence[str], imports: Mapping[str, int]) -> LoadedCode:
         library: Any = llvm.JITLibraryBuilder()
@@ -219,25 +247,17 @@ class _Engine:
         return LoadedCode({name: int(tracker[name]) for name in symbols}, _tracker=tracker)
 
 
-RUNTIME_FUNCTIONS = ("xhlo_parallel_for", "xhlo_clock", "xhlo_goes_on")
-"""The functions that compiled code may call besides the C library."""
+_engine: Engine | None = None
 
-_CLOCK = """
-declare i32 @clock_gettime(i32, ptr)
 
-define i64 @xhlo_clock() {
-  %time = alloca { i64, i64 }
-  call i32 @clock_gettime(i32 CLOCK_ID, ptr %time)
-  %seconds = load i64, ptr %time
-  %at = getelementptr i8, ptr %time, i64 8
-  %rest = load i64, ptr %at
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}
-"""
-
-_engine: _Engine | None = None
+def engine(timings: Timings | None = None) -> Engine:
+    """The process's engine, made at the first use. Raises DiagnosticError if XHLO_NUM_THREADS is no number."""
+    global _engine
+    with _lock:
+        if _engine is None:
+            with _stage(timings, "runtime"):
+                _engine = Engine()
+        return _engine
 
 
 def load(
@@ -252,18 +272,15 @@ def load(
     functions, the C library, and `imports` (addresses by name). Raises RuntimeError if LLVM rejects the code or a
     symbol is missing.
     """
-    global _engine
     timings = Timings()
     with _lock:
-        if _engine is None:
-            with _stage(timings, "runtime"):
-                _engine = _Engine()
+        linker = engine(timings)
         if isinstance(code, str):
             code = compile_to_object(code, timings)
         with _stage(timings, "load"):
-            loaded = _engine.link([code] if isinstance(code, bytes) else code, symbols, imports or {})
+            loaded = linker.link([code] if isinstance(code, bytes) else code, symbols, imports or {})
     loaded.timings = timings
-    loaded._needs = _engine.runtime  # pyright: ignore[reportPrivateUsage]
+    loaded._needs = linker.runtime  # pyright: ignore[reportPrivateUsage]
     return loaded
 
 

@@ -39,17 +39,17 @@ from ...passes.partition_spmd.transform import output_tilings, parameter_tilings
 from ..compile import compile_source
 from ..program.pipeline import run_passes
 from ..program.source import Source, read_source
-from . import openmp
 from .executable import CpuExecutable
 from .stops import STOPS
 from .target import CPU
+from .threads import set_thread_count, thread_count
 
 T = TypeVar("T")
 _Task = Callable[[], None]
 
 
 class _Worker:
-    """A thread that runs one task after the other; threads are kept, because OpenMP keeps a team for each."""
+    """A thread that runs one task after the other; threads are kept for the next program."""
 
     def __init__(self, number: int):
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
@@ -117,11 +117,11 @@ def run_on_devices(
     errors: list[BaseException | None] = [None] * count
     done: queue.SimpleQueue[int] = queue.SimpleQueue()
     # The teams of all devices together have the size of the caller's team.
-    team = max(1, openmp.thread_count() // count)
+    team = max(1, thread_count() // count)
 
     def task(number: int) -> None:
         try:
-            openmp.set_thread_count(team)
+            set_thread_count(team)
             with running_on(grid, number):
                 results[number] = run(number)
         except BaseException as error:

@@ -42,7 +42,7 @@ SUPPORTED = hasattr(os, "fork") and sys.platform != "darwin"
 
 FLOORS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "tools")
 PARENT_CHECK_SECONDS = 0.5
-AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OMP_", "KMP_", "OPENBLAS_", "MKL_")
+AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_")
 """Prefixes of variables that act when Python starts or a library is loaded."""
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.parser import Parser
 
 from xhlo.passes.manager import pipelines
-from xhlo.targets.cpu import jit, openmp
+from xhlo.targets.cpu import jit, threads
 from xhlo.targets.llvm_text.module import emit_llvm_ir
 
 PASSES = (*pipelines.LOWER_LOOPS[1:], *pipelines.LOWER_LLVM)
@@ -21,9 +21,9 @@ PASSES = (*pipelines.LOWER_LOOPS[1:], *pipelines.LOWER_LLVM)
 
 @pytest.fixture(autouse=True)
 def _keep_threads() -> Iterator[None]:
-    before = openmp.thread_count()
+    before = threads.thread_count()
     yield
-    openmp.set_thread_count(before)
+    threads.set_thread_count(before)
 
 
 def run(text: str, inputs: Sequence[np.ndarray], output: tuple[int, ...]) -> np.ndarray:
@@ -41,8 +41,8 @@ def run(text: str, inputs: Sequence[np.ndarray], output: tuple[int, ...]) -> np.
     arena = np.full(size.value.data + 64, 0xFF, np.uint8)
     arena = arena[-arena.ctypes.data % 64 :]
     results: list[np.ndarray] = []
-    for threads in (1, 2, 3):
-        openmp.set_thread_count(threads)
+    for count in (1, 2, 3):
+        threads.set_thread_count(count)
         result = np.full(output, np.nan, inputs[0].dtype)
         arrays = [*inputs, result, arena]
         pointers = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])

@@ -94,7 +94,7 @@ def test_text_and_results_depend_on_the_program_alone() -> None:
     script = str(Path(__file__).parent / "random_digests.py")
     outputs: list[str] = []
     for hash_seed, threads in ((0, 1), (1, 2), (2, 3)):
-        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "OMP_NUM_THREADS": str(threads)}
+        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "XHLO_NUM_THREADS": str(threads)}
         done = run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
