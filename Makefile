@@ -6,6 +6,8 @@
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
 # make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
 # make gpu-sanitize the same with each access to memory checked, by compute-sanitizer of the CUDA toolkit
+# make test-oldest  the quick tests with the oldest xDSL that pyproject.toml admits; asks the package registry
+# make wheels       check that every platform finds wheels of the core's packages; asks the package registry
 # make bench        the measurements of benchmarks/
 # make docs         generate docs/ops.md, the table of all operations
 # make clean        remove everything that the other targets created, including .venv
@@ -17,7 +19,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-all test-quick conformance gpu-test gpu-sanitize lint format bench docs clean
+.PHONY: demo test test-all test-quick conformance test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -35,10 +37,19 @@ conformance: .venv/.for-tests
 	@$(BIN)/pytest -q -n 2 --all-cases test/unit/test_conformance_reference.py test/unit/test_conformance_cpu.py \
 		test/unit/test_conformance_text.py
 
-gpu-test: .venv/.for-tests
+OLDEST_XDSL := 0.73.0
+
+test-oldest: .venv/.for-tests
+	@$(PIP) --no-deps --target build/xdsl-$(OLDEST_XDSL) 'xdsl==$(OLDEST_XDSL)'
+	@PYTHONPATH=build/xdsl-$(OLDEST_XDSL) $(BIN)/python test/run_checks.py lit units
+
+wheels: .venv/.made
+	@$(BIN)/python test/check_wheels.py
+
+gpu-test: .venv/.for-gpu
 	@$(BIN)/pytest -q -n 0 test/gpu
 
-gpu-sanitize: .venv/.for-tests
+gpu-sanitize: .venv/.for-gpu
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(BIN)/python -m pytest -q -n 0 test/gpu
 
 lint: .venv/.for-tests
@@ -71,3 +82,7 @@ clean:
 	@echo "installing xhlo and its test tools into .venv .."
 	@$(PIP) --editable '.[test]'
 	@touch $@ .venv/.for-use
+
+.venv/.for-gpu: .venv/.for-tests
+	@$(PIP) --editable '.[gpu]'
+	@touch $@

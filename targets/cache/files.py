@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .trust import NotTrustedError, make_folder, open_folder, read_file, write_file
+from .trust import SUPPORTED, NotTrustedError, make_folder, open_folder, read_file, write_file
 
 T = TypeVar("T")
 
@@ -28,6 +28,9 @@ MAGIC = b"XHLOKEPT"
 def cache_folder() -> Path | None:
     """The cache folder; None without one."""
     folder = os.environ.get(VARIABLE)
+    if folder and not SUPPORTED:
+        _warn(f"{VARIABLE} is ignored: on this system it cannot be seen who wrote a file")
+        return None
     return Path(folder) if folder else None
 
 

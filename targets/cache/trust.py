@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
-_CHECKED = hasattr(os, "geteuid")
+SUPPORTED = hasattr(os, "geteuid")
 """Only POSIX systems have owners and modes."""
 
 
@@ -24,8 +24,6 @@ class NotTrustedError(Exception):
 
 def _check(path: Path, status: os.stat_result) -> None:
     """Check that only this user can write a file or a folder."""
-    if not _CHECKED:
-        return
     user = os.geteuid()
     if status.st_uid != user:
         raise NotTrustedError(f"{path} belongs to the user {status.st_uid}, not to {user}")
@@ -60,7 +58,7 @@ def open_folder(folder: Path) -> Generator[int]:
     for above in folder.parents:
         # What another user puts in a folder's place is that user's, so only folders for everyone are refused.
         status = above.stat()
-        if _CHECKED and not status.st_mode & stat.S_ISVTX:
+        if not status.st_mode & stat.S_ISVTX:
             _check_mode(above, status, stat.S_IWOTH)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -51,6 +51,9 @@ def load_image(image: Image, text_at: Callable[[str], str]) -> CpuExecutable:
 
 
 def _load_guarded(image: Image, guard: GuardFacts, text_at: Callable[[str], str]) -> CpuExecutable:
+    from .guard import check_system
+
+    check_system()
     from .guard.executable import GuardedExecutable
     from .guard.memory import Constants
     from .guard.runs import GUARD_SYMBOL, guard_address

@@ -37,8 +37,12 @@ class Cpu(Target):
         """Block matrix products for this machine's vectors if those are narrower than 512 bits."""
         if spec != "convert-contractions-to-vector":
             return spec
-        from .jit import host_vector_bits
+        from ...hlo_dialect.diagnostics import DiagnosticError
 
+        try:
+            from .jit import host_vector_bits
+        except DiagnosticError:
+            return spec  # without llvmlite there is only IR, and no code for this machine
         bits = host_vector_bits()
         return spec if bits == 512 else f"{spec}{{vector-bits={bits}}}"
 

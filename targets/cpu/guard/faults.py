@@ -16,13 +16,11 @@ from __future__ import annotations
 import ctypes
 import platform
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.support.guard_zones import PAGE
-from ....hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from .. import jit
 
 MAX_STRAYS = 1024
@@ -236,10 +234,8 @@ _lock = threading.Lock()
 
 
 def faults() -> Faults:
-    """The process's handler. Raises DiagnosticError on other systems than 64-bit Linux."""
+    """The process's handler."""
     global _faults
-    if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
-        raise DiagnosticError(Diagnostic("error", "guard mode on the CPU needs 64-bit Linux"))
     with _lock:
         if _faults is None:
             _faults = Faults()
