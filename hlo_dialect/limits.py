@@ -12,26 +12,21 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import cast
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 
 from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
+from .machine_memory import MAX_BYTES, machine_memory
 from .types import HloTensor, numpy_dtype
 from .walking import operations_in
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
 
-MAX_BYTES = (1 << 63) - 1
-"""Offsets are signed 64-bit integers."""
-
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _SIZE = re.compile(r"([0-9]{1,18})([KMGT]?)(?:i?B)?", re.IGNORECASE)
-_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 _chosen: int | None = None
 
@@ -61,34 +56,6 @@ def max_memory() -> int:
         return parse_size(text)
     except ValueError as error:
         raise DiagnosticError(Diagnostic("error", f"XHLO_MAX_MEMORY: {error}")) from None
-
-
-@cache
-def machine_memory() -> int:
-    """The bytes of memory that this process can have."""
-    sizes = [_physical_memory(), *map(_cgroup_limit, _CGROUPS)]
-    try:
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        sizes.append(MAX_BYTES if limit == resource.RLIM_INFINITY else limit)
-    except ImportError:  # not a POSIX system
-        pass
-    return min(sizes)
-
-
-def _physical_memory() -> int:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return MAX_BYTES
-
-
-def _cgroup_limit(path: str) -> int:
-    try:
-        return int(Path(path).read_text(encoding="ascii"))
-    except (OSError, ValueError):  # no such group, or "max"
-        return MAX_BYTES
 
 
 def shown(nbytes: int) -> str:

@@ -12,7 +12,7 @@ from ..hlo_dialect.garbage_collector import paused_gc
 from ..passes.manager.pipelines import MATH_MODES
 from ..passes.manager.timing import Timing
 from .program.executable_cache import ExecutableCache
-from .program.guard import guard_side
+from .program.guard_side import guard_side
 from .program.pipeline import parse_source
 from .program.source import Source, read_source
 from .program.target import Target

@@ -6,17 +6,19 @@ import ctypes
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
-from ...hlo_dialect.types import Array
 from . import c_api
 from .c_api import STRUCTURES, Code
 from .entries import ForwardedError, Kept, PluginError, entry
 from .native_calls import loaded
 from .objects import OBJECTS
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.types import Array
 
 TOKEN = c_api.ELEMENT_TYPES.index("token") + 1
 """The element type of tokens, whose buffers hold nothing."""

@@ -12,9 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ...targets.cpu import jit
-from ...targets.program.guard import guard_side
+from ...targets.program.guard_side import guard_side
 from . import REPORTED
-from .c_api import INT64_LIST, STRUCTURES, Code
+from .c_api import ARGUMENTS, INT64_LIST, STRUCTURES, Code
 from .entries import Kept, PluginError, entry, text
 from .native_calls import loaded
 from .objects import OBJECTS
@@ -92,7 +92,7 @@ def _nothing(args: Any) -> None:
     """Entries with nothing to do: the objects they destroy live as long as the process."""
 
 
-for _name in ("Plugin_Initialize", "Client_Destroy", "TopologyDescription_Destroy", "Device_ClearMemoryStats"):
+for _name in ("Plugin_Initialize", "Client_Destroy", "TopologyDescription_Destroy"):
     entry(_name)(_nothing)
 
 
@@ -233,6 +233,37 @@ def _is_addressable(args: Any) -> None:
 @entry("Device_LocalHardwareId")
 def _hardware_id(args: Any) -> None:
     args.local_hardware_id = ordinal_of(args.device)
+
+
+@entry("Device_MemoryStats")
+def _memory_stats(args: Any) -> None:
+    """Of the memory that all devices share, in bytes; host memory that a buffer only refers to does not count."""
+    from ...hlo_dialect.limits import max_memory  # xDSL takes a while to load
+
+    native = loaded()
+    args.bytes_in_use = native.variable("in_use").value
+    found = {
+        "peak_bytes_in_use": native.variable("in_use_peak").value,
+        "num_allocs": native.variable("allocations").value,
+        "largest_alloc_size": native.variable("largest").value,
+        "pool_bytes": native.variable("pool_kept").value,
+        "bytes_limit": max_memory(),
+    }
+    layout = ARGUMENTS["Device_MemoryStats"]
+    for name in (field[0] for field in layout._fields_):
+        place: Any = getattr(layout, f"{name}_is_set", None)
+        # The caller clears nothing, and its structure may be that of an earlier version, which ends sooner.
+        if place is not None and place.offset < args.struct_size:
+            setattr(args, name, found.get(name, 0))
+            setattr(args, f"{name}_is_set", name in found)
+
+
+@entry("Device_ClearMemoryStats")
+def _clear_memory_stats(args: Any) -> None:
+    """The peaks begin anew."""
+    native = loaded()
+    native.variable("in_use_peak").value = native.variable("in_use").value
+    native.variable("largest").value = native.variable("allocations").value = 0
 
 
 @entry("Device_AddressableMemories")

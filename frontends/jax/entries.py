@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ...hlo_dialect.diagnostics import DiagnosticError
 from .c_api import ARGUMENTS, FUNCTIONS, Code
 from .native_calls import loaded
 
@@ -47,6 +46,24 @@ def entry(name: str) -> Callable[[Entry], Entry]:
     return register
 
 
+_later: list[Callable[[], None]] = []
+
+
+def load_later(load: Callable[[], None]) -> None:
+    """Call `load` when a function is called that nobody has registered yet: it loads the files that register more."""
+    _later.append(load)
+
+
+def entry_of(name: str) -> Entry | None:
+    """The function that serves an entry; None if there is none."""
+    found = ENTRIES.get(name)
+    if found is None:
+        for load in _later:
+            load()  # again for each function that there is not; what is loaded stays
+        found = ENTRIES.get(name)
+    return found
+
+
 def new_error(code: int, message: str) -> int:
     """The handle of a new `PJRT_Error`, which its receiver destroys."""
     text = message.encode(errors="replace")
@@ -60,13 +77,15 @@ def error_of(error: BaseException) -> int:
             return error.handle
         case PluginError():
             return new_error(error.code, str(error))
-        case DiagnosticError():
-            return new_error(Code.INVALID_ARGUMENT, str(error))
         case MemoryError():
             return new_error(Code.RESOURCE_EXHAUSTED, str(error) or "out of memory")
         case NotImplementedError():
             return new_error(Code.UNIMPLEMENTED, str(error))
         case _:
+            from ...hlo_dialect.diagnostics import DiagnosticError  # xDSL takes a while to load
+
+            if isinstance(error, DiagnosticError):
+                return new_error(Code.INVALID_ARGUMENT, str(error))
             return new_error(Code.INTERNAL, "".join(traceback.format_exception(error)).rstrip())
 
 
@@ -77,9 +96,9 @@ _LONG = frozenset(("Client_Compile", "LoadedExecutable_Execute", "Executable_Des
 def dispatch(number: int, address: int) -> int:
     """Call the entry of the function with that number in the table. Returns an error's handle, or 0."""
     name = FUNCTIONS[number]
-    function = ENTRIES.get(name)
     while True:
         try:
+            function = entry_of(name)
             if function is None:
                 raise PluginError(Code.UNIMPLEMENTED, f"xhlo does not implement PJRT_{name}")
             function(ARGUMENTS[name].from_address(address))

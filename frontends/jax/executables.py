@@ -16,6 +16,7 @@ import numpy as np
 from ...hlo_dialect.types import ArrayType
 from ...targets.cpu.interrupts import StillRunning
 from . import arrays
+from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import ARGUMENTS, STRUCTURES, Code
 from .client import client
 from .entries import Kept, PluginError, entry, read_text

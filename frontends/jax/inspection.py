@@ -9,13 +9,13 @@ The xhlo executable of a function that JAX compiled.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...targets.cpu.executable import CpuExecutable
 from . import PLATFORM, REPORTED
-from .executables import by_fingerprint
-from .hlo_text import hlo_text
 from .jax_internals import internal
+
+if TYPE_CHECKING:
+    from ...targets.cpu.executable import CpuExecutable
 
 
 def executable_of(compiled: Any) -> CpuExecutable:
@@ -32,6 +32,8 @@ def executable_of(compiled: Any) -> CpuExecutable:
 def _of_runtime(runtime: Any) -> CpuExecutable:
     if runtime.client.platform != REPORTED:
         raise ValueError(f"the function was compiled for the platform '{runtime.client.platform}', not for {PLATFORM}")
+    from .executables import by_fingerprint
+
     found = by_fingerprint(bytes(runtime.fingerprint).decode())
     if found is None:
         raise ValueError("the executable has been deleted")
@@ -47,6 +49,8 @@ def install() -> None:
         runtime = self.xla_extension_executable()
         if runtime.client.platform != REPORTED:
             return others(self)
+        from .hlo_text import hlo_text
+
         source = _of_runtime(runtime).source
         try:
             return others(self) if source is None else hlo_text(source)

@@ -207,7 +207,7 @@ def emit_memory(e: Emitter) -> None:
         b.ret(b.gep(e.variable("xhlo_pool_bins", ir.ArrayType(I64, 256)), [index], source_etype=I64))
 
     lock, kept = e.variable("xhlo_pool_lock"), e.variable("xhlo_pool_kept")
-    with e.function("xhlo_allocate", PTR, I64) as (capacity,):
+    with e.function("xhlo_block", PTR, I64) as (capacity,):
         # `capacity` is a multiple of 64 below SMALL, else what xhlo_capacity gives.
         b = e.build
         with e.when(b.icmp_unsigned("<", capacity, I64(SMALL))):
@@ -230,8 +230,19 @@ def emit_memory(e: Emitter) -> None:
             e.call("madvise", fresh, capacity, I32(MADV_HUGEPAGE))
         b.ret(fresh)
 
+    with e.function("xhlo_allocate", PTR, I64) as (capacity,):
+        b = e.build
+        block = e.call("xhlo_block", capacity)
+        with e.when(b.not_(e.is_zero(e.number(block)))):
+            in_use = b.add(b.atomic_rmw("add", e.variable("xhlo_in_use"), capacity, "monotonic"), capacity)
+            b.atomic_rmw("umax", e.variable("xhlo_in_use_peak"), in_use, "monotonic")
+            b.atomic_rmw("umax", e.variable("xhlo_largest"), capacity, "monotonic")
+            b.atomic_rmw("add", e.variable("xhlo_allocations"), I64(1), "monotonic")
+        b.ret(block)
+
     with e.function("xhlo_free", VOID, PTR, I64) as (block, capacity):
         b = e.build
+        b.atomic_rmw("sub", e.variable("xhlo_in_use"), capacity, "monotonic")
         with e.when(b.icmp_unsigned("<", capacity, I64(SMALL))):
             e.call("free", block)
             b.ret_void()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from ...targets.cpu.jit import LoadedCode, compile_to_object, load
+from ...targets.cache.files import fingerprint
+from ...targets.cpu.jit import LoadedCode, kept_object, load
 from ...targets.cpu.memory import default_limit
 from . import native
 from .c_api import FUNCTIONS, STRUCTURES, Semantics
@@ -329,6 +331,11 @@ _VARIABLES = (
     "xhlo_error_functions",
     "xhlo_pool_limit",
     "xhlo_pool_kept",
+    "xhlo_in_use",
+    "xhlo_in_use_peak",
+    "xhlo_largest",
+    "xhlo_allocations",
+    "xhlo_pool_kept",
 )
 
 
@@ -349,13 +356,19 @@ def emit() -> str:
     return str(e.module)
 
 
+def _key() -> tuple[str, ...]:
+    """What the text follows from: the files of this folder."""
+    folder = Path(__file__).resolve().parent
+    return "plugin", fingerprint(folder.parent, (folder.name,))
+
+
 class Native:
     """The loaded machine code; its functions are attributes: `native.buffer_new(spec, storage, device)`."""
 
     def __init__(self) -> None:
         symbols = (*(f"PJRT_{name}" for name in FUNCTIONS), *_EXPORTS, *_VARIABLES)
         imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in PYTHON}
-        self._code: LoadedCode = load(compile_to_object(emit(), level=1), symbols, imports)
+        self._code: LoadedCode = load(kept_object(_key(), emit), symbols, imports)
         for name in _EXPORTS:
             result = None if name in _WITHOUT_RESULT else ctypes.c_int64
             kind = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * _ARITY[name])

@@ -9,12 +9,11 @@ import time
 from functools import lru_cache
 from typing import Any
 
+from ...hlo_dialect.garbage_collector import paused_gc
 from . import arrays as arrays
 from . import client as client
-from . import executable_facts as executable_facts
-from . import executables as executables
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
-from .entries import dispatch
+from .entries import dispatch, load_later
 from .native_calls import Native, loaded
 
 LONGEST_END = 2.0
@@ -39,6 +38,16 @@ class Plugin:
         new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         self._name = b"pjrt_c_api"
         self.capsule: Any = new_capsule(ctypes.addressof(self.api), self._name, None)
+
+
+def _load_compiler() -> None:
+    """The entries that compile, run and describe programs; with them the compiler is loaded, which takes a while."""
+    with paused_gc():
+        from . import executable_facts as executable_facts
+        from . import executables as executables
+
+
+load_later(_load_compiler)
 
 
 def _end(native: Native) -> None:

@@ -6,7 +6,6 @@ The key is the program's text, the options, the versions of the machine and its 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -17,7 +16,7 @@ from ..program.container import FORMAT
 from ..program.executable import Executable
 from ..program.source import Source
 from ..program.target import Target
-from .files import kept
+from .files import fingerprint, kept
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _FOLDERS = ("dialects", "hlo_dialect", "lowering", "passes", "targets")
@@ -43,9 +42,4 @@ def kept_executable(
 @lru_cache(maxsize=1)
 def compiler_fingerprint() -> str:
     """A hash of the compiler's files."""
-    found = hashlib.sha256()
-    for folder in _FOLDERS:
-        for path in sorted((_PACKAGE / folder).rglob("*.py")):
-            status = path.stat()
-            found.update(f"{path.relative_to(_PACKAGE)} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return found.hexdigest()
+    return fingerprint(_PACKAGE, _FOLDERS)

@@ -29,6 +29,7 @@ except ImportError as error:
         )
     ) from error
 
+from ..cache.files import kept, own_folder
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .thread_limits import default_thread_count
@@ -167,6 +168,22 @@ def compile_to_object(text: str, timings: Timings | None = None, level: int = LE
             return bytes(machine.emit_object(module))
 
 
+def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
+    """
+    An object file of xhlo's own code, whose text follows from `key`: kept on disk, see targets/cache/files.py.
+
+    Other code follows from programs, and is kept with their executables.
+    """
+    return kept(
+        [*key, llvm_version(), host_triple(), host_cpu(), host_features()],
+        ".o",
+        lambda: compile_to_object(text(), level=1),
+        lambda code: code,
+        lambda code: code,
+        own_folder,
+    )
+
+
 _shared: OrderedDict[str, bytes] = OrderedDict()
 """Objects of `compile_shared` by symbol, the most recently used last."""
 
@@ -219,7 +236,8 @@ class Engine:
         self.jit: Any = llvm.create_lljit_compiler(_target_machine(), use_jit_link=sys.platform.startswith("linux"))
         self._numbers = itertools.count()
         self.imports: dict[str, int] = {}
-        code = compile_to_object(runtime_ir(host_triple()) + GOES_ON_IR, level=1)
+        text = runtime_ir(host_triple()) + GOES_ON_IR
+        code = kept_object((text,), lambda: text)
         self.runtime = self.link([code], (*RUNTIME_FUNCTIONS, *FUNCTIONS), STOPS.symbols)
         self.imports = {name: self.runtime.address(name) for name in RUNTIME_FUNCTIONS}
         self._start_threads(threads)

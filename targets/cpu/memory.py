@@ -13,12 +13,14 @@ import mmap
 import os
 import threading
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...hlo_dialect.limits import machine_memory
-from ...hlo_dialect.types import Array
+from ...hlo_dialect.machine_memory import machine_memory
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.types import Array
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20

@@ -6,7 +6,6 @@ It is on for programs that are compiled with `guard=True`, and for all if XHLO_G
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -14,28 +13,11 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...dialects.cpu import GuardOp
-from ...dialects.support.guard_zones import END, SIDES
+from ...dialects.support.guard_zones import END
 from ...dialects.support.kernel import Kernel as KernelAttributes
 from ...dialects.support.kernel import kernels_of
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.diagnostics import DiagnosticError
 from ...hlo_dialect.walking import operations_in
-
-VARIABLE = "XHLO_GUARD"
-
-
-def guard_side(guard: bool | str | None) -> str:
-    """
-    The side of its pages on which each buffer lies, empty without guard mode: that of `guard`, or, if it is None, of
-    XHLO_GUARD. It is "end" (also True, 1), "start" or "" (also False, 0); others raise ValueError, in XHLO_GUARD
-    DiagnosticError.
-    """
-    given = os.environ.get(VARIABLE, "") if guard is None else str(guard)
-    chosen = {"1": END, "True": END, "0": "", "False": ""}.get(given, given)
-    if chosen and chosen not in SIDES:
-        if guard is None:
-            raise DiagnosticError(Diagnostic("error", f"{VARIABLE} is 0, 1, {' or '.join(SIDES)}, not '{given}'"))
-        raise ValueError(f"no guard mode is named '{given}'; there are {', '.join(SIDES)}")
-    return chosen
 
 
 class GuardError(DiagnosticError):

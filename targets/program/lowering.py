@@ -20,7 +20,8 @@ from ...hlo_dialect.entry import ENTRY
 from ...passes.manager.timing import Timing
 from .entry import entry_of, entry_types
 from .facts import Facts, arena_bytes, checks_of, has_loops, host_calls_of, kernels_of, result_count
-from .guard import GuardFacts, guard_side, read_accesses, read_ports, read_slots
+from .guard import GuardFacts, read_accesses, read_ports, read_slots
+from .guard_side import guard_side
 from .level import level_of
 from .pipeline import Pipeline, pass_name, run_passes
 
