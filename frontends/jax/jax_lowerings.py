@@ -15,12 +15,37 @@ from typing import Any
 from . import PLATFORM, REPORTED
 from .jax_internals import internal
 
+PALLAS = "pallas_call"
+"""The name of Pallas' primitive; the primitive itself does not exist before a program imports Pallas."""
+
+
+class _Rules(ChainMap[Any, Any]):
+    """Our platform's rules, then those of the platform cpu, including those registered later; and one for Pallas."""
+
+    def __contains__(self, primitive: Any) -> bool:
+        return super().__contains__(primitive) or primitive.name == PALLAS
+
+    def __missing__(self, primitive: Any) -> Any:
+        if primitive.name != PALLAS:
+            raise KeyError(primitive)
+        usual = internal("interpreters.mlir")._lowerings[primitive]
+
+        def lower(ctx: Any, *operands: Any, **parameters: Any) -> Any:
+            if not parameters["interpret"]:
+                raise NotImplementedError(
+                    "xhlo runs Pallas kernels as the programs that they mean: pass interpret=True to pallas_call; "
+                    "machine code from Mosaic and Triton is for TPUs and GPUs"
+                )
+            return usual.rule(ctx, *operands, **parameters)
+
+        return type(usual)(lower, usual.inline)
+
 
 def share_cpu_rules() -> None:
-    """Let our platform use the lowering rules of the platform cpu, including those registered later."""
+    """Let our platform use the lowering rules of the platform cpu."""
     rules = internal("interpreters.mlir")._platform_specific_lowerings
-    if not isinstance(rules.get(PLATFORM), ChainMap):
-        rules[PLATFORM] = ChainMap(rules.get(PLATFORM, {}), rules["cpu"])
+    if not isinstance(rules.get(PLATFORM), _Rules):
+        rules[PLATFORM] = _Rules(rules.get(PLATFORM, {}), rules["cpu"])
 
 
 _installing = threading.Lock()
