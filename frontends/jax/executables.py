@@ -15,16 +15,16 @@ import numpy as np
 
 from ...hlo_dialect.types import ArrayType
 from ...targets.cpu.interrupts import StillRunning
-from . import arrays
+from . import arrays, tracing
 from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import ARGUMENTS, STRUCTURES, Code
-from .client import client
+from .client import client, ordinal_of
 from .entries import Kept, PluginError, entry, read_text
 from .layouts import Layouts, logical_shape
 from .native import SMALL
 from .native_calls import loaded
 from .objects import OBJECTS
-from .programs import Compiled, compile_artifact
+from .programs import Compiled, compile_artifact, compile_text
 from .protos import CompileOptions, read_compile_options
 
 _executables: dict[int, LoadedProgram] = {}
@@ -33,6 +33,14 @@ _executables: dict[int, LoadedProgram] = {}
 _fingerprints: weakref.WeakValueDictionary[str, LoadedProgram] = weakref.WeakValueDictionary()
 
 _serial = itertools.count(1)
+
+
+def _stop_direct_runs() -> None:
+    for program in set(_executables.values()):
+        program.stop_direct_runs()
+
+
+tracing.when_started(_stop_direct_runs)
 
 
 class LoadedProgram(Kept):
@@ -117,8 +125,7 @@ class LoadedProgram(Kept):
             try:
                 for spec in self.output_specs:
                     made.append(arrays.new_buffer(spec, device)[0])
-                executable = self.compiled.executable
-                executable.run_at(self._addresses([one.address for one in held], made))
+                self._run_at(device, self._addresses([one.address for one in held], made))
             except StillRunning as interrupt:
                 interrupt.when_done(partial(_release, stack.pop_all(), made))
                 raise
@@ -129,6 +136,27 @@ class LoadedProgram(Kept):
             self._allow_direct_runs()
         return made
 
+    def _run_at(self, device: int, addresses: Sequence[int]) -> None:
+        if not tracing.is_on():
+            self.compiled.executable.run_at(addresses)
+            return
+        timed = self._timed
+        with tracing.traced(ordinal_of(device), self.compiled.name, timed):
+            executable = self.compiled.executable if timed is None else timed.executable
+            executable.run_at(addresses)
+
+    @cached_property
+    def _timed(self) -> tracing.Timed | None:
+        """The program with its kernels timed; None for one on several devices, which wait for each other."""
+        compiled = self.compiled
+        if len(self.devices) > 1 or not compiled.source:
+            return None
+        return tracing.Timed(compile_text(compiled.source, compiled.options, profile=True).executable)
+
+    def stop_direct_runs(self) -> None:
+        """Until `_allow_direct_runs`, which a run calls, machine code does not run the program without Python."""
+        OBJECTS["LoadedExecutable"].from_address(self.handle).direct = 0
+
     def _allow_direct_runs(self) -> None:
         """Let machine code run a program that has turned out to be short."""
         if not self.deleted:
@@ -136,7 +164,8 @@ class LoadedProgram(Kept):
 
     @property
     def _is_direct(self) -> bool:
-        return self.compiled.executable.runs_alone and len(self.devices) == 1 and not self._has_tokens
+        runs_alone = self.compiled.executable.runs_alone and not tracing.is_on()
+        return runs_alone and len(self.devices) == 1 and not self._has_tokens
 
     def _addresses(self, arguments: Sequence[int], made: Sequence[int]) -> list[int]:
         """The addresses of the buffers that machine code sees: no tokens."""
@@ -300,7 +329,7 @@ def _destroy(args: Any) -> None:
 def _delete(args: Any) -> None:
     found = program_of(args.executable)
     found.deleted = True
-    OBJECTS["LoadedExecutable"].from_address(found.handle).direct = 0
+    found.stop_direct_runs()
 
 
 @entry("LoadedExecutable_IsDeleted")

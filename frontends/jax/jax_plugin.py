@@ -46,7 +46,19 @@ def initialize() -> None:
     bridge._nonexperimental_plugins.add(PLATFORM)
     if REPORTED != PLATFORM:
         bridge._alias_to_platforms[REPORTED] = [PLATFORM]
-    bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=plugin().capsule)
+    capsule = plugin().capsule
+    bridge.register_plugin(PLATFORM, priority=PRIORITY, c_api=capsule)
+    _register_profiler(capsule)
+
+
+def _register_profiler(capsule: Any) -> None:
+    """
+    Let `jax.profiler.trace` ask the plugin for events.
+
+    jaxlib calls every function of the table that it knows, whatever the size of ours, and later versions know more.
+    """
+    if internal("lib").version[:2] == (0, 10):
+        internal("lib")._profiler.register_plugin_profiler(capsule)
 
 
 def _problem_with_name(named: str) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 from ...hlo_dialect.garbage_collector import paused_gc
 from . import arrays as arrays
 from . import client as client
+from . import tracing
 from .c_api import FUNCTIONS, MAJOR, MINOR, Api, Version
 from .entries import dispatch, load_later
 from .native_calls import Native, loaded
@@ -30,6 +31,7 @@ class Plugin:
         # Buffers that outlive the interpreter must not call into it.
         atexit.register(_end, native)
         self.api = Api(struct_size=ctypes.sizeof(Api))
+        self.api.extension_start = ctypes.addressof(tracing.EXTENSION)
         self.api.version = Version(struct_size=ctypes.sizeof(Version), major=MAJOR, minor=MINOR)
         for name in FUNCTIONS:
             setattr(self.api, name, native.entry(name))

@@ -96,8 +96,8 @@ def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compile
         raise
 
 
-def compile_text(text: str, options: CompileOptions) -> Compiled:
-    """The executable of StableHLO text. Raises DiagnosticError."""
+def compile_text(text: str, options: CompileOptions, profile: bool = False) -> Compiled:
+    """The executable of StableHLO text, whose kernels are timed if `profile`. Raises DiagnosticError."""
     name, optimized = ENTRY, ""
     donated: list[bool] = []
     tokens: tuple[list[bool], list[bool]] = ([], [])
@@ -117,10 +117,11 @@ def compile_text(text: str, options: CompileOptions) -> Compiled:
             optimized = print_module(module, spelling="stablehlo")
             apply_layouts(module, layouts)
             source = Source(print_module(module), _FILENAME)
-        dump(name, source, options)
+        if not profile:
+            dump(name, source, options)
         return source
 
-    executable = compile_source(Source(text, _FILENAME), CPU, prepare=prepare)
+    executable = compile_source(Source(text, _FILENAME), CPU, profile, prepare)
     assert isinstance(executable, CpuExecutable)
     return Compiled(executable, name, donated, text, tokens, optimized, options, layouts)
 
