@@ -32,8 +32,8 @@ except ImportError as error:
 from ..cache.files import kept, own_folder
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
-from .thread_limits import default_thread_count
 from .stops import GOES_ON_IR, STOPS
+from .thread_limits import default_thread_count
 
 llvm: Any = llvmlite.binding
 """The package is untyped."""

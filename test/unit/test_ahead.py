@@ -186,7 +186,10 @@ def test_objects_are_for_the_machine_and_the_same_each_time(machine: str) -> Non
     assert struct.unpack_from("<H", objects[0], 18) == (ELF_MACHINES[machine],)
 
 
-@pytest.mark.parametrize(("machine", "source"), [("aarch64", "mixed"), ("aarch64", "layer"), ("armv7", "mixed"), ("armv7", "layer"), ("riscv64", "layer")])
+@pytest.mark.parametrize(
+    ("machine", "source"),
+    [("aarch64", "mixed"), ("aarch64", "layer"), ("armv7", "mixed"), ("armv7", "layer"), ("riscv64", "layer")],
+)
 def test_emulated_machines_get_the_recorded_results(machine: str, source: str, tmp_path: Path) -> None:
     compiler, emulator = CROSS[machine]
     for tool in (compiler, emulator[0]):
