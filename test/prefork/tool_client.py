@@ -12,8 +12,15 @@ import os
 import socket
 import sys
 
-MODULES = {"hlo-opt": "xhlo.tools.hlo_opt", "hlo-run": "xhlo.tools.hlo_run", "filecheck": "filecheck.main"}
+MODULES = {
+    "hlo-opt": "xhlo.tools.hlo_opt",
+    "hlo-run": "xhlo.tools.hlo_run",
+    "filecheck": "filecheck.main",
+}
 """The module of each tool; its `main` is the command."""
+
+TOOLS = (*MODULES, "python")
+"""The commands that the server runs; of Python those that name a script, which may be `-`."""
 
 RUN_IT_YOURSELF = -1000
 """An answer that is not an exit status."""
@@ -26,6 +33,8 @@ def script(tool: str) -> str:
 
 def plain_command(tool: str) -> list[str]:
     """The installed command, or the module of the checkout if it is not installed."""
+    if tool == "python":
+        return [sys.executable]
     installed = script(tool)
     return [installed] if os.path.exists(installed) else [sys.executable, "-m", MODULES[tool]]
 
@@ -51,7 +60,8 @@ def ask(path: str, words: list[str]) -> int:
 
 def main() -> None:
     path, *words = sys.argv[1:]
-    status = ask(path, words)
+    has_options = words[0] == "python" and words[1:2] != ["-"] and words[1].startswith("-")
+    status = RUN_IT_YOURSELF if has_options else ask(path, words)
     if status == RUN_IT_YOURSELF:
         command = plain_command(words[0]) + words[1:]
         os.execv(command[0], command)

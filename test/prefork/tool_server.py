@@ -1,5 +1,5 @@
 """
-Run hlo-opt, hlo-run and filecheck for the tests without loading xhlo each time.
+Run hlo-opt, hlo-run, filecheck and Python scripts for the tests without loading xhlo each time.
 
 The server loads the modules once and forks for each run, so a run is a process of its own with modules as after their
 import. `tool_client.py` is the command that tests start in place of the tool: it passes its arguments, environment,
@@ -19,6 +19,7 @@ import io
 import marshal
 import os
 import pkgutil
+import runpy
 import selectors
 import shutil
 import signal
@@ -31,6 +32,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn, TextIO
 
 from tool_client import MODULES, RUN_IT_YOURSELF, plain_command, script
@@ -69,7 +71,7 @@ class ToolServer:
         atexit.register(self.stop)
 
     def command(self, tool: str) -> list[str]:
-        """The command to start in place of `hlo-opt`, `hlo-run` or `filecheck`."""
+        """The command to start in place of `hlo-opt`, `hlo-run`, `filecheck` or `python`."""
         if self._process is None:
             return plain_command(tool)
         return [sys.executable, "-I", "-S", str(HERE / "tool_client.py"), self._path, tool]
@@ -201,6 +203,8 @@ def run_tool(request: Request) -> NoReturn:
         setattr(sys, f"__{name}__", made)
     tool, *arguments = request.words
     sys.argv = [script(tool), *arguments]
+    if tool == "python":
+        return run_script(*arguments)
     try:
         sys.exit(importlib.import_module(MODULES[tool]).main())
     except SystemExit as end:
@@ -208,6 +212,18 @@ def run_tool(request: Request) -> NoReturn:
         if not has_machine_code and isinstance(end.code, int | None):
             _leave(end.code or 0)
         raise
+
+
+def run_script(path: str, *arguments: str) -> NoReturn:
+    """Run a Python file, or what standard input holds if the path is `-`, as `python` does."""
+    sys.argv = [path, *arguments]
+    sys.path[0] = "" if path == "-" else str(Path(path).resolve().parent)
+    if path == "-":
+        module = sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(sys.stdin.read(), "<stdin>", "exec"), module.__dict__)
+    else:
+        runpy.run_path(path, run_name="__main__")
+    sys.exit()
 
 
 def _standard_stream(descriptor: int, ours: TextIO) -> TextIO:

@@ -1,7 +1,7 @@
 """
 The documentation is true: the commands on its pages are run here, and print what the pages show.
 
-Each page is processed from top to bottom in a copy of the checkout.
+Each page is processed from top to bottom in a copy of the checkout; the chapters of the tutorial, in order, in one copy.
 
 * A block whose first line is a comment with a file's name (`// mean.mlir`, `# my_ops/lowerings.py`) is that file.
 * A `diff` block edits the file that it names; the lines around a change are found by their text.
@@ -29,16 +29,23 @@ from pathlib import Path
 
 import pytest
 
-from tool_client import MODULES
+from tool_client import TOOLS as SERVED
 from tool_server import ToolServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TUTORIAL = ROOT / "docs" / "tutorial"
+PAGES = [
+    [ROOT / "README.md"],
+    sorted(TUTORIAL.glob("*.md")),
+    *([page] for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != TUTORIAL),
+]
+"""The pages, in groups that share a copy of the checkout."""
 COPIED = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends", "tools", "xhlo", "examples", "test")
 TOOLS = {
     "hlo-aot": "-m xhlo.tools.hlo_aot",
     "hlo-opt": "-m xhlo.tools.hlo_opt",
     "hlo-run": "-m xhlo.tools.hlo_run",
+    "hlo-fuzz": "-m xhlo.tools.hlo_fuzz",
     "lit": "-c 'from lit.main import main; main()'",
     "pytest": "-m pytest",
     "python": "",
@@ -48,8 +55,6 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
 _IMPORTS = re.compile(r"\b(jax|numpy)\b")
-_INSTALL = re.compile(r"^\$ pip install (?!'?xhlo)", re.MULTILINE)
-"""The installation of another project than ours."""
 _SETTING = re.compile(r"[A-Z_]+=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -69,11 +74,10 @@ def steps_of(page: Path) -> Iterator[Step]:
         yield Step(match[1], match[2], text.count("\n", 0, match.start()) + 1)
 
 
-def changes_the_checkout(step: Step) -> bool:
-    """Whether it edits a file, writes a module or installs a package."""
+def changes_what_tools_load(step: Step) -> bool:
+    """Whether it edits a file, or writes a module of xhlo or a project."""
     name = _FILE_NAME.match(step.text)
-    installs = _INSTALL.search(step.text) is not None
-    return step.language == "diff" or (name is not None and name[1].endswith(".py")) or installs
+    return step.language == "diff" or (name is not None and re.search(r"/.*\.py$|\.toml$", name[1]) is not None)
 
 
 def commands_of(step: Step) -> Iterator[tuple[str, str]]:
@@ -91,7 +95,7 @@ UNCHANGED = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ToolServer]:
-    """The server of all pages that do not change the checkout."""
+    """The server for the steps before which no page has changed the checkout."""
     server = ToolServer(UNCHANGED)
     yield server
     server.stop()
@@ -99,11 +103,11 @@ def server() -> Iterator[ToolServer]:
 
 class Workplace:
     """
-    A copy of the checkout in which a page's steps are done. If they change it, tools start from scratch in the copy,
-    otherwise in the server, which has loaded the same code from the checkout.
+    A copy of the checkout in which the steps of pages are done. Tools run in the server, which has loaded the same code
+    from the checkout, until a step changes what they load; from then on they start from scratch in the copy.
     """
 
-    def __init__(self, folder: Path, server: ToolServer | None):
+    def __init__(self, folder: Path, server: ToolServer):
         self.root = folder / "checkout"
         self.packages = folder / "packages"
         self.packages.mkdir()
@@ -112,20 +116,30 @@ class Workplace:
         for name in ("pyproject.toml", "README.md", "__init__.py"):
             if (ROOT / name).exists():
                 shutil.copy2(ROOT / name, self.root / name)
-        commands = folder / "bin"
-        commands.mkdir()
-        path = os.pathsep.join((str(commands), os.environ["PATH"]))
-        sources = {**os.environ, "PYTHONPATH": os.pathsep.join((str(self.root), str(self.packages)))}
-        self.environment = {**(UNCHANGED if server else sources), "PATH": path, "COLUMNS": "100"}
+        self.commands = folder / "bin"
+        self.commands.mkdir()
+        path = os.pathsep.join((str(self.commands), os.environ["PATH"]))
+        self.environment = {**UNCHANGED, "PATH": path, "COLUMNS": "100"}
+        self.is_changed = False
+        self.make_commands(server)
+
+    def make_commands(self, server: ToolServer | None) -> None:
         for tool, arguments in TOOLS.items():
             command = f'"{sys.executable}" {arguments}'
-            if server is not None and tool in MODULES:
+            if server is not None and tool in SERVED:
                 command = shlex.join(server.command(tool))
-            script = commands / tool
+            script = self.commands / tool
             script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
             script.chmod(0o755)
 
+    def leave_the_server(self) -> None:
+        self.is_changed = True
+        self.environment["PYTHONPATH"] = os.pathsep.join((str(self.root), str(self.packages)))
+        self.make_commands(None)
+
     def do(self, step: Step) -> None:
+        if not self.is_changed and changes_what_tools_load(step):
+            self.leave_the_server()
         if step.language == "console":
             for command, shown in commands_of(step):
                 self.type(command, shown)
@@ -136,7 +150,7 @@ class Workplace:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(step.text)
         elif step.language == "python" and all(map(find_spec, _IMPORTS.findall(step.text))):
-            self.run(f"'{sys.executable}' - <<'END'\n{step.text}END", "", compared=False)
+            self.run(f"python - <<'END'\n{step.text}END", "", compared=False)
 
     def edit(self, diff: str) -> None:
         """Replace the old lines of each hunk, which must occur in the file once, by the new ones."""
@@ -153,7 +167,7 @@ class Workplace:
 
     def type(self, command: str, shown: str) -> None:
         name = next(word for word in command.split() if not _SETTING.match(word))
-        if command.startswith("pip install") and (self.root / command.split()[-1]).is_dir():
+        if re.match(r"pip install .*\w$", command) and (self.root / command.split()[-1]).is_dir():
             self.install(self.root / command.split()[-1])
         if "JAX_PLATFORMS=" in command and find_spec("jax") is None:
             return
@@ -180,7 +194,7 @@ class Workplace:
         """Do what `pip install --editable` does: write the project's metadata and put its modules on the path."""
         described = tomllib.loads((project / "pyproject.toml").read_text())["project"]
         metadata = self.packages / f"{described['name']}-{described['version']}.dist-info"
-        metadata.mkdir()
+        metadata.mkdir(exist_ok=True)
         (metadata / "METADATA").write_text(
             f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n"
         )
@@ -203,18 +217,18 @@ def agrees(printed: str, shown: str, measures: bool) -> bool:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the pages' commands are written for a shell")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page(page: Path, tmp_path: Path, server: ToolServer):
-    steps = list(steps_of(page))
-    workplace = Workplace(tmp_path, None if any(changes_the_checkout(step) for step in steps) else server)
-    for step in steps:
-        try:
-            workplace.do(step)
-        except AssertionError as error:
-            failure = f"{page.name}:{step.line}: {error}"
-        else:
-            continue
-        pytest.fail(failure, pytrace=False)
+@pytest.mark.parametrize("pages", PAGES, ids=lambda pages: "-".join(pages[0].relative_to(ROOT).parts))
+def test_page(pages: list[Path], tmp_path: Path, server: ToolServer):
+    workplace = Workplace(tmp_path, server)
+    for page in pages:
+        for step in steps_of(page):
+            try:
+                workplace.do(step)
+            except AssertionError as error:
+                failure = f"{page.name}:{step.line}: {error}"
+            else:
+                continue
+            pytest.fail(failure, pytrace=False)
 
 
 def test_shortened_output_is_compared():
