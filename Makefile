@@ -9,7 +9,7 @@
 # make test-oldest  the quick tests with the oldest xDSL that pyproject.toml admits; asks the package registry
 # make wheels       check that every platform finds wheels of the core's packages; asks the package registry
 # make bench        the measurements of benchmarks/
-# make docs         generate docs/ops.md, the table of all operations
+# make docs         generate docs/ops.md, the table of all operations, and the site in build/site/html
 # make clean        remove everything that the other targets created, including .venv
 #
 # Each target sets up .venv as far as it needs it. PYTHON=python3.12 chooses the interpreter.
@@ -62,8 +62,11 @@ format: .venv/.for-tests
 bench: .venv/.for-tests
 	@$(BIN)/python benchmarks/compare.py
 
-docs: .venv/.for-use
+docs: .venv/.for-docs
 	@$(BIN)/python -m xhlo.tools.list_ops > docs/ops.md.new && mv docs/ops.md.new docs/ops.md
+	@$(BIN)/python docs/scripts/build_site.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file build/site/mkdocs.yml
+	@echo "open build/site/html/index.html"
 
 clean:
 	rm -rf .venv build dist xhlo.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
@@ -85,4 +88,8 @@ clean:
 
 .venv/.for-gpu: .venv/.for-tests
 	@$(PIP) --editable '.[gpu]'
+
+.venv/.for-docs: pyproject.toml | .venv/.made
+	@echo "installing xhlo and what builds its site into .venv .."
+	@$(PIP) --editable '.[docs]'
 	@touch $@

@@ -29,10 +29,12 @@ class Executable(ABC):
 
     @property
     def input_types(self) -> tuple[ArrayType, ...]:
+        """The arrays that the program takes."""
         return self.facts.inputs
 
     @property
     def output_types(self) -> tuple[ArrayType, ...]:
+        """The arrays that the program returns."""
         return self.facts.outputs[: self.facts.result_count]
 
     @property
@@ -46,6 +48,7 @@ class Executable(ABC):
         return dict(self.facts.stages)
 
     def reset_profile(self) -> None:
+        """Forget the measured times."""
         for kernel in self.facts.kernels:
             kernel.calls = kernel.nanoseconds = 0
 

@@ -36,26 +36,32 @@ class DeviceArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
         return self._type.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The type of the elements, as NumPy has it."""
         return self._type.dtype
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._type.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return math.prod(self._type.shape)
 
     @property
     def nbytes(self) -> int:
+        """The bytes that the elements take."""
         return self._type.nbytes
 
     @property
     def device(self) -> Device:
+        """The GPU in whose memory the array is."""
         return self._device
 
     @property
