@@ -101,7 +101,7 @@ def lowered(module: ModuleOp) -> str:
 
 @cache
 def instances() -> dict[str, list[Operation]]:
-    """The instances of each operation in the tests, by its name, those of static sizes and the small ones first."""
+    """The instances of each operation in the tests, by its name, the small ones of typical types first."""
     wanted = {cls.name for cls in operations()}
     found: defaultdict[str, list[Operation]] = defaultdict(list)
     for module in test_modules():
@@ -109,12 +109,14 @@ def instances() -> dict[str, list[Operation]]:
             if op.name in wanted:
                 found[op.name].append(op)
     for some in found.values():
-        some.sort(key=lambda op: (not _is_static(op), _size(op)))
+        some.sort(key=lambda op: (*_oddities(op), _size(op)))
     return found
 
 
-def _is_static(op: Operation) -> bool:
-    return "?" not in "".join(str(value.type) for value in (*op.operands, *op.results))
+def _oddities(op: Operation) -> tuple[bool, bool]:
+    """Whether it has unknown sizes, and whether it has no array of f32, or of complex<f32>, with dimensions."""
+    types = " ".join(str(value.type) for value in (*op.operands, *op.results))
+    return "?" in types, re.search(r"x(?:complex<)?f32>", types) is None
 
 
 def _size(op: Operation) -> int:

@@ -20,8 +20,8 @@ from xhlo.targets.program.pipeline import run_passes
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = [ROOT / "test" / "lit" / "passes", ROOT / "test" / "lit" / "lowering"]
-LONGEST = 40
-"""The most lines that an example has before and after, if a test has a shorter one than that."""
+FITTING = range(8, 41)
+"""The lines that an example has before and after together, if a test has one of that length."""
 
 HEADER = """# Passes
 
@@ -65,7 +65,10 @@ def options(cls: Any) -> str:
 
 
 def example(name: str) -> tuple[str, str]:
-    """The first short program of the pass's tests that it changes, before and after. Raises LookupError."""
+    """
+    The first program of the pass's tests that it changes, before and after, that is not too short nor too long to be
+    read; if there is none, the shortest one. Raises LookupError.
+    """
     shortest: tuple[str, str] | None = None
     for text in test_programs(name):
         changed = run(name, text)
@@ -73,8 +76,8 @@ def example(name: str) -> tuple[str, str]:
             continue
         if shortest is None or length(*changed) < length(*shortest):
             shortest = changed
-        if length(*shortest) <= LONGEST:
-            break
+        if length(*changed) in FITTING:
+            return changed
     if shortest is None:
         raise LookupError(f"no test of the pass {name} has a program that it changes")
     return shortest

@@ -231,6 +231,16 @@ def test_page(pages: list[Path], tmp_path: Path, server: ToolServer):
             pytest.fail(failure, pytrace=False)
 
 
+def test_no_command_is_only_for_show():
+    steps = [step for pages in PAGES for page in pages for step in steps_of(page) if step.language == "console"]
+    names = {
+        next(word for word in command.split() if not _SETTING.match(word))
+        for step in steps
+        for command, _ in commands_of(step)
+    }
+    assert names - TOOLS.keys() == {"make", "pip", "ls"}
+
+
 def test_shortened_output_is_compared():
     printed = "a {\n  b = 1\n  c = 2\n}\n"
     assert agrees(printed, "a {\n  ...\n}\n", measures=False)

@@ -85,6 +85,18 @@ def test_the_table_of_environment_variables_is_complete():
     assert set(re.findall(r"^\| `(XHLO_\w+)`", table, re.MULTILINE)) == read
 
 
+def test_the_page_of_remarks_explains_every_reason():
+    page = (ROOT / "docs" / "how-to" / "remarks.md").read_text(encoding="utf-8")
+    unexplained: list[str] = []
+    for name in ("producers", "decisions", "rows"):
+        source = (ROOT / "passes" / "fuse_hlo" / f"{name}.py").read_text(encoding="utf-8")
+        for reason in re.findall(r'return f?"([^"]+)"', source):
+            words = r"\S+".join(map(re.escape, re.split(r"\{[^}]*\}", reason)))
+            if len(re.findall(r"\b[a-z]+ [a-z]+ ", reason)) > 0 and re.search(words, page) is None:
+                unexplained.append(reason)
+    assert not unexplained
+
+
 def public_members(value: Any) -> Iterator[tuple[str, Any]]:
     """The public methods and properties that a public class of ours defines or inherits."""
     for base in value.__mro__:
