@@ -49,6 +49,8 @@ def main():
         print(os.environ.get("PYTHONHASHSEED"), hash("a string"))
 """
 
+SCRIPT = "import sys; print(__name__, sys.argv, sys.path[0], len(sys.stdin.read())); sys.exit(3)"
+
 pytestmark = pytest.mark.skipif(not tool_server.SUPPORTED, reason="no fork here")
 
 
@@ -103,10 +105,14 @@ def start(command: list[str], *words: str, **options) -> subprocess.CompletedPro
         ("hlo-run", ["--target=moon"], PROGRAM),
         ("filecheck", ["checks"], PROGRAM),
         ("filecheck", ["checks"], "func.func @other"),
+        ("python", ["script.py", "a b"], SCRIPT),
+        ("python", ["-", "a b"], SCRIPT),
+        ("python", ["-c", SCRIPT], ""),
     ],
 )
 def test_a_run_is_as_the_plain_command(server: ToolServer, tmp_path: Path, tool: str, words: list[str], stdin: str):
     (tmp_path / "checks").write_text("// CHECK: func.func @main\n")
+    (tmp_path / "script.py").write_text(SCRIPT)
     ours, plain = (
         start(command, *words, input=stdin, cwd=tmp_path) for command in (server.command(tool), plain_command(tool))
     )
