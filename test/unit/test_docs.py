@@ -134,6 +134,7 @@ class Workplace:
 
     def leave_the_server(self) -> None:
         self.is_changed = True
+        self.environment["XHLO_PLAIN_TOOLS"] = "1"  # lit would start a server for a test or two
         self.environment["PYTHONPATH"] = os.pathsep.join((str(self.root), str(self.packages)))
         self.make_commands(None)
 
