@@ -14,8 +14,8 @@ from xhlo.tools import hlo_fuzz, hlo_opt, hlo_run
 
 PYTHON = """# Python
 
-What `import xhlo` offers. The [NumPy](../numpy.md), [JAX](../jax.md) and [builder](../builder.md) pages explain how to
-use it; `xhlo.numpy` has [a page of its own](numpy.md).
+The names that `import xhlo` offers. The [NumPy](../numpy.md), [JAX](../jax.md) and [builder](../builder.md) pages
+explain how to use them; `xhlo.numpy` has [a page of its own](numpy.md).
 
 """
 
@@ -27,7 +27,7 @@ The array API standard 2024.12, `import xhlo.numpy as xp`; see [array-api.md](..
 
 COMMANDS = """# Command lines
 
-What `--help` of each tool prints.
+The text that `--help` of each tool prints.
 
 """
 
