@@ -1,12 +1,8 @@
 """
 Operations of the llvm dialect missing from xDSL, and fcmp and select in a form that allows vectors.
 
-Facts that LLVM keeps as metadata are plain attributes:
-
-- `access_groups = array<i64: 0>` on llvm.load, llvm.store and intrinsic calls: the parallel loops they belong to;
-- `range = array<i32: 0, 256>` on a call of an intrinsic: its result is in [first, second);
-- `loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}` on the llvm.br that closes a loop; `unroll = 0`
-  unrolls it fully, `unroll = 1` not at all.
+`range = array<i32: 0, 256>` on a call of an intrinsic states that its result is in [first, second). The facts about
+loops are in llvm_loops.py.
 """
 
 from __future__ import annotations
@@ -15,7 +11,17 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, VectorType, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    VectorType,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -38,8 +44,6 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-ACCESS_GROUPS = "access_groups"
-LOOP = "loop"
 RANGE = "range"
 
 
@@ -189,7 +193,7 @@ class SwitchOp(IRDLOperation):
     """
     Branch by the value of an integer.
 
-    `llvm.switch %flag : i64, ^default, [0: ^a(%x : i64), 1: ^b] ` : the first successor is taken if no case matches.
+    `llvm.switch %flag : i64, ^default [0: ^a(%x : i64), 1: ^b]`: the first successor is taken if no case matches.
     """
 
     name = "llvm.switch"
@@ -197,8 +201,8 @@ class SwitchOp(IRDLOperation):
     flag = operand_def(IntegerType)
     default_operands = var_operand_def()
     case_operands = var_operand_def()
-    case_values = prop_def(DenseArrayBase.constr(i64))
-    case_segments = prop_def(DenseArrayBase.constr(i32))
+    case_values = prop_def(DenseIntOrFPElementsAttr)
+    case_operand_segments = prop_def(DenseArrayBase.constr(i32))
     default_block = successor_def()
     case_blocks = var_successor_def()
 
@@ -206,16 +210,16 @@ class SwitchOp(IRDLOperation):
     traits = traits_def(IsTerminator())
 
     def verify_(self) -> None:
-        if not len(self.case_values) == len(self.case_segments) == len(self.case_blocks):
+        if not len(_case_values(self)) == len(self.case_operand_segments) == len(self.case_blocks):
             raise VerifyException("each case has a value, a block and its operands")
 
     def edges(self) -> list[tuple[int | None, Block, Sequence[SSAValue]]]:
         """The successors in order, each with its case value (None for the default) and operands."""
         found: list[tuple[int | None, Block, Sequence[SSAValue]]] = [(None, self.default_block, self.default_operands)]
         start = 0
-        values, sizes = self.case_values.get_values(), self.case_segments.get_values()
+        values, sizes = _case_values(self), self.case_operand_segments.get_values()
         for value, size, block in zip(values, sizes, self.case_blocks, strict=True):
-            found.append((int(value), block, self.case_operands[start : start + int(size)]))
+            found.append((value, block, self.case_operands[start : start + int(size)]))
             start += int(size)
         return found
 
@@ -226,7 +230,6 @@ class SwitchOp(IRDLOperation):
         flag_type = parser.parse_type()
         parser.parse_punctuation(",")
         default, default_operands = _parse_edge(parser)
-        parser.parse_punctuation(",")
 
         def parse_case() -> tuple[int, Block, list[SSAValue]]:
             value = parser.parse_integer()
@@ -251,7 +254,7 @@ class SwitchOp(IRDLOperation):
         printer.print_string(", ")
         (_, default, operands), *cases = self.edges()
         _print_edge(printer, default, operands)
-        printer.print_string(", [")
+        printer.print_string(" [")
 
         def print_case(case: tuple[int | None, Block, Sequence[SSAValue]]) -> None:
             printer.print_string(f"{case[0]}: ")
@@ -260,6 +263,10 @@ class SwitchOp(IRDLOperation):
         printer.print_list(cases, print_case)
         printer.print_string("]")
         printer.print_op_attributes(self.attributes)
+
+
+def _case_values(op: SwitchOp) -> list[int]:
+    return [int(value) for value in cast("DenseIntOrFPElementsAttr[Any]", op.case_values).get_values()]
 
 
 def make_switch(
@@ -274,8 +281,10 @@ def make_switch(
     return SwitchOp.create(
         operands=[flag, *default[1], *flat],
         properties={
-            "case_values": DenseArrayBase.from_list(i64, values),
-            "case_segments": DenseArrayBase.from_list(i32, [len(operands) for _, operands in cases]),
+            "case_values": DenseIntOrFPElementsAttr.from_list(
+                TensorType(cast(IntegerType, flag.type), [len(values)]), values
+            ),
+            "case_operand_segments": DenseArrayBase.from_list(i32, [len(operands) for _, operands in cases]),
             "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, len(default[1]), len(flat)]),
         },
         attributes=attributes or {},

@@ -10,6 +10,7 @@ from the name hints. The spelling "stablehlo" produces programs that StableHLO's
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from io import StringIO
 from typing import IO, Any, Literal, cast
 
@@ -25,7 +26,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.printer import Printer
 
-from ...dialects.support.aliases import AliasedAttr, AliasedType
+from ...dialects.llvm_loops import AccessGroupAttr
+from ...dialects.support.aliases import Alias, AliasedAttr, AliasedType
 from ..op import HloOp
 from ..types import HloTensor
 from .aliases import AliasNames
@@ -75,9 +77,11 @@ def print_operation(
     )
     printer.print_op(op)
     stream.write("\n")
-    for name, text in printer.locations.definitions:
-        stream.write(f"{name} = loc({text})\n")
-    return f"{printer.aliases.definitions(printer.text_of)}{stream.getvalue()}"
+    aliases = printer.aliases.definitions(printer.definition_of)
+    defined = "".join(f"{name} = loc({text})\n" for name, text in printer.locations.definitions)
+    # Only the locations after operations may be defined after their uses.
+    first, last = (defined, "") if printer.has_location_attributes else ("", defined)
+    return f"{first}{aliases}{stream.getvalue()}{last}"
 
 
 class HloPrinter(Printer):
@@ -97,6 +101,10 @@ class HloPrinter(Printer):
         self.spelling: Spelling = spelling
         self.locations = LocationNames(self.text_of)
         self.aliases = AliasNames()
+        self.has_location_attributes = False
+        """Whether a location was printed as the value of an attribute."""
+        self._dictionaries = 0
+        self._groups: dict[int, Alias] = {}
         self._types: dict[int, tuple[Attribute, str]] = {}
 
     # Names -----------------------------------------------------------------------------------------------------
@@ -167,7 +175,10 @@ class HloPrinter(Printer):
             self._print_tensor_type(cast(HloTensor, attribute))
         elif isinstance(attribute, DenseIntOrFPElementsAttr):
             self._print_dense(cast("DenseIntOrFPElementsAttr[Any]", attribute))
+        elif isinstance(attribute, AccessGroupAttr):
+            self.print_string(self.aliases.name(self._group_alias(attribute)))
         elif isinstance(attribute, LocationAttr):
+            self.has_location_attributes |= self._dictionaries > 0
             self.print_string(f"loc({self.locations.name(attribute)})")
         elif isinstance(attribute, (AliasedAttr, AliasedType)):
             self.print_string(self.aliases.name(attribute.data))
@@ -179,11 +190,27 @@ class HloPrinter(Printer):
         else:
             super().print_attribute(attribute)
 
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        self._dictionaries += 1
+        super().print_attr_dict(attr_dict)
+        self._dictionaries -= 1
+
+    def _group_alias(self, group: AccessGroupAttr) -> Alias:
+        """The alias of an access group, as MLIR names it."""
+        number = group.number.data
+        if number not in self._groups:
+            self._groups[number] = Alias(f"#access_group{number or ''}", group, -1)
+        return self._groups[number]
+
+    def definition_of(self, attribute: Attribute) -> str:
+        """The text that the alias of an attribute stands for."""
+        return self.text_of(attribute, Printer if isinstance(attribute, AccessGroupAttr) else None)
+
     def text_of(self, attribute: Attribute, kind: type[Printer] | None = None) -> str:
         """The text of an attribute as this printer writes it; its outermost level as a printer of class `kind` does."""
         stream = StringIO()
         printer = HloPrinter(stream, spelling=self.spelling, elide_larger_than=self.elide_larger_than)
-        printer.locations, printer.aliases = self.locations, self.aliases
+        printer.locations, printer.aliases, printer._groups = self.locations, self.aliases, self._groups
         (kind or HloPrinter).print_attribute(printer, attribute)
         return stream.getvalue()
 

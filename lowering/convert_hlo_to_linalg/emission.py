@@ -82,16 +82,6 @@ def maps_attr(maps: tuple[AffineMapAttr, ...]) -> ArrayAttr[AffineMapAttr]:
     return ArrayAttr(maps)
 
 
-def part_of(dim: int) -> AffineExpr:
-    """
-    Index `d` into an operand that extends beyond the loop, as for a prefix slice.
-
-    A plain dimension would determine the loop's size from the operand; `d * 2 - d` does not.
-    """
-    place = AffineExpr.dimension(dim)
-    return place * 2 + place * -1
-
-
 @dataclass
 class Emitter:
     """One block under construction: new operations are appended, hlo values are mapped to new ones."""

@@ -13,6 +13,7 @@ from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.attributes import ints
 from ...hlo_dialect.ops import slicing as hlo
 from ...hlo_dialect.types import shape_of
+from ..loop_nests.index_maps import part_of
 from .emission import (
     Emitter,
     Shape,
@@ -21,7 +22,6 @@ from .emission import (
     identity_map,
     iterators,
     loop_index,
-    part_of,
     patterns,
     signless,
 )
@@ -36,7 +36,7 @@ def _slice(op: hlo.SliceOp, emitter: Emitter) -> None:
         if kept == 0:
             results[dim] = AffineExpr.constant(0)  # never read; the start may be beyond the operand's end
         elif size != kept and results[dim] == AffineExpr.dimension(dim):
-            results[dim] = part_of(dim)
+            results[dim] = part_of(dim, size)
     emitter.moved(op.result, emitter.get(op.operand), affine_map(len(results), *results))
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BFloat16Type,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -31,7 +32,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.gpu.functions import WORKGROUP
-from ...dialects.llvm_ops import ACCESS_GROUPS, ExtractElementOp, PoisonOp
+from ...dialects.llvm_loops import ACCESS_GROUPS, AccessGroupAttr
+from ...dialects.llvm_ops import ExtractElementOp, PoisonOp
 from ...dialects.support.buffers import Buffer, i32_array, row_major
 from ...dialects.support.llvm_layout import FLOAT_NAMES, Integer, Layout, Vector, bit_width, byte_width, mangled
 from ...dialects.support.views import root_buffer
@@ -477,4 +479,6 @@ def _string(text: str) -> StringAttr:
 @lru_cache(maxsize=256)
 def access_group_attributes(groups: tuple[int, ...]) -> Mapping[str, Attribute]:
     """The attribute of an access in these parallel loops."""
-    return {ACCESS_GROUPS: DenseArrayBase.from_list(I64, groups)} if groups else NO_PROPERTIES
+    if not groups:
+        return NO_PROPERTIES
+    return {ACCESS_GROUPS: ArrayAttr([AccessGroupAttr(IntAttr(group)) for group in groups])}

@@ -6,28 +6,25 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from xdsl.dialects import cf, llvm
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.llvm_ops import LOOP, make_switch
+from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
+from ...dialects.llvm_ops import make_switch
 from ...dialects.support.buffers import i32_array
 from ...dialects.support.kernel import VECTORIZE
 from ..loop_nests.unrolling import UNROLL
-from .builder import UNIT, LlvmBuilder, patterns
-from .conventions import I64
+from .builder import LlvmBuilder, patterns
 
 
 def loop_annotation(op: Operation, group: int | None) -> Mapping[str, Attribute]:
-    """The loop annotation of the branch that closes a loop: `{loop = {parallel_accesses, vectorize, unroll}}`."""
-    found: dict[str, Attribute] = {}
-    if group is not None:
-        found["parallel_accesses"] = IntegerAttr(group, I64)
-    if VECTORIZE in op.attributes:
-        found["vectorize"] = UNIT
+    """The loop annotation of the branch that closes a loop; `group` is its access group if it is parallel."""
     unroll = op.attributes.get(UNROLL)
-    if isinstance(unroll, IntegerAttr):
-        found["unroll"] = IntegerAttr(unroll.value.data, I64)
-    return {LOOP: DictionaryAttr(found)} if found else {}
+    factor = unroll.value.data if isinstance(unroll, IntegerAttr) else None
+    vectorize = VECTORIZE in op.attributes
+    if group is None and not vectorize and factor is None:
+        return {}
+    return {LOOP: LoopAnnotationAttr.of(vectorize, factor, () if group is None else (group,))}
 
 
 @patterns.on(cf.BranchOp)

@@ -31,6 +31,7 @@ from ...dialects.support.buffers import row_major
 from ...dialects.support.kernel import loop_sizes
 from ...dialects.support.views import is_view
 from ...hlo_dialect.diagnostics import fail
+from .index_maps import check_index_map, without_part
 from .loop_builder import Index, LoopBuilder, buffer_of
 
 
@@ -206,7 +207,8 @@ def _kept_dims(op: memref.SubviewOp, sizes: list[int]) -> list[int]:
 
 
 def linear_form(expr: AffineExpr, dims: int, op: Operation) -> tuple[list[int], int]:
-    """The coefficients and the constant of a linear expression."""
+    """The coefficients and the constant of a linear expression, or of `d mod size`, a part of an operand."""
+    expr = without_part(expr)
     match expr:
         case AffineConstantExpr():
             return [0] * dims, expr.value
@@ -269,11 +271,15 @@ def nest_of_generic(op: GenericOp) -> Nest:
         for x, m, used in zip(op.inputs, maps[:count], read, strict=True)
     ]
     outputs = [access_of(x, m, op) for x, m in zip(op.outputs, maps[count:], strict=True)]
+    sizes = _loop_sizes(op, maps)
+    for value, map_ in zip(op.operands, maps, strict=True):
+        if isinstance(value.type, MemRefType):
+            check_index_map(op, map_.results, buffer_of(value).get_shape(), sizes)
     block = op.body.block
     asked = sorted({int(x.dim.value.data) for x in block.walk() if isinstance(x, IndexOp)})
     return _inside(
         op,
-        _loop_sizes(op, maps),
+        sizes,
         tuple(attr.data is IteratorType.REDUCTION for attr in op.iterator_types.data),
         tuple(inputs),
         tuple(outputs),

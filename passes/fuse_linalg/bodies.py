@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.support.buffers import INDEX
+from ...lowering.loop_nests.index_maps import without_part
 
 Access: TypeAlias = tuple[AffineExpr | SSAValue, ...]
 """The index at which a tensor is read: expressions in the loop's dimensions, or index values that the body computes."""
@@ -36,6 +37,7 @@ _Linear: TypeAlias = tuple[tuple[tuple[int, int], ...], int]
 
 @lru_cache(maxsize=8192)
 def _linear(expr: AffineExpr) -> _Linear:
+    expr = without_part(expr)
     if isinstance(expr, AffineDimExpr):
         return ((expr.position, 1),), 0
     if isinstance(expr, AffineConstantExpr):
@@ -230,6 +232,7 @@ class FusedBody:
         return tuple(self._composed(expr, access) for expr in expressions)
 
     def _composed(self, expr: AffineExpr, access: Access) -> AffineExpr | SSAValue:
+        expr = without_part(expr)
         if isinstance(expr, AffineDimExpr):
             return access[expr.position]
         if not isinstance(expr, AffineBinaryOpExpr):

@@ -21,6 +21,7 @@ from ...dialects.cost import DIVISION, F32_BYTES, Cost
 from ...dialects.support.kernel import CONTRACTION, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
+from ...lowering.loop_nests.index_maps import check_index_map
 from .bodies import point, substitute
 
 Reads = dict[Operation, bool]
@@ -78,6 +79,8 @@ class KernelPlan:
         self.inlined: set[GenericOp] = set()
         """Only for membership tests; never iterate over it, because its order is not deterministic."""
         self._reads: dict[GenericOp, Reads] = {}
+        for generic in self.generics:
+            _check_index_maps(generic)
         self._extents = {generic: extents(generic) for generic in self.generics}
         self._costs = self._accumulated_costs()
         kept = {producer for generic in self.generics if is_contraction(generic) for producer in _producers(generic)}
@@ -260,6 +263,13 @@ class KernelPlan:
                     if isinstance(expr, AffineDimExpr) and size == sizes[expr.position]
                 }
         return given
+
+
+def _check_index_maps(generic: GenericOp) -> None:
+    sizes = extents(generic)
+    for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
+        if attr.data.results:
+            check_index_map(generic, attr.data.results, cast(Any, value.type).get_shape(), sizes)
 
 
 def _producers(generic: GenericOp) -> list[GenericOp]:

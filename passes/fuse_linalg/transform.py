@@ -17,7 +17,8 @@ from ...dialects.support.buffers import i32_array
 from ...dialects.support.kernel import LOOP_SIZES, Kernel, kernels_of
 from ...hlo_dialect.attributes import int_array
 from ...hlo_dialect.hlo_pass import HloPass
-from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr, part_of
+from ...lowering.convert_hlo_to_linalg.emission import affine_map, maps_attr
+from ...lowering.loop_nests.index_maps import part_of
 from .bodies import FusedBody, point
 from .plan import Group, KernelPlan, extents, is_parallel
 
@@ -125,7 +126,7 @@ def _places(value: SSAValue, access: Sequence[AffineExpr], sizes: Sequence[int])
     """The access as an index map's results: a bare dimension only if it covers the whole operand dimension."""
     shape: tuple[int, ...] = cast(Any, value.type).get_shape()
     return [
-        part_of(expr.position) if isinstance(expr, AffineDimExpr) and sizes[expr.position] != size else expr
+        part_of(expr.position, size) if isinstance(expr, AffineDimExpr) and sizes[expr.position] != size else expr
         for expr, size in zip(access, shape, strict=True)
     ]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation
 
-from ...dialects.llvm_ops import ACCESS_GROUPS
+from ...dialects.llvm_loops import UNROLL_FULLY, UNROLL_NEVER, LoopAnnotationAttr, access_groups
 
-_UNROLLING = {0: '!{!"llvm.loop.unroll.full"}', 1: '!{!"llvm.loop.unroll.disable"}'}
-"""The unrolling metadata by unroll factor; 0 means full unrolling."""
+_UNROLLING = {UNROLL_FULLY: '!{!"llvm.loop.unroll.full"}', UNROLL_NEVER: '!{!"llvm.loop.unroll.disable"}'}
 
 
 class Metadata:
@@ -44,24 +41,22 @@ class Metadata:
 
     def access_suffix(self, op: Operation) -> str:
         """`, !llvm.access.group !3` for an access inside parallel loops, a list of groups inside several."""
-        found = op.attributes.get(ACCESS_GROUPS)
-        if not isinstance(found, DenseArrayBase):
+        groups = [self.group(number) for number in access_groups(op)]
+        if not groups:
             return ""
-        groups = [self.group(int(index)) for index in cast("DenseArrayBase[Any]", found).get_values()]
         return f", !llvm.access.group {groups[0] if len(groups) == 1 else self._node('!{' + ', '.join(groups) + '}')}"
 
-    def loop(self, facts: DictionaryAttr) -> str:
+    def loop(self, facts: LoopAnnotationAttr) -> str:
         """A loop's node: distinct per loop, because LLVM treats loops that share a node as one."""
         parts: list[str] = []
-        group = facts.data.get("parallel_accesses")
-        if isinstance(group, IntegerAttr):
-            number = cast("IntegerAttr[Any]", group).value.data
-            parts.append(self._node(f'!{{!"llvm.loop.parallel_accesses", {self.group(number)}}}'))
-        if "vectorize" in facts.data:
-            parts.append(self._node('!{!"llvm.loop.vectorize.enable", i1 true}'))
-        unroll = facts.data.get("unroll")
-        if isinstance(unroll, IntegerAttr):
-            count = cast("IntegerAttr[Any]", unroll).value.data
+        if facts.parallel_accesses.data:
+            groups = ", ".join(self.group(group.number.data) for group in facts.parallel_accesses.data)
+            parts.append(self._node(f'!{{!"llvm.loop.parallel_accesses", {groups}}}'))
+        if not isinstance(facts.vectorize, NoneAttr):
+            enable = "false" if facts.vectorize.disable.value.data else "true"
+            parts.append(self._node(f'!{{!"llvm.loop.vectorize.enable", i1 {enable}}}'))
+        if not isinstance(facts.unroll, NoneAttr):
+            count = facts.unroll.factor.data
             parts.append(self._node(_UNROLLING.get(count, f'!{{!"llvm.loop.unroll.count", i32 {count}}}')))
         number = len(self._nodes)
         self._nodes.append(f"distinct !{{{', '.join([f'!{number}', *parts])}}}")

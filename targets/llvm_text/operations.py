@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import llvm_ops
+from ...dialects.llvm_loops import LOOP, LoopAnnotationAttr
 from ...hlo_dialect.diagnostics import fail
 from .literals import attribute_literal, quoted, symbol
 from .metadata import Metadata
@@ -272,8 +273,8 @@ def _shuffle(w: FunctionState, op: llvm.ShuffleVectorOp) -> None:
 
 
 def _loop_suffix(w: FunctionState, op: Operation) -> str:
-    loop = op.attributes.get(llvm_ops.LOOP)
-    return f", !llvm.loop {w.module.metadata.loop(loop)}" if isinstance(loop, DictionaryAttr) else ""
+    loop = op.attributes.get(LOOP)
+    return f", !llvm.loop {w.module.metadata.loop(loop)}" if isinstance(loop, LoopAnnotationAttr) else ""
 
 
 def _branch(w: FunctionState, op: llvm.BrOp) -> None:

@@ -221,7 +221,7 @@ llvm.func @pick(%x: i64, %out: !llvm.ptr) {
   %a = llvm.mlir.constant(10) : i64
   %b = llvm.mlir.constant(20) : i64
   %c = llvm.mlir.constant(30) : i64
-  llvm.switch %x : i64, ^join(%a : i64), [0: ^join(%b : i64), 7: ^join(%c : i64), -1: ^end]
+  llvm.switch %x : i64, ^join(%a : i64) [0: ^join(%b : i64), 7: ^join(%c : i64), -1: ^end]
 ^join(%v: i64):
   llvm.store %v, %out : i64, !llvm.ptr
   llvm.return

@@ -15,10 +15,10 @@ llvm.func internal @loop(%p: !llvm.ptr {llvm.noalias}, %n: i64) attributes {pass
   llvm.br ^body(%zero : i64)
 ^body(%i: i64):
   %a = llvm.getelementptr inbounds %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
-  %v = llvm.load %a {alignment = 4 : i64, access_groups = array<i64: 0>} : !llvm.ptr -> f32
+  %v = llvm.load %a {alignment = 4 : i64, access_groups = [#llvm.access_group<id = distinct[0]<>>]} : !llvm.ptr -> f32
   %next = llvm.add %i, %one overflow<nsw> : i64
   %more = llvm.icmp "slt" %next, %n : i64
-  llvm.cond_br %more, ^body(%next : i64), ^done {loop = {parallel_accesses = 0 : i64, vectorize, unroll = 4 : i64}}
+  llvm.cond_br %more, ^body(%next : i64), ^done {loop_annotation = #llvm.loop_annotation<vectorize = <disable = false>, unroll = <count = 4 : i32>, parallelAccesses = #llvm.access_group<id = distinct[0]<>>>}
 ^done:
   llvm.return
 }

@@ -1,5 +1,7 @@
 // RUN: hlo-opt %s --convert-to-llvm | filecheck %s
 
+// CHECK:       #[[GROUP:.*]] = #llvm.access_group<id = distinct[0]<>>
+
 // CHECK-LABEL: llvm.func internal @kernel(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias})
 // CHECK-SAME:    passthrough = ["noinline", "nounwind"]
 // CHECK:         %[[CONTEXT:.*]] = llvm.alloca {{.*}} x !llvm.struct<(!llvm.ptr, !llvm.ptr)>
@@ -15,9 +17,9 @@ func.func private @kernel(%x: memref<64xf32>, %y: memref<64xf32>) attributes {hl
 // The captures are different buffers, so the body's parameters do not alias; its loop needs no check.
 // CHECK-LABEL: llvm.func internal @body
 // CHECK-SAME:    %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64
-// CHECK:         llvm.load %{{.*}} {access_groups = array<i64: 0>
-// CHECK:         llvm.store {{.*}} {access_groups = array<i64: 0>
-// CHECK:         llvm.br {{.*}} {loop = {parallel_accesses = 0 : i64, unroll = 4 : i64}}
+// CHECK:         llvm.load %{{.*}} {access_groups = [#[[GROUP]]]
+// CHECK:         llvm.store {{.*}} {access_groups = [#[[GROUP]]]
+// CHECK:         llvm.br {{.*}} {loop_annotation = #llvm.loop_annotation<unroll = <count = 4 : i32>, parallelAccesses = #[[GROUP]]>}
 func.func private @body(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi: index)
     attributes {xhlo.parallel_body} {
   %c1 = arith.constant 1 : index
