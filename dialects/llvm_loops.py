@@ -118,7 +118,7 @@ class LoopAnnotationAttr(ParametrizedAttribute):
 
     @classmethod
     def of(cls, vectorize: bool, unroll: int | None, groups: Sequence[int]) -> LoopAnnotationAttr:
-        """States whether to vectorize whatever it costs, the unroll factor, and the access groups of a parallel loop."""
+        """`vectorize`: whatever it costs; `unroll`: the factor; `groups`: those of a parallel loop."""
         return cls(
             LoopVectorizeAttr(BoolAttr.from_bool(False)) if vectorize else NoneAttr(),
             NoneAttr() if unroll is None else LoopUnrollAttr(IntAttr(unroll)),

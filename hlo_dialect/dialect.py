@@ -149,6 +149,11 @@ def _dialect_factories() -> dict[str, Callable[[], Dialect]]:
     return factories
 
 
+def dialect_names() -> tuple[str, ...]:
+    """The dialects that programs may use, sorted by name."""
+    return tuple(sorted(_dialect_factories()))
+
+
 class ProgramContext(HloContext):
     """A context that reads StableHLO's names as hlo's and asks installed packages before it rejects a name."""
 

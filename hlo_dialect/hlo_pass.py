@@ -36,6 +36,9 @@ class HloPass(ModulePass):
     takes_buffers: ClassVar[bool] = True
     """Whether functions may take memrefs; False of passes up to bufferize that cannot."""
 
+    works_on_functions: ClassVar[bool] = False
+    """Whether the pass changes each function by itself, so that a pipeline may nest it: `func.func(..)`."""
+
     takes_branches: ClassVar[bool] = False
     """Whether functions may have several blocks, as after convert-loops-to-cf."""
 

@@ -37,6 +37,7 @@ class NormalizeNarrowFloatsPass(HloPass):
     """
 
     name = "normalize-narrow-floats"
+    works_on_functions = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         for op in [op for op in operations_in(module) if touches_narrow_floats(op)]:

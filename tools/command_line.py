@@ -92,8 +92,10 @@ def limit_memory(arguments: Arguments) -> None:
 class CommandLine:
     """A tool's options."""
 
-    def __init__(self, options: Iterable[Option]):
+    def __init__(self, options: Iterable[Option], refused: Mapping[str, str] | None = None):
+        """`refused`: the reasons why other options that users may try do not exist."""
         self.options = tuple(options)
+        self._refused = refused or {}
         self._long = {name: option for option in self.options for name in (option.name, *option.aliases)}
         self._short = {option.short: option for option in self.options if option.short}
 
@@ -125,9 +127,15 @@ class CommandLine:
         option = self._long.get(bare)
         if option is None and not name.startswith("--"):
             option = self._short.get(bare)
+        if option is None and bare in self._refused:
+            raise UsageError(f"{name}: {self._refused[bare]}")
         if option is None:
             raise UsageError(f"unknown option '{name}'{self._similar(bare)}")
         return option, value if equals else None
+
+    def find(self, name: str) -> Option | None:
+        """The option of that name, without dashes; None if there is none."""
+        return self._long.get(name) or self._short.get(name)
 
     def _check(self, option: Option, word: str, value: str | None) -> None:
         if option.takes == "nothing" and value is not None:
@@ -158,7 +166,8 @@ def _help_line(option: Option, width: int) -> str:
     """`  --flag=VALUE    what it does`; the description is on a second line if the flag is long."""
     usage = f"  {option.usage}"
     gap = "\n" + " " * _COLUMN if len(usage) >= _COLUMN else " " * (_COLUMN - len(usage))
-    return usage + gap + _shorten(option.help, width - _COLUMN)
+    also = f"also {', '.join('--' + alias for alias in option.aliases)}" if option.aliases else ""
+    return usage + gap + _shorten(option.help, width - _COLUMN) + ("\n" + " " * _COLUMN + also if also else "")
 
 
 def _shorten(text: str, width: int) -> str:

@@ -5,7 +5,7 @@
     // expected-note@above 2 {{..}}                  two of them
     // expected-error-re@below {{size {{[0-9]+}}}}   regular expressions inside double braces
 
-`@above` and `@below` skip lines that only contain expectations.
+Spaces may stand before `@`, as upstream takes them. `@above` and `@below` skip lines that only contain expectations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..hlo_dialect.diagnostics.specification import is_citation
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?"
-    r"(?:@(?P<where>[+-]\d+|above|below|unknown))?[ \t]*(?P<count>\d+)?[ \t]*\{\{(?P<text>.*)\}\}[ \t]*$"
+    r"[ \t]*(?:@(?P<where>[+-]\d+|above|below|unknown))?[ \t]*(?P<count>\d+)?[ \t]*\{\{(?P<text>.*)\}\}[ \t]*$"
 )
 _INNER = re.compile(r"\{\{(.*?)\}\}")
 

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ..hlo_dialect.diagnostics.rendering import render
+from .colours import coloured, has_colours
 
 EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 
 def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None:
     """Print a diagnostic on standard error; a remark takes one line, without its source."""
-    print(render(diagnostic, {} if diagnostic.severity == "remark" else sources), file=sys.stderr)
+    text = render(diagnostic, {} if diagnostic.severity == "remark" else sources)
+    print(coloured(text) if has_colours(sys.stderr) else text, file=sys.stderr)
 
 
 def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:

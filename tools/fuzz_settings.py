@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .command_line import Arguments, Option, UsageError
+from .completion import COMPLETION
 
 CHECKS = ("fuse", "guard", "none", "ptx", "sharded", "simt", "sizes", "text", "xla")
 MODES = ("programs", "grammar", "mutate", "pipelines")
@@ -14,6 +15,7 @@ GENERAL, PROGRAMS = "General", "Programs"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
+    COMPLETION,
     Option("mode", "programs (default) that are valid, compared as --check says; or hostile input, which must end with "
            "a result or an error at its place: grammar: any operations; mutate: damaged text, of the files and folders "
            "given or of random programs; pipelines: any passes after any part of the lowering",

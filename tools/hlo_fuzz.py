@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from .command_line import CommandLine, UsageError
+from .completion import completion_script
 from .fuzz_settings import OPTIONS, understand
 
 OVERVIEW = (
@@ -26,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = line.parse(sys.argv[1:] if argv is None else argv)
         if arguments.has("help"):
             print(line.help("hlo-fuzz [options] [file]", OVERVIEW), end="")
+            return 0
+        if (shell := arguments.value("completion")) is not None:
+            print(completion_script("hlo-fuzz", line, (), shell), end="")
             return 0
         settings = understand(arguments)
     except UsageError as error:

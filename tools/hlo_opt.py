@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from ..hlo_dialect.garbage_collector import stop_gc
 from ..passes.manager.pipelines import PipelineError
 from ..passes.manager.registry import DuplicatePassError, list_passes
-from .command_line import CommandLine, Option, UsageError
-from .opt_settings import GENERAL, OPTIONS, PASSES, understand
+from .command_line import Arguments, CommandLine, Option, UsageError
+from .completion import completion_script
+from .opt_settings import GENERAL, OPTIONS, PASSES, REFUSED, understand
+from .process_time import ProcessTime
 
 OVERVIEW = (
     "Reads MLIR text of the hlo or StableHLO dialect from the files (or standard input), runs the passes whose flags "
@@ -32,11 +34,12 @@ def command_line() -> CommandLine:
         if entry.name not in taken
     ]
     first = [option for option in OPTIONS if option.group == GENERAL]
-    return CommandLine([*first, *passes, *OPTIONS[len(first) :]])
+    return CommandLine([*first, *passes, *OPTIONS[len(first) :]], REFUSED)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console command. Returns the exit status."""
+    process = ProcessTime(whole=argv is None)
     if argv is None:
         stop_gc()
     words = sys.argv[1:] if argv is None else argv
@@ -44,7 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = command_line()
         arguments = line.parse(words)
         if arguments.has("help"):
-            return _print(help_text())
+            return _print(_help(arguments, line))
+        if (shell := arguments.value("completion")) is not None:
+            names = [entry.name for entry in list_passes()]
+            return _print(completion_script("hlo-opt", line, names, shell))
+        if arguments.has("show-dialects"):
+            return _print(dialects_text())
         if arguments.has("list-passes"):
             return _print(passes_text())
         if arguments.has("version"):
@@ -56,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     from .opt_driver import run
 
-    return run(settings)
+    return run(settings, process)
 
 
 def _print(text: str) -> int:
@@ -68,6 +76,23 @@ def _print(text: str) -> int:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _help(arguments: Arguments, line: CommandLine) -> str:
+    """The help text, or with names, as in `--help=cse` or `--help cse`, that of these. Raises UsageError."""
+    names = [value for flag, value in arguments.flags if flag == "help" and value] + arguments.words
+    if not names:
+        return help_text()
+    from .pass_help import help_for
+
+    return "\n".join(help_for(name, line) for name in names)
+
+
+def dialects_text() -> str:
+    """The names of all dialects."""
+    from ..hlo_dialect.dialect import dialect_names
+
+    return f"Available dialects: {', '.join(dialect_names())}\n"
 
 
 def help_text() -> str:

@@ -7,18 +7,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
+from xdsl.ir import Operation
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.garbage_collector import paused_gc
-from ..hlo_dialect.printing import print_module
+from ..hlo_dialect.printing import print_operation
 from ..hlo_dialect.reading import parse_module
-from ..passes.manager.pass_manager import PassFailure, PassManager, PrintIR
-from ..passes.manager.pipelines import FUSE_NONE, PipelineError, build_passes
+from ..passes.manager.ir_dumps import PrintIR, Statistics
+from ..passes.manager.nesting import AnyPass
+from ..passes.manager.pass_manager import PassFailure, PassManager
+from ..passes.manager.pipelines import FUSE_NONE, PipelineError, build_passes, pipeline_text
 from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
 from ..targets.program.level import level_of
@@ -26,6 +27,7 @@ from ..targets.program.pipeline import cached_passes, pass_name
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
 from .opt_settings import Settings, Step
+from .process_time import ProcessTime
 from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
 
@@ -52,16 +54,17 @@ class Outcome:
     status: int = 0
     texts: list[str] = field(default_factory=list[str])
     binary: bytes | None = None
+    statistics: Statistics | None = None
 
     def fail(self, status: int) -> None:
         self.status = max(self.status, status)
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, process: ProcessTime) -> int:
     """Run the tool and print everything. Returns the exit status."""
     try:
         with paused_gc():
-            return _run(settings)
+            return _run(settings, process)
     except (StreamError, PipelineError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         return EXIT_INPUT if isinstance(error, StreamError) else EXIT_USAGE
@@ -69,25 +72,28 @@ def run(settings: Settings) -> int:
         return report("hlo-opt", error, {})
 
 
-def _run(settings: Settings) -> int:
-    timing = Timing()
+def _run(settings: Settings, process: ProcessTime) -> int:
+    timing = process.timing()
     with timing.stage("load passes"):
         # An invalid pipeline is reported before anything is read.
         cached_passes(tuple(step.spec for step in settings.pipeline))
-    outcome = Outcome()
+    outcome = Outcome(statistics=Statistics() if settings.debug.statistics else None)
+    print_ir = settings.debug.print_ir()
     parts = [part for name in settings.files for part in _parts(settings, *read_text(name))]
     if settings.emit in settings.target.binary and len(parts) != 1:
         raise StreamError(f"--emit={settings.emit} makes one object file of one module")
     for part in parts:
-        _Session(settings, part, timing, outcome).run()
+        _Session(settings, part, timing, outcome, print_ir).run()
     if not (settings.output and outcome.status):
         with timing.stage("write"):
             if outcome.binary is not None:
                 write_bytes(settings.output, outcome.binary)
             else:
                 write_text(settings.output, SEPARATORS.get(settings.emit, "").join(outcome.texts))
-    if settings.timing:
-        print(timing.table(), file=sys.stderr)
+    if outcome.statistics is not None:
+        print(outcome.statistics.table(), file=sys.stderr)
+    if settings.debug.timing:
+        print(timing.table(process.elapsed()), file=sys.stderr)
     return outcome.status
 
 
@@ -109,7 +115,9 @@ class _Session:
     part: Part
     timing: Timing
     outcome: Outcome
+    print_ir: PrintIR
     emitted: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    manager: PassManager | None = None
 
     def run(self) -> None:
         try:
@@ -129,27 +137,32 @@ class _Session:
             self._check_diagnostics()
 
     def _transform(self) -> None:
+        debug = self.settings.debug
         ctx = make_context(self.settings.allow_unregistered)
         ctx.diagnostics.handler = self._report
         with self.timing.stage("read"):
             module = self._read(ctx, verify=False)
         with self.timing.stage("verify"):
             _verify(module)
-        if self.settings.verify_roundtrip:
+        if self.settings.debug.verify_roundtrip:
             with self.timing.stage("verify round trip"):
                 self._verify_round_trip(module)
         passes = self._passes(module)
-        manager = PassManager(
+        if debug.dump_pipeline:
+            print(f"builtin.module({pipeline_text(passes)})", file=sys.stderr)
+        self.manager = PassManager(
             ctx,
             passes,
-            verify_each=self.settings.verify_each,
-            print_ir=PrintIR(self.settings.print_before, self.settings.print_after, self.settings.print_changes),
+            verify_each=debug.verify_each,
+            print_ir=self.print_ir,
             to_text=self._text,
             timing=self.timing,
+            statistics=self.outcome.statistics,
+            debugged=debug.debugged,
             restore=partial(self._read, self._silent_context(), True),
-            reproducer=Path(self.settings.reproducer) if self.settings.reproducer else None,
+            reproducer=debug.reproducer,
         )
-        manager.run(module)
+        self.manager.run(module)
         self._emit(module)
 
     def _silent_context(self) -> HloContext:
@@ -164,13 +177,13 @@ class _Session:
 
         verify_round_trip(module, self.part.filename, read)
 
-    def _passes(self, module: ModuleOp) -> Sequence[ModulePass]:
+    def _passes(self, module: ModuleOp) -> Sequence[AnyPass]:
         """
         The requested passes, then, for an emission, those that lower the module to the last stage; without those of
         `--fuse` and `--lower` that the module is past.
         """
         settings, target = self.settings, self.settings.target
-        if settings.run_reproducer:
+        if settings.debug.run_reproducer:
             pipeline = pipeline_of(self.part.text)
             if pipeline is None:
                 raise StreamError(f"{self.part.filename} is no reproducer: it has no line `// xhlo-pipeline: ..`")
@@ -195,10 +208,10 @@ class _Session:
 
     # Output ----------------------------------------------------------------------------------------------------
 
-    def _text(self, module: ModuleOp) -> str:
+    def _text(self, op: Operation) -> str:
         settings = self.settings
-        return print_module(
-            module,
+        return print_operation(
+            op,
             generic=settings.generic,
             locations=settings.locations,
             elide_larger_than=settings.elide_larger_than,
@@ -224,12 +237,16 @@ class _Session:
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Print a diagnostic, or store it for the comparison with the expected ones."""
-        if diagnostic.severity == "remark" and not self.settings.fuse_remarks:
+        if diagnostic.severity == "remark" and not self.settings.fuse_remarks and not self._debugged():
             return
         if self.settings.verify_diagnostics is not None:
             self.emitted.append(diagnostic)
         else:
             print_diagnostic(diagnostic, {self.part.filename: self.part.source})
+
+    def _debugged(self) -> bool:
+        """Whether the pass that runs is one of `--debug-only`."""
+        return self.manager is not None and self.manager.current in self.settings.debug.debugged
 
     def _check_diagnostics(self) -> None:
         strict = self.settings.verify_diagnostics == "all"

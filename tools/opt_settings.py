@@ -7,22 +7,25 @@ from typing import Literal
 
 from ..lowering.device.chips import CHIPS, DEFAULT_CHIP
 from ..passes.manager.pipelines import LIBRARIES, MATH_MODES, parse_specs
-from ..passes.manager.registry import list_passes
 from ..targets.program.target import Target, TargetOptionError
 from ..targets.registry import OWN_TARGETS, UnknownTargetError, get_target
 from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from .completion import COMPLETION
+from .debug_settings import DEBUG_OPTIONS, DebugSettings, understand_debugging
 
 STAGES = ("linalg", "loops", "nvvm", "llvm")
 EMISSIONS = ("mlir", "llvm", "asm", "obj", "ptx", "cubin")
 DEFAULT_ELISION = 16
 
-GENERAL, PASSES, PIPELINES, OUTPUT, DEBUGGING = "General", "Passes", "Pipelines", "Output", "Debugging"
+GENERAL, PASSES, PIPELINES, OUTPUT = "General", "Passes", "Pipelines", "Output"
 
 OPTIONS = (
-    Option("help", "Print this and stop", GENERAL, short="h"),
+    Option("help", "Print this, or all about a pass or an option, and stop", GENERAL, "optional", "NAME", short="h"),
+    COMPLETION,
     MAX_MEMORY,
     Option("version", "Print the versions of xhlo, xDSL and Python", GENERAL),
     Option("list-passes", "Print every pass with its summary", GENERAL),
+    Option("show-dialects", "Print the dialects that are read", GENERAL),
     Option("split-input-file", "Treat each part between `// -----` lines as a module of its own", GENERAL),
     Option(
         "verify-diagnostics",
@@ -64,18 +67,14 @@ OPTIONS = (
         "N",
         aliases=("mlir-elide-elementsattrs-if-larger",),
     ),
-    Option("verify-roundtrip", "Print the input in every form, read that, and fail where it differs", DEBUGGING),
-    Option("verify-each", "Verify the module after each pass, not only at the end", DEBUGGING),
-    Option("print-ir-before", "Print the module before these passes", DEBUGGING, "optional", "PASS,.."),
-    Option("print-ir-after", "Print the module after these passes", DEBUGGING, "optional", "PASS,.."),
-    Option("print-ir-before-all", "Print before every pass", DEBUGGING, aliases=("mlir-print-ir-before-all",)),
-    Option("print-ir-after-all", "Print after every pass", DEBUGGING, aliases=("mlir-print-ir-after-all",)),
-    Option("print-ir-after-change", "Print after passes that changed the module", DEBUGGING,
-           aliases=("mlir-print-ir-after-change",)),
-    Option("timing", "Print the time of each stage on standard error", DEBUGGING, aliases=("mlir-timing",)),
-    Option("reproducer", "Write the reproducer of a failing or refusing pass there", DEBUGGING, "required", "FILE"),
-    Option("run-reproducer", "Run the passes that the reproducer given as input names", DEBUGGING),
+    *DEBUG_OPTIONS,
 )  # fmt: skip
+
+
+REFUSED = {
+    "emit-bytecode": "xhlo writes text only; `mlir-opt --emit-bytecode` makes bytecode of what hlo-opt prints",
+}
+"""Options of mlir-opt that hlo-opt does not have, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +110,7 @@ class Settings:
     locations: bool
     stablehlo: bool
     elide_larger_than: int | None
-    verify_roundtrip: bool
-    verify_each: bool
-    print_before: frozenset[str]
-    print_after: frozenset[str]
-    print_changes: bool
-    timing: bool
-    reproducer: str | None
-    run_reproducer: bool
+    debug: DebugSettings
 
 
 def understand(arguments: Arguments) -> Settings:
@@ -158,14 +150,7 @@ def understand(arguments: Arguments) -> Settings:
             if arguments.has("elide-large-constants")
             else None
         ),
-        verify_roundtrip=arguments.has("verify-roundtrip"),
-        verify_each=arguments.has("verify-each"),
-        print_before=_pass_names(arguments, "print-ir-before"),
-        print_after=_pass_names(arguments, "print-ir-after"),
-        print_changes=arguments.has("print-ir-after-change"),
-        timing=arguments.has("timing"),
-        reproducer=arguments.value("reproducer"),
-        run_reproducer=arguments.has("run-reproducer"),
+        debug=understand_debugging(arguments),
     )
 
 
@@ -183,19 +168,6 @@ def target_of(arguments: Arguments) -> Target:
         return target.configured(given)
     except (UnknownTargetError, TargetOptionError) as error:
         raise UsageError(str(error)) from None
-
-
-def _pass_names(arguments: Arguments, flag: str) -> frozenset[str]:
-    """The passes that `--print-ir-after=a,b` names; `*` for all of them."""
-    names: set[str] = {"*"} if arguments.has(f"{flag}-all") else set()
-    for name, value in arguments.flags:
-        if name == flag:
-            names.update({"*"} if value is None else (part.strip() for part in value.split(",")))
-    known = {entry.name for entry in list_passes()} | {"*"}
-    unknown = sorted(names - known)
-    if unknown:
-        raise UsageError(f"--{flag}: no pass is named '{unknown[0]}'")
-    return frozenset(names)
 
 
 def pipeline_of(arguments: Arguments, target: Target) -> tuple[tuple[Step, ...], str | None, bool]:

@@ -9,6 +9,7 @@ from ..dialects.support.guard_zones import END, SIDES
 from ..passes.manager.pipelines import MATH_MODES
 from ..targets.registry import ALIASES, OWN_TARGETS, target_names
 from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from .completion import COMPLETION
 
 REFERENCE = "reference"
 MACHINES = (*OWN_TARGETS, *ALIASES, REFERENCE)
@@ -21,6 +22,7 @@ GENERAL, DATA, CHECKS, SPEED = "General", "Data", "Checks", "Speed"
 
 OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
+    COMPLETION,
     MAX_MEMORY,
     Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
            "|".join(MACHINES)),

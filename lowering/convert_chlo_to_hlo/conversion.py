@@ -26,6 +26,7 @@ class ConvertChloToHloPass(HloPass):
     """
 
     name = "convert-chlo-to-hlo"
+    works_on_functions = True
     illegal = ("chlo.*",)
 
     def run(self, ctx: Context, module: ModuleOp) -> None:

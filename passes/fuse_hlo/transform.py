@@ -41,6 +41,7 @@ class FuseHloPass(HloPass):
     """
 
     name = "fuse-hlo"
+    works_on_functions = True
     illegal = ("hlo.optimization_barrier",)
 
     strategy: Literal["default", "none"] = "default"

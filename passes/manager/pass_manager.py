@@ -8,6 +8,8 @@ A DiagnosticError raised by a pass is a user error and propagates unchanged. Any
 from __future__ import annotations
 
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,27 +26,13 @@ from xdsl.utils.exceptions import DiagnosticException, PassFailedException, Veri
 from ...dialects.support.kernel import AFTER, PROGRAM
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, file_location, location_near
 from ...hlo_dialect.limits import check_limits
-from ...hlo_dialect.printing import print_module
+from ...hlo_dialect.printing import print_module, print_operation
 from ...hlo_dialect.verification import verify_module
+from .ir_dumps import Dumps, PrintIR, Statistics, count_operations, difference
+from .nesting import AnyPass, NestedPass
 from .pipelines import LOWERING, pipeline_text
 from .reproducer import repeat_command, reproducer_text, write_reproducer
 from .timing import Timing
-
-ALL = "*"
-"""Selects every pass in `PrintIR`."""
-
-
-@dataclass(frozen=True)
-class PrintIR:
-    """The passes whose input and output to print: names, or ALL."""
-
-    before: frozenset[str] = frozenset()
-    after: frozenset[str] = frozenset()
-    only_changes: bool = False
-    """Print after every pass that changed the module."""
-
-    def wants(self, names: frozenset[str], name: str) -> bool:
-        return ALL in names or name in names
 
 
 class PassFailure(Exception):
@@ -64,15 +52,21 @@ class PassManager:
     """Runs `passes` in order; the module is changed in place."""
 
     ctx: Context
-    passes: Sequence[ModulePass]
+    passes: Sequence[AnyPass]
     verify_each: bool = False
     verify_end: bool = True
-    print_ir: PrintIR = PrintIR()
-    to_text: Callable[[ModuleOp], str] = print_module
+    print_ir: PrintIR = field(default_factory=PrintIR)
+    to_text: Callable[[Operation], str] = print_operation
     """Prints the IR between the passes."""
     output: TextIO | None = None
     """The stream to print to; standard error if None."""
     timing: Timing = field(default_factory=Timing)
+    statistics: Statistics | None = None
+    """Where to count the operations around each pass."""
+    debugged: frozenset[str] = frozenset()
+    """The passes whose work to describe on the stream."""
+    current: str = ""
+    """The name of the pass that runs."""
     restore: Callable[[], ModuleOp] | None = None
     """Recreates the pipeline's input, to write a reproducer; without it a failure leaves none."""
     reproducer: Path | None = None
@@ -90,32 +84,48 @@ class PassManager:
 
     # One pass --------------------------------------------------------------------------------------------------
 
-    def _run_pass(self, index: int, one: ModulePass, module: ModuleOp) -> None:
-        show = self.print_ir
-        if show.wants(show.before, one.name):
-            self._dump(f"IR Dump Before {one.name}", module)
-        before = self.to_text(module) if show.only_changes else ""
+    def _run_pass(self, index: int, one: AnyPass, module: ModuleOp) -> None:
+        self.current = one.name
+        for target in one.targets(module) if isinstance(one, NestedPass) else (module,):
+            self._run_on(index, one, module, target)
+        if self.verify_each:
+            self._verify_after(index, module)
+
+    def _run_on(self, index: int, one: AnyPass, module: ModuleOp, target: Operation) -> None:
+        """Run a pass on one operation: the module, or one inside it."""
+        dumps = Dumps(self.print_ir, self.to_text, self.output)
+        dumps.before(one.name, path_to(target))
+        counted = self.statistics is not None or one.name in self.debugged
+        before = count_operations(target) if counted else Counter[str]()
+        start = time.perf_counter()
         try:
             with self.timing.stage(one.name):
-                one.apply(self.ctx, module)
+                if isinstance(one, NestedPass):
+                    target = one.apply_to(self.ctx, target)
+                else:
+                    one.apply(self.ctx, module)
         except (DiagnosticError, PassFailedException, MemoryError, RecursionError) as error:
+            dumps.after_failure(one.name, path_to(target))
             self._leave_requested_reproducer(index, error)
             raise self._user_error(one, module, error) from error
         except Exception as error:
+            dumps.after_failure(one.name, path_to(target))
             raise self._failure(index, error, module, where=operation_in(error.__traceback__)) from error
         if one.name in LOWERING and PROGRAM in module.attributes:
             module.attributes[AFTER] = StringAttr(one.name)
-        if self.verify_each:
-            self._verify_after(index, module)
-        changed = show.only_changes and self.to_text(module) != before
-        if changed or show.wants(show.after, one.name):
-            self._dump(f"IR Dump After {one.name}", module)
+        if counted:
+            self._count(one.name, before, count_operations(target), time.perf_counter() - start)
+        dumps.after(one.name, path_to(target))
 
-    def _dump(self, title: str, module: ModuleOp) -> None:
-        text = self.to_text(module).rstrip("\n")
-        print(f"// -----// {title} //----- //\n{text}\n", file=self.output or sys.stderr)
+    def _count(self, name: str, before: Counter[str], after: Counter[str], seconds: float) -> None:
+        if self.statistics is not None:
+            self.statistics.record(name, before, after)
+        if name in self.debugged:
+            changes = "".join(f" {count:+} {op}" for op, count in difference(before, after).items()) or " no change"
+            done = f"{before.total()} operations before, {after.total()} after,{changes}, {seconds * 1e3:.2f} ms"
+            print(f"[{name}] {done}", file=self.output or sys.stderr)
 
-    def _user_error(self, one: ModulePass, module: ModuleOp, error: BaseException) -> DiagnosticError:
+    def _user_error(self, one: AnyPass, module: ModuleOp, error: BaseException) -> DiagnosticError:
         match error:
             case DiagnosticError():
                 return error
@@ -135,6 +145,7 @@ class PassManager:
             with self.timing.stage("verify"):
                 verify_module(module)
         except DiagnosticError as error:
+            Dumps(self.print_ir, self.to_text, self.output).after_failure(self.current, [module])
             raise self._failure(index, error, module, where=None, invalid=True) from error
 
     def _verify_end(self, module: ModuleOp) -> None:
@@ -160,7 +171,7 @@ class PassManager:
         else:
             kind = "" if isinstance(error, (DiagnosticException, VerifyException)) else f"{type(error).__name__}: "
             message = f"pass '{name}' failed: {kind}{error}"
-        if type(self.passes[index]).__module__.startswith("xdsl."):
+        if type(innermost(self.passes[index])).__module__.startswith("xdsl."):
             location = location_near(module if where is None else where)
             return DiagnosticError(Diagnostic("error", f"{message} (the pass is xDSL's)", location))
         if where is not None:
@@ -188,6 +199,19 @@ class PassManager:
         except Exception:
             text, passes = print_module(self.restore(), locations=True), self.passes
         return write_reproducer(reproducer_text(text, pipeline_text(passes), reason), self.reproducer)
+
+
+def path_to(op: Operation) -> list[Operation]:
+    """The operations around one, from the outermost on, and itself."""
+    found = [op]
+    while (parent := found[-1].parent_op()) is not None:
+        found.append(parent)
+    return found[::-1]
+
+
+def innermost(one: AnyPass) -> ModulePass:
+    """The pass itself, without the anchors around it."""
+    return one.inner if isinstance(one, NestedPass) else one
 
 
 def _first_error(error: Exception) -> str:

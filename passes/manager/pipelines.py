@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from .nesting import MODULE, AnyPass, NestedPass, NestingError, Path, nested_text, split_pipeline
 from .registry import UnknownPassError, get_pass
 
 if TYPE_CHECKING:
@@ -77,18 +78,34 @@ class PipelineError(ValueError):
     """A pipeline that cannot be built: a syntax error, an unknown pass, or options that the pass does not have."""
 
 
-def parse_specs(pipeline: str) -> list[ArgSpec]:
-    """
-    `a,b{x=1 y=true}` as pass specs; `builtin.module(a,b)`, as mlir-opt writes it, is the same as `a,b`.
+XDSL_FUNCTION_PASSES = frozenset(("canonicalize", "constant-fold-interp", "cse", "dce", "licm"))
+"""xDSL's passes that change each function by itself."""
 
-    Raises PipelineError.
+
+def parse_specs(pipeline: str) -> list[ArgSpec]:
+    """The passes of a pipeline, without the anchors around them. Raises PipelineError."""
+    return [spec for _, spec in parse_nested_specs(pipeline)]
+
+
+def parse_nested_specs(pipeline: str) -> list[tuple[Path, ArgSpec]]:
     """
+    `a,func.func(b{x=1 y=true})` as pass specs with the anchors around each; `builtin.module(a,b)`, as mlir-opt writes
+    it, is the same as `a,b`. Raises PipelineError.
+    """
+    text = pipeline.strip()
+    if "(" not in text:
+        return [((), spec) for spec in _flat_specs(text)]
+    try:
+        elements = split_pipeline(text)
+    except NestingError as error:
+        raise PipelineError(f"syntax of the pass pipeline: {error}:\n{text}\n{' ' * error.position}^") from None
+    return [(path, spec) for path, element in elements for spec in _flat_specs(element)]
+
+
+def _flat_specs(text: str) -> list[ArgSpec]:
     from xdsl.utils.arg_spec import parse_pipeline
     from xdsl.utils.exceptions import ArgSpecParseError
 
-    text = pipeline.strip()
-    if text.startswith("builtin.module(") and text.endswith(")"):
-        text = text[len("builtin.module(") : -1]
     try:
         return list(parse_pipeline(text))
     except ArgSpecParseError as error:
@@ -117,12 +134,32 @@ def _options_of(pass_type: type[ModulePass]) -> str:
     return f"its options are {', '.join(options)}" if options else "it takes no options"
 
 
-def build_passes(specs: str | Iterable[str]) -> list[ModulePass]:
+def build_passes(specs: str | Iterable[str]) -> list[AnyPass]:
     """The passes of a pipeline given as text or as a sequence of specs. Raises PipelineError."""
-    text = specs if isinstance(specs, str) else ",".join(specs)
-    return [build_pass(spec) for spec in parse_specs(text)]
+    found: list[AnyPass] = []
+    for text in (specs,) if isinstance(specs, str) else specs:
+        for path, spec in parse_nested_specs(text):
+            one = build_pass(spec)
+            found.append(_nested(one, path) if path else one)
+    return found
 
 
-def pipeline_text(passes: Sequence[ModulePass]) -> str:
+def _nested(one: ModulePass, path: Path) -> NestedPass:
+    """The pass inside its anchors. Raises PipelineError if it needs the whole module."""
+    if path[-1] != MODULE and not (one.name in XDSL_FUNCTION_PASSES or getattr(one, "works_on_functions", False)):
+        raise PipelineError(
+            f"pass '{one.name}' works on a whole module: write it outside of {'('.join(path)}(..{')' * len(path)}"
+        )
+    return NestedPass(one, path)
+
+
+def pipeline_text(passes: Sequence[AnyPass]) -> str:
     """The text from which `build_passes` builds the same passes."""
-    return ",".join(str(one.pipeline_pass_spec()) for one in passes)
+    return nested_text(
+        [
+            (one.anchors, str(one.inner.pipeline_pass_spec()))
+            if isinstance(one, NestedPass)
+            else ((), str(one.pipeline_pass_spec()))
+            for one in passes
+        ]
+    )

@@ -25,10 +25,16 @@ class Timing:
     def total(self) -> float:
         return sum(self.seconds.values())
 
-    def table(self) -> str:
-        """One line per stage: milliseconds, share, name; then the total."""
-        total = self.total()
-        rows = [(name, seconds) for name, seconds in self.seconds.items()] + [("total", total)]
+    def table(self, elapsed: float | None = None) -> str:
+        """
+        One line per stage: milliseconds, share, name; then the total. `elapsed`: the seconds that passed in all, of
+        which a line `other` has what no stage took.
+        """
+        total = self.total() if elapsed is None else elapsed
+        rows = list(self.seconds.items())
+        if elapsed is not None:
+            rows.append(("other", elapsed - self.total()))
+        rows.append(("total", total))
         lines = [f"{'ms':>10}{'%':>8}  stage"]
         for name, seconds in rows:
             share = 100 * seconds / total if total else 0.0

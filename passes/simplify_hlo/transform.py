@@ -52,6 +52,7 @@ class SimplifyHloPass(HloPass):
     """
 
     name = "simplify-hlo"
+    works_on_functions = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         Simplifier(module).run()

@@ -12,8 +12,8 @@ from ...passes.manager.timing import Timing
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.passes import ModulePass
 
+    from ...passes.manager.nesting import AnyPass
     from .source import Source
 
 
@@ -108,7 +108,7 @@ def run_passes(
 
 
 @lru_cache(maxsize=256)
-def cached_passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
+def cached_passes(specs: tuple[str, ...]) -> tuple[AnyPass, ...]:
     """
     The passes of a list of specs, cached, because building them takes longer than running them on small programs.
 

@@ -86,7 +86,13 @@ def check_stages(text: str) -> None:
         assert stage != "llvm" or not own
         check_with_jaxlib(generic if own else short)
         if MLIR_OPT is not None and not any(f" {dialect}" in short for dialect in OURS):
-            done = subprocess.run([MLIR_OPT, "-"], input=short, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [MLIR_OPT, "--allow-unregistered-dialect", "-"],
+                input=short,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, f"{stage}: {done.stderr[:500]}"
 
 
