@@ -16,7 +16,8 @@ DEBUGGING = "Debugging"
 
 DEBUG_OPTIONS = (
     Option("verify-roundtrip", "Print the input in every form, read that, and fail where it differs", DEBUGGING),
-    Option("verify-each", "Verify the module after each pass, not only at the end", DEBUGGING),
+    Option("verify-each", "Verify after each pass; default for up to 8 passes without --fuse, --lower", DEBUGGING,
+           "optional", "true|false", choices=("true", "false")),
     Option("print-ir-before", "Print what these passes get", DEBUGGING, "optional", "PASS,..",
            aliases=("mlir-print-ir-before",)),
     Option("print-ir-after", "Print what these passes leave", DEBUGGING, "optional", "PASS,..",
@@ -59,7 +60,8 @@ class DebugSettings:
     dump_pipeline: bool
     debugged: frozenset[str]
     verify_roundtrip: bool
-    verify_each: bool
+    verify_each: bool | None
+    """Whether to verify after each pass; None where it depends on the passes."""
     reproducer: Path | None
     run_reproducer: bool
 
@@ -90,7 +92,7 @@ def understand_debugging(arguments: Arguments) -> DebugSettings:
         dump_pipeline=arguments.has("dump-pass-pipeline"),
         debugged=_pass_names(arguments, "debug-only"),
         verify_roundtrip=arguments.has("verify-roundtrip"),
-        verify_each=arguments.has("verify-each"),
+        verify_each=arguments.value("verify-each", "true") == "true" if arguments.has("verify-each") else None,
         reproducer=None if reproducer is None else Path(reproducer),
         run_reproducer=arguments.has("run-reproducer"),
     )

@@ -336,3 +336,31 @@ def test_colours_only_on_a_terminal_and_unless_refused(monkeypatch: pytest.Monke
         colours.coloured("x.mlir:1:2: note: why\nplain: text\n")
         == "\033[1mx.mlir:1:2: \033[1;36mnote: \033[0m\033[1mwhy\033[0m\nplain: text\n"
     )
+
+
+# Verification --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "count"),
+    [
+        (["--cse", "--dce", "--cse"], 4),
+        (["--cse", "--dce", "--cse", "--verify-each=false"], 2),
+        (["-p", ",".join(["cse"] * 9)], 2),
+        (["-p", ",".join(["cse"] * 9), "--verify-each"], 10),
+        (["--fuse"], 2),
+        (["--fuse", "-verify-each=true"], 14),
+    ],
+)
+def test_verification_after_each_pass(
+    run_hlo_opt, monkeypatch: pytest.MonkeyPatch, flags: list[str], count: int
+) -> None:
+    from xhlo.hlo_dialect import verification
+    from xhlo.passes.manager import pass_manager
+
+    calls: list[object] = []
+    verify = verification.verify_module
+    for place in (verification, pass_manager):
+        monkeypatch.setattr(place, "verify_module", lambda module: (calls.append(module), verify(module)))
+    assert run_hlo_opt(TWO, *flags).status == 0
+    assert len(calls) == count
