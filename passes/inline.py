@@ -113,7 +113,7 @@ def _take_type(call: Call, what: str, value: SSAValue, type_: Attribute) -> None
 @dataclass(frozen=True)
 class InlinePass(HloPass):
     """
-    Inline calls and composites; remove private functions that nothing refers to.
+    Inline calls and composites; remove private functions and declarations that nothing refers to.
 
     Before: `%1 = func.call @relu(%0)` and `func.func private @relu(%x) {..}`
     After:  the operations of @relu
@@ -138,9 +138,9 @@ class InlinePass(HloPass):
             if isinstance(op, CompositeOp):
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
         used = _used(module)
-        for name, function in functions.items():
+        for function in [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not is_kernel(op)]:
             private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-            if private and name not in used:
+            if private and function.sym_name.data not in used:
                 function.detach()
                 function.erase()
 

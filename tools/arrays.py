@@ -1,12 +1,10 @@
-"""Arrays of hlo-run: .npz files, random inputs, and comparison."""
+"""Arrays of hlo-run: those that a program takes, from files or at random, and comparison."""
 
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any, cast
 
 import ml_dtypes
@@ -15,7 +13,8 @@ import numpy as np
 from ..hlo_dialect.numbers.number_semantics import integer_bounds, is_integer_dtype
 from ..hlo_dialect.ops.check_calls import ulp_distance
 from ..hlo_dialect.types import Array, ArrayType
-from .streams import StreamError, write_file
+from .array_files import is_builtin
+from .streams import StreamError
 
 RTOL = {
     "float64": 1e-9,
@@ -31,19 +30,11 @@ narrower float may be off by one unit in the last place.
 """
 
 
-# Files ---------------------------------------------------------------------------------------------------------
+# Given ---------------------------------------------------------------------------------------------------------
 
 
-def load_npz(path: str) -> dict[str, Array]:
-    """The arrays of a .npz file, in file order. Raises StreamError."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            if isinstance(stored, np.ndarray):
-                raise StreamError(f"{path} holds one array: a .npz file is expected")
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise StreamError(f"cannot read arrays from {path}: {reason}") from None
+class MisfitError(StreamError):
+    """Arrays that are not those that the program takes or returns."""
 
 
 def pick(
@@ -61,7 +52,7 @@ def pick(
     elif len(stored) == len(wanted):
         keys = list(stored)
     else:
-        raise StreamError(
+        raise MisfitError(
             f"{path} has {len(stored)} arrays ({', '.join(stored) or 'none'}); the program needs {len(wanted)}: "
             f"{', '.join(f'{key} of type {one.text}' for key, one in zip(numbered, wanted, strict=True))}"
         )
@@ -80,32 +71,8 @@ def typed(array: Array, wanted: ArrayType, what: str) -> Array:
     if array.size == 1 and wanted.shape == ():
         array = array.reshape(())
     if array.dtype != wanted.dtype or not wanted.takes(array.shape):
-        raise StreamError(f"{what} is {array.dtype}{list(array.shape)}; the program has {wanted.text} there")
+        raise MisfitError(f"{what} is {array.dtype}{list(array.shape)}; the program has {wanted.text} there")
     return array
-
-
-def save_npz(path: str, arrays: Sequence[Array]) -> None:
-    """Write `out_0, out_1, ..`. Raises StreamError."""
-    save_arrays(path, {f"out_{i}": array for i, array in enumerate(arrays)})
-
-
-def save_arrays(path: str, arrays: Mapping[str, Array]) -> None:
-    """Write arrays by name; element types that NumPy lacks are stored as raw bytes. Raises StreamError."""
-    named: dict[str, Any] = {name: _storable(array) for name, array in arrays.items()}
-    data = BytesIO()
-    np.savez(data, **named)
-    write_file(path, data.getvalue())
-
-
-def is_builtin(dtype: np.dtype[Any]) -> bool:
-    """Whether the dtype is NumPy's own, which files store by name; those of ml_dtypes are stored as raw bytes."""
-    return dtype.isbuiltin == 1
-
-
-def _storable(array: Array) -> Array:
-    if is_builtin(array.dtype):
-        return array
-    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 
 # Random ------------------------------------------------------------------------------------------------------------

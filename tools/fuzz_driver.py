@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..passes.manager.timing import Timing
-from .arrays import RTOL, load_npz, pick, random_arrays
+from .array_files import load_arrays
+from .arrays import RTOL, pick, random_arrays
 from .failures import EXIT_INPUT, EXIT_INTERRUPTED, report
 from .fuzz_settings import Settings
 from .fuzzing.arrays import DTYPES, Claim
@@ -56,7 +57,7 @@ def _program_of_file(settings: Settings, name: str, sources: dict[str, str]) -> 
     if settings.inputs is None:
         inputs = random_arrays(wanted, settings.seed)
     else:
-        inputs = pick(load_npz(settings.inputs), wanted, "in_", file.argument_names(), settings.inputs)
+        inputs = pick(load_arrays(settings.inputs), wanted, "in_", file.argument_names(), settings.inputs)
     names = {dtype: name for name, dtype in DTYPES.items()}
     results: list[Value] = []
     for index, type_ in enumerate(file.outputs()):

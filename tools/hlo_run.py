@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .command_line import CommandLine, UsageError
 from .completion import completion_script
+from .process_time import ProcessTime
 from .run_settings import OPTIONS, understand
 
 OVERVIEW = (
@@ -22,6 +23,7 @@ OVERVIEW = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console command. Returns the exit status."""
+    process = ProcessTime(whole=argv is None)
     line = CommandLine(OPTIONS)
     try:
         arguments = line.parse(sys.argv[1:] if argv is None else argv)
@@ -37,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     from .run_driver import run
 
-    return run(settings)
+    return run(settings, process)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,11 @@ from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing
 from ..targets.cpu.interrupts import StillRunning
 from ..targets.registry import get_target
-from .arrays import compare, load_npz, pick, random_arrays, save_npz
+from .array_files import load_arrays
+from .arrays import compare, pick
 from .failures import EXIT_INPUT, report
+from .process_time import ProcessTime
+from .run_arrays import read_arguments, store_results
 from .run_program import Program, shown
 from .run_settings import REFERENCE, Settings
 from .streams import StreamError, write_text
@@ -28,14 +31,14 @@ if TYPE_CHECKING:
 Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, process: ProcessTime) -> int:
     """Run the tool and print everything. Returns the exit status."""
     sources: dict[str, str] = {}
     try:
-        timing = Timing()
-        program = Program(settings.file, timing)
+        timing = process.timing()
+        program = Program(settings.file, timing, settings.entry)
         sources.update(program.sources)
-        return _run(settings, program, timing)
+        return _run(settings, program, timing, process)
     except StreamError as error:
         print(f"hlo-run: error: {error}", file=sys.stderr)
         return EXIT_INPUT
@@ -56,26 +59,22 @@ def _require(settings: Settings) -> None:
             get_target(name).require()
 
 
-def _run(settings: Settings, program: Program, timing: Timing) -> int:
+def _run(settings: Settings, program: Program, timing: Timing, process: ProcessTime) -> int:
     _require(settings)
     if settings.processes > 1:
         from .run_replicas import run_replicas
 
         return run_replicas(settings, program)
-    if settings.inputs is None:
-        arguments = random_arrays(program.sized_inputs(settings.shapes), settings.seed)
-    else:
-        arguments = pick(load_npz(settings.inputs), program.inputs(), "in_", program.argument_names(), settings.inputs)
+    arguments = read_arguments(settings, program)
     executable = None
     if settings.target != REFERENCE:
         executable = program.compile(settings.target, settings.profile, settings.math, settings.guard)
     runner = _runner(program, executable)
     with timing.stage("run"):
         results = runner(arguments)
-    if settings.outputs is not None:
-        save_npz(settings.outputs, results)
+    store_results(settings.outputs, results)
     status = _compare(settings, program, arguments, results)
-    if settings.outputs is None and settings.compare is None and settings.expect is None and not settings.repeat:
+    if not settings.outputs and settings.compare is None and settings.expect is None and not settings.repeat:
         write_text(None, "".join(shown(i, array) for i, array in enumerate(results)))
     if settings.repeat:
         write_text(None, _repeated(runner, arguments, settings.repeat, executable))
@@ -83,10 +82,9 @@ def _run(settings: Settings, program: Program, timing: Timing) -> int:
         write_text(None, profile_table(executable) + executable.traffic_table())
     if settings.timing:
         stages = executable.compile_stages if executable is not None else {}
-        print(
-            Timing({**(stages or {"read": timing.seconds["read"]}), "run": timing.seconds["run"]}).table(),
-            file=sys.stderr,
-        )
+        shown_stages = {"import": timing.seconds["import"], **(stages or {"read": timing.seconds["read"]})}
+        shown_stages["run"] = timing.seconds["run"]
+        print(Timing(shown_stages).table(process.elapsed()), file=sys.stderr)
     return status
 
 
@@ -108,7 +106,7 @@ def _compare(settings: Settings, program: Program, arguments: Sequence[Array], r
         other = None if settings.compare == REFERENCE else program.compile(settings.compare, False)
         references.append((settings.compare, _runner(program, other)(arguments)))
     if settings.expect is not None:
-        stored = {key: array for key, array in load_npz(settings.expect).items() if not key.startswith("in_")}
+        stored = {key: array for key, array in load_arrays(settings.expect).items() if not key.startswith("in_")}
         references.append((settings.expect, pick(stored, program.outputs(), "out_", (), settings.expect)))
     status = 0
     for name, expected in references:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from xdsl.ir import Attribute
 
 from ..dialects.support.kernel import PROGRAM
 from ..hlo_dialect.collectives.host_transfers import TokenType
-from ..hlo_dialect.diagnostics import fail
+from ..hlo_dialect.diagnostics import Diagnostic, fail
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.limits import check_limits, check_memory
 from ..hlo_dialect.reading import parse_module
@@ -22,6 +23,7 @@ from ..hlo_dialect.types import Array, numpy_dtype, tensor_type
 from ..passes.manager.timing import Timing
 from ..targets.program.entry import entry_of, entry_types
 from .arrays import ArrayType
+from .entry_choice import choose_entry
 from .streams import STDIN, StreamError, read_text
 
 if TYPE_CHECKING:
@@ -32,9 +34,11 @@ if TYPE_CHECKING:
 class Program:
     """The program of a file, parsed and compiled on demand."""
 
-    def __init__(self, name: str, timing: Timing):
+    def __init__(self, name: str, timing: Timing, entry: str | None = None):
         self.filename, self.text = read_text(name)
         self.timing = timing
+        self.chosen = entry
+        """The name of the function to run instead of @main."""
 
     @property
     def sources(self) -> dict[str, str]:
@@ -46,6 +50,8 @@ class Program:
         with self.timing.stage("read"):
             module = parse_module(self.text, self.filename, make_context())
         check_limits(module)
+        if self.chosen is not None:
+            choose_entry(module, self.chosen)
         return module
 
     @cached_property
@@ -94,6 +100,18 @@ class Program:
         types = self.entry.function_type
         return self._arrays("argument", types.inputs.data), self._arrays("result", types.outputs.data)
 
+    def misfit(self, message: str) -> Diagnostic:
+        """An error about arrays, with a note where the entry says what it takes."""
+        if PROGRAM in self.module.attributes:
+            return Diagnostic("error", message)
+        taken = ", ".join(
+            f"%{name}: {one.text}" if name else one.text
+            for name, one in zip(self.argument_names(), self.inputs(), strict=True)
+        )
+        name = self.chosen.removeprefix("@") if self.chosen is not None else self.entry.sym_name.data
+        note = Diagnostic("note", f"@{name} takes ({taken})", self.entry.location)
+        return Diagnostic("error", message, notes=(note,))
+
     def argument_names(self) -> list[str | None]:
         if PROGRAM in self.module.attributes:
             return [None] * len(self.inputs())
@@ -124,8 +142,16 @@ class Program:
         return compile_replicated(self._source, replicas, partitions, guard=guard)
 
     @property
-    def _source(self) -> str | Path:
+    def _source(self) -> str | Path | ModuleOp:
+        if self.chosen is not None:
+            return self.module
         return self.text if self.filename == STDIN else Path(self.filename)
+
+
+def text_of(index: int, array: Array) -> str:
+    """One result as text with all of its values."""
+    values = np.array2string(array, separator=", ", threshold=sys.maxsize, floatmode="unique")
+    return f"result {index}: {array.dtype}{list(array.shape)}\n{values}\n"
 
 
 def shown(index: int, array: Array) -> str:

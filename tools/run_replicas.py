@@ -9,7 +9,9 @@ from ..hlo_dialect.reference.replicas import evaluate_replicas
 from ..hlo_dialect.types import Array
 from ..passes.partition_spmd.transform import states_shardings
 from ..targets.cpu.replicated import Shardings, partition
-from .arrays import load_npz, pick, random_arrays, save_arrays, save_npz
+from .array_files import load_arrays, save_arrays
+from .arrays import pick, random_arrays
+from .run_arrays import read_arguments, store_results
 from .run_program import Program, shown
 from .run_settings import REFERENCE, Settings
 from .streams import write_text
@@ -31,9 +33,9 @@ def run_replicas(settings: Settings, program: Program) -> int:
         results = evaluate_replicas(program.module, arguments, num_partitions=settings.partitions)
     else:
         results = program.compile_replicated(settings.replicas, settings.partitions, settings.guard)(arguments)
-    if settings.outputs is not None:
+    if settings.outputs:
         named = {f"out_{i}@{n}": array for n, arrays in enumerate(results) for i, array in enumerate(arrays)}
-        save_arrays(settings.outputs, named)
+        save_arrays(settings.outputs[-1], named)
         return 0
     for number, arrays in enumerate(results):
         replica, partition_number = divmod(number, settings.partitions)
@@ -44,12 +46,7 @@ def run_replicas(settings: Settings, program: Program) -> int:
 
 def _run_sharded(settings: Settings, program: Program) -> int:
     """Split the arguments, run all partitions, and join the results."""
-    wanted, outputs = program.inputs(), program.outputs()
-    whole = (
-        random_arrays(wanted, settings.seed)
-        if settings.inputs is None
-        else pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
-    )
+    whole, outputs = read_arguments(settings, program), program.outputs()
     grid = settings.replicas, settings.partitions
     if settings.target == REFERENCE:
         shardings = partition(make_context(), program.module, *grid)
@@ -64,8 +61,8 @@ def _run_sharded(settings: Settings, program: Program) -> int:
         tiling.joined(parts, output.shape)
         for tiling, parts, output in zip(shardings.outputs, each, outputs, strict=True)
     ]
-    if settings.outputs is not None:
-        save_npz(settings.outputs, joined)
+    if settings.outputs:
+        store_results(settings.outputs, joined)
     else:
         write_text(None, "".join(shown(index, array) for index, array in enumerate(joined)))
     return 0
@@ -80,9 +77,11 @@ def _split(shardings: Shardings, whole: Sequence[Array], replicas: int, partitio
 def _inputs(settings: Settings, program: Program, number: int) -> list[Array]:
     """The arguments of one process."""
     wanted = program.inputs()
+    if settings.given:
+        return list(read_arguments(settings, program))
     if settings.inputs is None:
         return random_arrays(wanted, settings.seed + number)
-    stored = load_npz(settings.inputs)
+    stored = load_arrays(settings.inputs)
     shared = {name: array for name, array in stored.items() if "@" not in name}
     suffix = f"@{number}"
     own = {name.removesuffix(suffix): array for name, array in stored.items() if name.endswith(suffix)}

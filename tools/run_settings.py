@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..dialects.support.guard_zones import END, SIDES
 from ..passes.manager.pipelines import MATH_MODES
 from ..targets.registry import ALIASES, OWN_TARGETS, target_names
+from .array_files import ARRAYS
 from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 from .completion import COMPLETION
 
@@ -30,13 +31,17 @@ OPTIONS = (
            "|".join(MATH_MODES), choices=MATH_MODES),
     Option("num-replicas", "Run on so many replicas: threads, or simulated by the reference", GENERAL, "required", "N"),
     Option("num-partitions", ".. of so many partitions each", GENERAL, "required", "N"),
-    Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", "FILE.npz", short="i"),
+    Option("entry", "Run this function instead of @main", GENERAL, "required", "NAME"),
+    Option("inputs", "Arrays in_0, in_1, .., by argument names, or in order", DATA, "required", ARRAYS, short="i"),
+    Option("input", "The next argument: 2x2xf32=1,2,3,4, one value for all elements, or a file", DATA, "required",
+           "TYPE=VALUES|FILE"),
     Option("shape", "The shape of a random argument of unknown size, by name or in_0, ..", DATA, "required",
            "NAME=4,8"),
     Option("seed", "Without --inputs: random inputs by this seed (0)", DATA, "required", "N"),
-    Option("outputs", "Store the results there as out_0, out_1, ..", DATA, "required", "FILE.npz", short="o"),
+    Option("outputs", "Store the results there as out_0, out_1, .., or as text; several times: each one", DATA,
+           "required", f"{ARRAYS}|FILE", short="o", aliases=("output",)),
     Option("compare", "Run there (reference) and compare", CHECKS, "optional", "|".join(MACHINES)),
-    Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", "FILE.npz"),
+    Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", ARRAYS),
     Option("guard", "Find accesses outside of buffers, which end (default) or start where a page does", CHECKS,
            "optional", "|".join(SIDES), choices=SIDES),
     Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
@@ -58,7 +63,11 @@ class Settings:
     shapes: Mapping[str, tuple[int, ...]]
     """The shapes of random arguments, by name."""
     seed: int
-    outputs: str | None
+    given: tuple[str, ...]
+    """Arrays on the command line, in the order of the arguments."""
+    entry: str | None
+    outputs: tuple[str, ...]
+    """A file for all results, or one for each."""
     compare: str | None
     expect: str | None
     rtol: float | None
@@ -78,6 +87,7 @@ class Settings:
 def understand(arguments: Arguments) -> Settings:
     """Settings from flags. Raises UsageError."""
     limit_memory(arguments)
+    _check_inputs(arguments)
     if len(arguments.words) > 1:
         raise UsageError(f"one file at a time, not {', '.join(arguments.words)}")
     target = _machine("target", arguments.value("target") or "cpu")
@@ -98,7 +108,9 @@ def understand(arguments: Arguments) -> Settings:
         inputs=arguments.value("inputs"),
         shapes=dict(_shape(value) for flag, value in arguments.flags if flag == "shape"),
         seed=arguments.number("seed", 0),
-        outputs=arguments.value("outputs"),
+        given=tuple(value for flag, value in arguments.flags if flag == "input" and value is not None),
+        entry=arguments.value("entry"),
+        outputs=tuple(value for flag, value in arguments.flags if flag == "outputs" and value is not None),
         compare=compare,
         expect=arguments.value("expect"),
         rtol=_tolerance(arguments.value("rtol")),
@@ -110,6 +122,15 @@ def understand(arguments: Arguments) -> Settings:
         replicas=replicas,
         partitions=partitions,
     )
+
+
+def _check_inputs(arguments: Arguments) -> None:
+    """The sources of arrays. Raises UsageError."""
+    given = [value for flag, value in arguments.flags if flag in ("input", "inputs")]
+    if arguments.has("input") and arguments.has("inputs"):
+        raise UsageError("--input gives arrays one by one, --inputs all: use one of them")
+    if given.count("-") + (not arguments.words or arguments.words[0] == "-") > 1:
+        raise UsageError("standard input holds the program or arrays, not both: give a file for one of them")
 
 
 def _shape(text: str | None) -> tuple[str, tuple[int, ...]]:

@@ -1,0 +1,57 @@
+"""`hlo-run --entry`: another function of the module in the place of @main."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute
+
+from ..dialects.support.kernel import PROGRAM
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ..hlo_dialect.entry import ENTRY
+
+
+def choose_entry(module: ModuleOp, name: str) -> None:
+    """
+    Rename function `name` to @main, and the old @main, now private, to @main_0; calls follow. Raises DiagnosticError,
+    also for a lowered program, which is called by its attribute's word.
+    """
+    name = name.removeprefix("@")
+    if PROGRAM in module.attributes:
+        message = "--entry is for programs of the hlo dialect: this one is lowered, with its entry"
+        raise DiagnosticError(Diagnostic("error", message, module.location))
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    if name not in functions:
+        close = get_close_matches(name, functions, n=1)
+        hint = f"; did you mean @{close[0]}?" if close else f"; there are {', '.join('@' + each for each in functions)}"
+        raise DiagnosticError(Diagnostic("error", f"--entry: no function is named @{name}{hint}", module.location))
+    chosen = functions[name]
+    if chosen.is_declaration:
+        raise DiagnosticError(Diagnostic("error", f"--entry: @{name} has no body", chosen.location))
+    renamed = {name: ENTRY}
+    if name != ENTRY and ENTRY in functions:
+        renamed[ENTRY] = next(free for n in range(len(functions) + 1) if (free := f"{ENTRY}_{n}") not in functions)
+    for symbol, function in functions.items():
+        if symbol in renamed:
+            function.properties["sym_name"] = StringAttr(renamed[symbol])
+        # Only what the entry calls is compiled.
+        function.properties["sym_visibility"] = StringAttr("public" if function is chosen else "private")
+    for op in module.walk():
+        for attributes in (op.properties, op.attributes):
+            for key, attribute in attributes.items():
+                attributes[key] = _respelled(attribute, renamed)
+
+
+def _respelled(attribute: Attribute, renamed: dict[str, str]) -> Attribute:
+    """The attribute with its references to functions renamed."""
+    match attribute:
+        case SymbolRefAttr() if attribute.root_reference.data in renamed:
+            return SymbolRefAttr(renamed[attribute.root_reference.data], attribute.nested_references)
+        case ArrayAttr():
+            return ArrayAttr([_respelled(part, renamed) for part in attribute])
+        case DictionaryAttr():
+            return DictionaryAttr({key: _respelled(part, renamed) for key, part in attribute.data.items()})
+        case _:
+            return attribute

@@ -1,0 +1,42 @@
+"""The arrays that hlo-run runs on, and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..hlo_dialect.diagnostics import DiagnosticError
+from ..hlo_dialect.types import Array
+from .array_files import load_arrays, save_results
+from .arrays import MisfitError, pick, random_arrays
+from .inline_arrays import input_arrays
+from .run_program import Program, text_of
+from .run_settings import Settings
+from .streams import StreamError
+
+
+def read_arguments(settings: Settings, program: Program) -> Sequence[Array]:
+    """The arrays to run on. Raises StreamError, DiagnosticError."""
+    if settings.inputs is None and not settings.given:
+        return random_arrays(program.sized_inputs(settings.shapes), settings.seed)
+    wanted = program.inputs()
+    try:
+        if settings.inputs is not None:
+            stored = load_arrays(settings.inputs)
+            return pick(stored, wanted, "in_", program.argument_names(), settings.inputs)
+        arrays = [array for text in settings.given for array in input_arrays(text)]
+        numbered = {f"in_{index}": array for index, array in enumerate(arrays)}
+        return pick(numbered, wanted, "in_", (), "--input")
+    except MisfitError as error:
+        raise DiagnosticError(program.misfit(str(error))) from None
+
+
+def store_results(paths: Sequence[str], results: Sequence[Array]) -> None:
+    """Write the results to one file, or each to its own. Raises StreamError."""
+    texts = [text_of(index, array) for index, array in enumerate(results)]
+    if len(paths) == 1:
+        save_results(paths[0], results, "".join(texts))
+    elif paths and len(paths) != len(results):
+        raise StreamError(f"--output is given {len(paths)} times, but there are {len(results)} results")
+    elif paths:
+        for path, array, text in zip(paths, results, texts, strict=True):
+            save_results(path, [array], text)
