@@ -3,8 +3,8 @@ The linalg_ext dialect: structured operations missing from linalg (sort, scatter
 
 They are in destination-passing style: `inputs` are read, `outputs` provide the initial contents and the memory of the
 results. On tensors each output has a result; on memrefs there are none, and the outputs are written. Regions hold
-scalar arithmetic and end with linalg.yield. `convert-hlo-to-linalg` creates them, `bufferize` converts them to memrefs,
-and `convert-linalg-ext-to-scf` lowers them to loops. The name and the idea come from IREE's dialect.
+scalar arithmetic and end with linalg_ext.yield. `convert-hlo-to-linalg` creates them, `bufferize` converts them to
+memrefs, and `convert-linalg-ext-to-scf` lowers them to loops. The name and the idea come from IREE's dialect.
 
 A family file of this folder defines operations as subclasses of `DestinationOp` and ends with `OPS = (..)`.
 """
@@ -15,22 +15,34 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    irdl_op_definition,
+    traits_def,
     var_operand_def,
     var_region_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.buffers import i32_array
 from ..support.rewriting import like
 
 _SEGMENTS = "operandSegmentSizes"
+
+
+@irdl_op_definition
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """The end of a region. Upstream accepts linalg.yield only in operations of linalg; here it is read as well."""
+
+    name = "linalg_ext.yield"
+    traits = traits_def(IsTerminator())
 
 
 class DestinationOp(IRDLOperation):
@@ -126,3 +138,6 @@ def _parse_operands(parser: Parser, keyword: str) -> Sequence[SSAValue]:
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     parser.parse_punctuation(")")
     return parser.resolve_operands(unresolved, types, parser.pos)
+
+
+OPS: tuple[type[Operation], ...] = (YieldOp,)

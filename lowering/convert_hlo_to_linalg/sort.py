@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, f32, i64
-from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.linalg_ext import sort as linalg_ext
+from ...dialects.linalg_ext.base import YieldOp
 from ...dialects.support.scalar import Scalar, width_of
 from ...hlo_dialect.ops import sort as hlo
 from ...hlo_dialect.types import element_of, is_boolean, is_float, is_narrow_float, is_unsigned

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, i64
-from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.linalg_ext import window as linalg_ext
+from ...dialects.linalg_ext.base import YieldOp
 from ...dialects.support.buffers import i64_array
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.diagnostics import fail
@@ -65,7 +65,7 @@ def _reduce_window(op: hlo.ReduceWindowOp, emitter: Emitter) -> None:
 
 
 def scalar_region(source: Block, types: list[Any]) -> Region:
-    """Convert a block on tensors of rank 0 to a region of scalar arithmetic that ends with linalg.yield."""
+    """Convert a block on tensors of rank 0 to a region of scalar arithmetic that ends with linalg_ext.yield."""
     block = Block(arg_types=types)
     results = inline_region(source, block, list(block.args))
     block.add_op(YieldOp(*(scalar.value for scalar in results)))

@@ -12,6 +12,7 @@ from xdsl.dialects.linalg.ops import IndexOp, YieldOp
 from xdsl.ir import Block, Operation
 
 from ...dialects import cost
+from ...dialects.linalg_ext import base as linalg_ext
 from ..device.cpu import CPU
 from .nest import Nest
 
@@ -30,6 +31,7 @@ CACHED_COLUMNS = CPU.l1_bytes // 4 // cost.F32_BYTES
 _WEIGHTS: dict[type[Operation], cost.Weight] = {
     arith.ConstantOp: cost.FREE,
     YieldOp: cost.FREE,
+    linalg_ext.YieldOp: cost.FREE,
     IndexOp: cost.INDEX,
     memref.LoadOp: cost.LOAD,
     arith.DivfOp: cost.DIVISION,

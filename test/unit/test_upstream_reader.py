@@ -85,10 +85,11 @@ def check_stages(text: str) -> None:
         own = any(f" {dialect}" in short for dialect in (*OURS, "linalg."))
         assert stage != "llvm" or not own
         check_with_jaxlib(generic if own else short)
-        if MLIR_OPT is not None and not any(f" {dialect}" in short for dialect in OURS):
+        if MLIR_OPT is not None:
+            own = any(f" {dialect}" in short for dialect in OURS)
             done = subprocess.run(
                 [MLIR_OPT, "--allow-unregistered-dialect", "-"],
-                input=short,
+                input=generic if own else short,
                 capture_output=True,
                 text=True,
                 check=False,

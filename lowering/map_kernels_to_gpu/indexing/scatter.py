@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32, i64
-from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ....dialects.gpu.plans import Sort, SortedScatter
+from ....dialects.linalg_ext.base import YieldOp
 from ....dialects.linalg_ext.indexing import ScatterOp
 from ....dialects.linalg_ext.sort import SortByKeyOp
 from ....dialects.support.buffers import memref_type

@@ -18,7 +18,7 @@ func.func private @pooling(%x: tensor<2x4x9xf32>, %i: tensor<f32>) -> tensor<2x4
 // CHECK-LABEL: @cumulative_sum
 // CHECK:         linalg_ext.scan {dimension = 0 : i64, reverse = false} ins(%x, %{{.*}} : tensor<8x9xf32>, f32) outs(%{{.*}} : tensor<8x9xf32>)
 // CHECK:           arith.addf
-// CHECK:           linalg.yield
+// CHECK:           linalg_ext.yield
 func.func private @cumulative_sum(%x: tensor<8x9xf32>) -> tensor<8x9xf32> attributes {hlo.kernel = "custom"} {
   %i = hlo.constant dense<0.0> : tensor<f32>
   %0 = "hlo.reduce_window"(%x, %i) <{padding = dense<[[7, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 8, 1>}> ({
