@@ -10,6 +10,9 @@ from .diagnostic import (
     HloContext as HloContext,
 )
 from .diagnostic import (
+    current_operation as current_operation,
+)
+from .diagnostic import (
     engine_of as engine_of,
 )
 from .diagnostic import (
@@ -19,6 +22,9 @@ from .diagnostic import (
     file_location as file_location,
 )
 from .diagnostic import (
+    location_name as location_name,
+)
+from .diagnostic import (
     location_near as location_near,
 )
 from .diagnostic import (
@@ -26,4 +32,7 @@ from .diagnostic import (
 )
 from .diagnostic import (
     op_message as op_message,
+)
+from .diagnostic import (
+    placed as placed,
 )

@@ -7,12 +7,13 @@ source line and a caret and exit with status 1. Remarks and warnings go to the `
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
+from xdsl.dialects.builtin import UNKNOWN_LOC, CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc, StringAttr
 from xdsl.ir import Attribute, Operation
 
 Severity = Literal["error", "warning", "remark", "note"]
@@ -26,6 +27,8 @@ class Diagnostic:
     message: str
     location: LocationAttr = UNKNOWN_LOC
     notes: tuple[Diagnostic, ...] = ()
+    optional: bool = False
+    """For a note: whether it only helps to read the error, so that `--verify-diagnostics` need not expect it."""
 
 
 class DiagnosticError(Exception):
@@ -96,15 +99,77 @@ def location_near(op: Operation) -> LocationAttr:
 
 def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> DiagnosticError:
     """The error to raise about `op`: `raise op_error(op, "...")`."""
-    return DiagnosticError(Diagnostic("error", op_message(op, message), location_near(op), tuple(notes)))
+    location = location_near(op)
+    notes = (*notes, *current_operation(op, location))
+    return DiagnosticError(Diagnostic("error", op_message(op, message), location, notes))
 
 
 def fail(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> NoReturn:
     raise op_error(op, message, notes)
 
 
+_PLACE_IN_TEXT = "_place_in_text"
+_MAX_PRINTED = 400
+"""Characters of the longest operation that is shown in place of its location."""
+
+
+def current_operation(op: Operation, location: LocationAttr) -> tuple[Diagnostic, ...]:
+    """A note with the operation in generic form, for a location that is no place in a file; else none."""
+    if file_location(location) is not None:
+        return ()
+    operands = ", ".join(f"%{value.name_hint or '_'}" for value in op.operands)
+    results = ", ".join(f"%{value.name_hint or '_'}" for value in op.results)
+    types = ", ".join(str(value.type) for value in op.operands)
+    made = ", ".join(str(value.type) for value in op.results)
+    names = f" <{{{', '.join(op.properties)}}}>" if op.properties else ""
+    text = f'{results}{" = " if results else ""}"{op.name}"({operands}){names} : ({types}) -> ({made})'
+    shown = text if len(text) <= _MAX_PRINTED else f"{text[:_MAX_PRINTED]} .."
+    return (Diagnostic("note", f"see current operation: {shown}{_position(op)}", UNKNOWN_LOC, optional=True),)
+
+
+def _position(op: Operation) -> str:
+    """`, operation 3 of @main`"""
+    around = op.parent_op()
+    if around is None or op.parent is None:
+        return ""
+    name = around.properties.get("sym_name")
+    owner = f"@{name.data}" if isinstance(name, StringAttr) else f"'{around.name}'"
+    return f", operation {op.parent.get_operation_index(op) + 1} of {owner}"
+
+
+def placed(location: LocationAttr, place: FileLineColLoc) -> LocationAttr:
+    """
+    The same location, equal and printed alike, that also knows where in the text its operation is.
+
+    For locations without a place in a file, such as `loc("jit(f)/add")`: `file_location` falls back to it.
+    """
+    found = copy.copy(location)
+    object.__setattr__(found, _PLACE_IN_TEXT, place)
+    return found
+
+
+def location_name(location: Attribute) -> str | None:
+    """The name of a location that has no place in a file of its own; None for others."""
+    waiting, seen = [location], 0
+    while waiting and seen < 1000 and getattr(location, _PLACE_IN_TEXT, None) is not None:
+        seen += 1
+        match found := waiting.pop():
+            case NameLoc():
+                return found.desc.data
+            case CallSiteLoc():
+                waiting.append(found.callee)
+            case FusedLoc():
+                waiting += reversed(found.locations.data)  # pyright: ignore
+            case _:
+                continue
+    return None
+
+
 def file_location(location: Attribute) -> FileLineColLoc | None:
-    """The file position of a location: the callee's for a call site, the first for a fused one."""
+    """
+    The file position of a location: the callee's for a call site, the first for a fused one; if there is none, the
+    place in the text that `placed` noted.
+    """
     waiting, seen = [location], set[int]()  # locations share their parts, and may be nested deeply
     while waiting:
         match found := waiting.pop():
@@ -121,4 +186,4 @@ def file_location(location: Attribute) -> FileLineColLoc | None:
             case _:
                 continue
         seen.add(id(found))
-    return None
+    return getattr(location, _PLACE_IN_TEXT, None)

@@ -25,7 +25,6 @@ OPERATIONS = frozenset(
 )
 """Those with a section of their own; numbers of constraints of others (broadcast, dot, ..) are not the spec's."""
 
-_CITED = "StableHLO spec, "
 _CONSTRAINT = re.compile(r"(\w+)_([ci][0-9]+): ")
 
 
@@ -38,9 +37,5 @@ def citation(op_name: str, message: str) -> tuple[Diagnostic, ...]:
     found = _CONSTRAINT.match(message)
     if found is None or f"hlo.{found[1]}" != op_name or found[1] not in OPERATIONS:
         return ()
-    return (Diagnostic("note", f"{_CITED}{found[1]} ({found[2].upper()}): {ADDRESS}#{found[1]}"),)
-
-
-def is_citation(diagnostic: Diagnostic) -> bool:
-    """Whether it is a note of `citation`, which says nothing about the program."""
-    return diagnostic.severity == "note" and diagnostic.message.startswith(_CITED)
+    text = f"StableHLO spec, {found[1]} ({found[2].upper()}): {ADDRESS}#{found[1]}"
+    return (Diagnostic("note", text, optional=True),)

@@ -55,6 +55,7 @@ from .locations import (
     make_file_location,
     referred_aliases,
 )
+from .suggesting import SuggestingParser
 
 MAX_NESTING = 64
 """The greatest nesting depth of attributes, types and locations, and of regions."""
@@ -114,15 +115,14 @@ def _simple_element(text: str) -> Attribute | None:
     return IntegerType(int(match[2]), signedness) if int(match[2]) > 0 else None
 
 
-class HloAttributeParser(Parser):
+class HloAttributeParser(SuggestingParser):
     """xDSL's parser with the attributes and types of StableHLO programs read as MLIR reads them."""
 
     positions: SourcePositions
     nesting: int
 
     def _prepare(self, positions: SourcePositions) -> None:
-        self.positions = positions
-        self.nesting = 0
+        self.positions, self.nesting = positions, 0
         self._alias_positions: dict[str, int] | None = None
         self._alias_ends: dict[int, int] = {}
         self._resolving: set[str] = set()

@@ -24,6 +24,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..diagnostics import file_location, placed
 from .attributes import tensor_of_text
 from .literals import LiteralError, decode_literal
 from .locations import SourcePositions, make_file_location
@@ -89,6 +90,7 @@ class FastReader:
         self.learned: dict[tuple[str, str], Learned] = {}
         self.signatures: dict[str, Signature | None] = {}
         self.locations: dict[str, LocationAttr] = {}
+        self.without_place = set[str]()
         self.constants: dict[tuple[str, str], DenseIntOrFPElementsAttr[Any]] = {}
         self.constant_type: type[Operation] | None = None
         self.crowded_until = 0
@@ -169,6 +171,10 @@ class FastReader:
             if text[0] != "#" or not isinstance(alias := self._alias(text), LocationAttr):
                 return None
             found = self.locations[text] = alias
+            if file_location(alias) is None:
+                self.without_place.add(text)
+        if text in self.without_place:
+            return placed(found, self.parser.positions.location(line.op_start))
         return found
 
     def _alias(self, name: str) -> Attribute | None:
@@ -295,7 +301,10 @@ class FastParser(HloParser):
 
     def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):
         super().__init__(ctx, text, filename, positions)
-        self._fast = FastReader(self) if fast else None
+        self._fast = self.fast_reader() if fast else None
+
+    def fast_reader(self) -> FastReader:
+        return FastReader(self)
 
     def _parse_block_body(self, block: Block) -> None:
         fast = self._fast

@@ -26,6 +26,8 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyExc
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from ..diagnostics import file_location, placed
+from ..diagnostics.suggestions import did_you_mean
 from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..dialect import SPELLINGS
 from .attributes import MAX_NESTING, HloAttributeParser
@@ -125,6 +127,8 @@ class HloParser(HloAttributeParser):
             op.location = location
         if op.location is UNKNOWN_LOC:
             op.location = self.positions.location(token.span.start)
+        elif file_location(op.location) is None:
+            op.location = placed(op.location, self.positions.location(token.span.start))
         self._bind_results(op, bound, bound_position)
         return op
 
@@ -157,12 +161,12 @@ class HloParser(HloAttributeParser):
         prefix, dot, rest = name.rpartition(".")
         dialect = SPELLINGS.get(prefix, prefix) or self._parser_state.dialect_stack[-1]
         known = [op.name.partition(".")[2] for op in self.ctx.loaded_ops if op.dialect_name() == dialect]
-        near = get_close_matches(rest, known, n=1, cutoff=0.8)
-        if near:
-            return f"; did you mean '{prefix}{dot}{near[0]}'?"
-        if dialect in ("hlo", "chlo"):
-            return ": this version does not have it; a package may add it through the entry points xhlo.ops"
-        return ""
+        near = did_you_mean(rest, known, f"{prefix}{dot}", cutoff=0.8)
+        if near or dialect in ("hlo", "chlo"):
+            return near or ": this version does not have it; a package may add it through the entry points xhlo.ops"
+        dialects = (*SPELLINGS, *self.ctx.registered_dialect_names)
+        meant = get_close_matches(prefix, dialects, n=1, cutoff=0.7) if dot and prefix not in dialects else ()
+        return f"; did you mean '{meant[0]}.{rest}'?" if meant else ""
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         return self._op_type(name, self._current_token.span)
@@ -196,7 +200,10 @@ class HloParser(HloAttributeParser):
 
     def _check_forward_references(self) -> None:
         for name in self.forward_ssa_references:
-            self.raise_error(f"use of undefined value '%{name}'", self._first_uses[name])
+            self.raise_error(self.undefined_value(name), self._first_uses[name])
+
+    def undefined_value(self, name: str) -> str:
+        return f"use of undefined value '%{name}'{did_you_mean(name, reversed(self.ssa_values), '%', cutoff=0.6)}"
 
     # Regions ---------------------------------------------------------------------------------------------------
 
@@ -255,8 +262,10 @@ class HloParser(HloAttributeParser):
         block = Block(arg_types=[argument.type for argument in arguments])
         for value, argument in zip(block.args, arguments, strict=True):
             self._register_ssa_definition(argument.name.text[1:], (value,), argument.name)
-            if argument.location is not None:
-                value.location = argument.location
+            location = argument.location or UNKNOWN_LOC
+            if file_location(location) is None:
+                location = placed(location, self.positions.location(argument.name.start))
+            value.location = location
         self._parse_block_body(block)
         return block
 
@@ -276,7 +285,7 @@ class HloParser(HloAttributeParser):
         name = token.text[1:]
         block, defined = self.blocks.get(name, (None, None))
         if defined is not None:
-            note: list[tuple[Span[str] | Span[bytes], str | None]] = [(defined, "it was defined here")]
+            note: list[tuple[Span[str] | Span[bytes], str | None]] = [(defined, "previously defined here")]
             raise MultipleSpansParseError(token.span, f"redefinition of block '^{name}'", None, note)
         block = self._named_block(name) if block is None else block
         self.blocks[name] = (block, token.span)

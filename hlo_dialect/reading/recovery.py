@@ -13,16 +13,17 @@ Errors of a statement that contains others are left out, because most of them ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.context import Context
 from xdsl.ir import AttributeInvT, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.core import ForwardDeclaredValue
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
+from xdsl.utils.lexer import Span
 
 from ..diagnostics import Diagnostic, file_location
-from .fast_path import FastParser
+from .fast_path import FastParser, FastReader, Line
 from .locations import SourcePositions
 from .syntax_errors import diagnostic_of
 
@@ -64,8 +65,8 @@ def syntax_errors(
     except (ParseError, VerifyException, RecursionError) as error:
         if not parser.errors:
             parser.record(error)
-    if first not in parser.errors:
-        return [first, *parser.errors]
+    if all((one.severity, one.location) != (first.severity, first.location) for one in parser.errors):
+        return [first, *parser.errors]  # with the same place they differ in notes and suggestions only
     return sorted(parser.errors, key=_place)
 
 
@@ -78,6 +79,8 @@ class RecoveringParser(FastParser):
     """Collects errors in `errors`, and continues after the statements that have them."""
 
     def __init__(self, ctx: Context, text: str, filename: str, positions: SourcePositions, *, fast: bool = True):
+        self.definitions: dict[str, int] = {}
+        """Where values are defined, by their names: the offset of the `%`."""
         super().__init__(ctx, text, filename, positions, fast=fast)
         self.text = text
         self.errors: list[Diagnostic] = []
@@ -171,13 +174,46 @@ class RecoveringParser(FastParser):
         name = operand.operand_name
         if name in self._poisoned and name not in self.ssa_values:
             return ForwardDeclaredValue(type)
-        return super().resolve_operand(operand, type)
+        forward = name in self.forward_ssa_references
+        try:
+            return super().resolve_operand(operand, type)
+        except ParseError as error:
+            raise self._with_note(error, name, forward) from None
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        used = name in self.forward_ssa_references
+        defined = name in self.ssa_values
+        try:
+            super()._register_ssa_definition(name, values, span)
+        except ParseError as error:
+            raise self._with_note(error, name, used) if used or defined else error from None
+        self.definitions[name] = span.start
+
+    def _with_note(self, error: ParseError, name: str, used: bool) -> ParseError:
+        """The error with a note at the first use of a value that is not defined yet, or at its definition."""
+        text = self.lexer.input.content
+        if used:
+            span, note = self._first_uses[name], "prior use here"
+        elif name in self.definitions:
+            start = self.definitions[name]
+            end = start + 1 + len(name)
+            span, note = Span(start, end, self.lexer.input), "previously defined here"
+            if text[start:end] != f"%{name}":
+                return error
+            types = {str(value.type) for value in self.ssa_values.get(name, ())}
+            note += f", with type {types.pop()}" if len(types) == 1 else ""
+        else:
+            return error
+        return MultipleSpansParseError(error.span, error.msg, None, [(span, note)])
+
+    def fast_reader(self) -> FastReader:
+        return _RecordingReader(self, self.definitions)
 
     def _check_forward_references(self) -> None:
         for name in self.forward_ssa_references:
             if len(self.errors) < MAX_ERRORS:
                 span = self._first_uses[name]
-                self.record(ParseError(span, f"use of undefined value '%{name}'"))
+                self.record(ParseError(span, self.undefined_value(name)))
         self.forward_ssa_references = {}
 
     def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
@@ -188,6 +224,20 @@ class RecoveringParser(FastParser):
             return super().parse_optional_region(arguments)
         finally:
             self._poisoned = outer
+
+
+class _RecordingReader(FastReader):
+    """A fast reader that notes where values are defined."""
+
+    def __init__(self, parser: RecoveringParser, definitions: dict[str, int]):
+        super().__init__(parser)
+        self.definitions = definitions
+
+    def _operation(self, line: Line) -> Operation | None:
+        op = super()._operation(line)
+        if op is not None and line.name is not None:
+            self.definitions[line.name] = self.text.rfind("%", 0, line.op_start)
+        return op
 
 
 class _Snapshot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 
 from ..diagnostics import Diagnostic
+from .brackets import unclosed_bracket
 from .locations import SourcePositions
 
 
@@ -20,8 +21,14 @@ def diagnostic_of(error: Exception, offset: int, positions: SourcePositions) -> 
             if isinstance(error, MultipleSpansParseError):
                 for span, message in error.refs:
                     text = message or error.ref_text or "see here"
-                    notes.append(Diagnostic("note", text, positions.location(span.start)))
-            return Diagnostic("error", _first_lower(error.msg), positions.location(error.span.start), tuple(notes))
+                    notes.append(Diagnostic("note", text, positions.location(span.start), optional=True))
+            text, start = str(error.span.input.content), error.span.start
+            message = _first_lower(error.msg)
+            opening = unclosed_bracket(text, message, start)
+            if opening is not None:
+                note = f"to match this '{text[opening]}'"
+                notes.append(Diagnostic("note", note, positions.location(opening), optional=True))
+            return Diagnostic("error", message, positions.location(start), tuple(notes))
         case RecursionError():
             return Diagnostic("error", "nested too deeply to be read", positions.location(offset))
         case _:

@@ -16,6 +16,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from ..attributes import int_array, int_attr, int_list_text, ints, parse_int_list
+from ..diagnostics.suggestions import did_you_mean
 from ..op import HloOp
 from .structural import (
     finish_functional,
@@ -90,10 +91,16 @@ class KeywordOp(HloOp):
                 parser.parse_punctuation("=")
                 stated[found.property] = found.parse(parser)
                 del waiting[: waiting.index(found) + 1]
-            elif stated:
+                continue
+            position = parser.pos
+            if waiting and (word := parser.parse_optional_identifier()) is not None:
+                near = did_you_mean(word, [k.keyword for k in waiting])
+                parser.raise_error(
+                    f"expected {' or '.join(f'`{k.keyword} =`' for k in waiting)}, got '{word}'{near}", position
+                )
+            if stated:
                 parser.raise_error(f"expected {' or '.join(f'`{k.keyword} =`' for k in waiting) or 'no more keywords'}")
-            else:
-                operands.append(parser.parse_unresolved_operand())
+            operands.append(parser.parse_unresolved_operand())
         missing = [k.keyword for k in cls.KEYWORDS if not k.optional and k.property not in stated]
         if missing:
             parser.raise_error(f"expected `, {missing[0]} =`")

@@ -13,18 +13,20 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..custom_calls.operations import CompositeOp
-from ..diagnostics import Diagnostic, DiagnosticError, op_message
+from ..diagnostics import Diagnostic, DiagnosticError, current_operation, op_message
 from ..diagnostics.specification import citation
+from ..diagnostics.suggestions import did_you_mean
 from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..op import HloOp
 from ..shapes import types_agree
 from ..types import QUANTIZED, tensor_type
 from ..walking import operations_in
+from .definitions import definition_of, operand_notes
 from .dominance import dominator_children
 from .tensors import verify_tensors
 from .unranked import is_unranked, ranked
@@ -86,7 +88,8 @@ class _Verifier:
         """Operations that verify by class, types and properties; equal ones need not be looked at again."""
 
     def error(self, op: Operation, message: str, notes: tuple[Diagnostic, ...] = ()) -> None:
-        notes = (*notes, *citation(op.name, message))
+        notes = (*notes, *citation(op.name, message), *operand_notes(op, message))
+        notes = (*notes, *current_operation(op, op.location))
         self.errors.append(Diagnostic("error", op_message(op, message), op.location, notes))
         if len(self.errors) >= MAX_ERRORS:
             raise _TooManyErrors
@@ -227,14 +230,11 @@ def _value_name(value: SSAValue) -> str:
 def _not_visible(op: Operation, index: int, operand: SSAValue) -> tuple[str, tuple[Diagnostic, ...]]:
     """The diagnostic for an operand that is not defined before its use."""
     which = f"operand #{index}{_value_name(operand)}"
-    match operand:
-        case OpResult():
-            place, location = operand.op, operand.op.location
-        case BlockArgument():
-            place, location = operand.block.parent_op(), operand.location
-        case _:
-            return f"{which} has no definition", ()
-    note = (Diagnostic("note", "it is defined here", location),)
+    definition = definition_of(operand)
+    if definition is None:
+        return f"{which} has no definition", ()
+    place, location = definition
+    note = (Diagnostic("note", f"it is defined here, with type {operand.type}", location),)
     if place is None or _root(place) is not _root(op):
         return f"{which} is defined by an operation that is not in the module", note
     around = op.parent_op()
@@ -280,7 +280,7 @@ def _verify_symbols(verifier: _Verifier, table: Operation) -> None:
         if not isinstance(name, StringAttr):
             continue
         if name.data in symbols:
-            note = Diagnostic("note", "it was defined here", symbols[name.data].location)
+            note = Diagnostic("note", "see existing symbol definition here", symbols[name.data].location)
             verifier.error(op, f"redefinition of symbol '@{name.data}'", (note,))
         symbols[name.data] = op
     calls: dict[str, list[tuple[str, Operation]]] = {}
@@ -309,7 +309,9 @@ def _verify_calls(verifier: _Verifier, func: FuncOp, symbols: dict[str, Operatio
         name = callee.string_value()
         target = symbols.get(name)
         if target is None:
-            verifier.error(op, f"{'composite_c2: ' if composite else ''}calls '@{name}', which is not defined")
+            constraint = "composite_c2: " if composite else ""
+            near = did_you_mean(name, symbols, "@")
+            verifier.error(op, f"{constraint}calls '@{name}', which is not defined{near}")
         elif not isinstance(target, FuncOp):
             constraint = "composite_c2: " if composite else ""
             verifier.error(op, f"{constraint}calls '@{name}', which is no function but '{target.name}'")

@@ -78,7 +78,7 @@ SYNTAX = {
     "alias_without_value": (f"#a ={MARK}", "attribute expected"),
     "alias_redefined": (f"#a = 1 : i32\n{MARK}#a = 2 : i32\n", "alias"),
     "location_unknown_form": (body(f"  %0 = stablehlo.abs %x : tensor<4xf32> loc({MARK}nowhere)"), "location"),
-    "location_alias_undefined": (body(f"  %0 = stablehlo.abs %x : tensor<4xf32> loc(#gone{MARK})"), "#gone"),
+    "location_alias_undefined": (body(f"  %0 = stablehlo.abs %x : tensor<4xf32> loc({MARK}#gone)"), "#gone"),
     "location_alias_cycle": (
         "#loc1 = loc(callsite(#loc2 at unknown))\n#loc2 = loc(callsite(#loc1 at unknown))",
         "#loc",
@@ -104,7 +104,7 @@ NAMES = {
     "unknown_generic": (body(f'  %0 = {MARK}"stablehlo.nothing"(%x) : (tensor<4xf32>) -> tensor<4xf32>'), "unknown op"),
     "unknown_short": (body(f"  %0 = {MARK}abs %x : tensor<4xf32>"), "unknown operation 'abs'"),
     "unknown_attribute": (
-        body(f"  %0 = stablehlo.abs %x {{a = #nowhere.attr{MARK}}} : tensor<4xf32>"),
+        body(f"  %0 = stablehlo.abs %x {{a = {MARK}#nowhere.attr}} : tensor<4xf32>"),
         "'nowhere.attr' is not registered",
     ),
     "unknown_enum_attribute": (
@@ -115,8 +115,8 @@ NAMES = {
         "DEFAULT",
     ),
     "unknown_type": (f"func.func @main(%x: tensor<4x{MARK}f31>) {{\n  return\n}}", "type"),
-    "unknown_dialect_type": (f"func.func @main(%x: !nowhere.type{MARK}) {{\n  return\n}}", "'nowhere.type'"),
-    "unknown_alias": (f"func.func @main(%x: !alias{MARK}) {{\n  return\n}}", "'!alias'"),
+    "unknown_dialect_type": (f"func.func @main(%x: {MARK}!nowhere.type) {{\n  return\n}}", "'nowhere.type'"),
+    "unknown_alias": (f"func.func @main(%x: {MARK}!alias) {{\n  return\n}}", "'!alias'"),
     "unknown_property": (
         body(f'  %0 = {MARK}"stablehlo.abs"(%x) <{{loudness = 3 : i32}}> : (tensor<4xf32>) -> tensor<4xf32>'),
         "loudness",

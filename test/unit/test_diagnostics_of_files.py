@@ -103,10 +103,13 @@ def test_errors_of_the_verifier_cite_the_specification() -> None:
     with pytest.raises(DiagnosticError) as caught:
         parse_module(text, "bad.mlir")
     assert render(caught.value.diagnostics[0], {"bad.mlir": text}).splitlines() == [
-        "bad.mlir:2:8: error: 'hlo.transpose' op transpose_c2: permutation (1,) is not a permutation of the 1 dimensions",
+        "bad.mlir:2:8: error: 'stablehlo.transpose' op transpose_c2: permutation (1,) is not a permutation of the 1 dimensions",
         "  %0 = stablehlo.transpose %x, dims = [1] : (tensor<4xf32>) -> tensor<4xf32>",
-        "       ^",
+        "       ^~~~~~~~~~~~~~~~~~~",
         "note: StableHLO spec, transpose (C2): https://openxla.org/stablehlo/spec#transpose",
+        "bad.mlir:1:17: note: '%x' is defined here, with type tensor<4xf32>",
+        HEAD.rstrip(),
+        "                ^~",
     ]
 
 

@@ -197,10 +197,13 @@ def test_a_diagnostic_shows_its_line() -> None:
     assert render(found, {"v.mlir": text}).split("\n") == [
         "v.mlir:3:3: error: 'func.call' op operand #0 has type tensor<4xf32>, but '@f' has tensor<f32>",
         "  func.call @f(%x) : (tensor<4xf32>) -> ()",
-        "  ^",
+        "  ^~~~~~~~~",
         "v.mlir:1:1: note: '@f' is defined here",
         "func.func private @f(tensor<f32>)",
-        "^",
+        "^~~~~~~~~",
+        "v.mlir:2:17: note: '%x' is defined here, with type tensor<4xf32>",
+        "func.func @main(%x: tensor<4xf32>) {",
+        "                ^~",
     ]
 
 
@@ -212,7 +215,7 @@ def test_a_diagnostic_without_a_source_is_one_line() -> None:
 
 def test_the_caret_stands_under_tabs_and_in_long_lines() -> None:
     tabbed = "func.func @main() {\n\tcall @gone() : () -> ()\n\treturn\n}"
-    assert render(errors(tabbed)[0], {"v.mlir": tabbed}).split("\n")[1:] == ["\tcall @gone() : () -> ()", "\t^"]
+    assert render(errors(tabbed)[0], {"v.mlir": tabbed}).split("\n")[1:] == ["\tcall @gone() : () -> ()", "\t^~~~"]
     wide = f"func.func @main() {{\n{' ' * 5000}call @gone() : () -> ()\n  return\n}}"
     shown = render(errors(wide)[0], {"v.mlir": wide}).split("\n")
     assert len(shown[1]) <= 200

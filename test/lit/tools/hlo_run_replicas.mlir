@@ -12,7 +12,7 @@
 // CHECK-NEXT: replica 1, partition 0
 // CHECK-NEXT: result 0: uint32[2]
 // CHECK-NEXT: [0, 1]
-// GRID: error: 'hlo.all_gather' op all_gather_c3: it names processes 0..1 (2), cross_replica has 1 on this grid
+// GRID: error: 'stablehlo.all_gather' op all_gather_c3: it names processes 0..1 (2), cross_replica has 1 on this grid
 // USAGE: hlo-run: error: --repeat is for programs of one process
 // ALONE: error: 'hlo.all_gather' op is not supported by the reference interpreter: several processes exchange data
 // CPU: error: 'hlo.all_gather' op is not supported: several processes exchange data
