@@ -14,7 +14,8 @@ from ..targets.ahead.library import Library, compile_ahead
 from ..targets.ahead.machine import MachineError
 from ..targets.program.source import Source
 from .aot_settings import Settings
-from .arrays import RTOL, load_npz, pick, random_arrays
+from .array_files import load_arrays
+from .arrays import RTOL, pick, random_arrays
 from .failures import EXIT_INPUT, report
 from .run_program import Program
 from .streams import StreamError, write_file
@@ -62,7 +63,7 @@ def _test(settings: Settings, program: Program, library: Library) -> str:
     if settings.inputs is None:
         inputs = random_arrays(wanted, settings.seed)
     else:
-        inputs = pick(load_npz(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
+        inputs = pick(load_arrays(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
     executable = program.compile("cpu", profile=False)
     results = cast("Array | tuple[Array, ...]", executable(*inputs))
     expected = results if isinstance(results, tuple) else (results,)

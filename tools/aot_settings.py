@@ -21,7 +21,7 @@ OPTIONS = (
            aliases=("triple",)),
     Option("cpu", "The CPU as LLVM names it (x86-64-v3, or a generic one), or host", MACHINE, "required", "NAME"),
     Option("emit-test", "Write PATH_test.c, which checks the results for inputs of a file, or random ones", PROGRAMS,
-           "optional", "FILE.npz"),
+           "optional", "PATH"),
     Option("seed", "Random inputs by this seed (0)", PROGRAMS, "required", "N"),
     Option("benchmark", "Write PATH_bench.c, which measures runs", PROGRAMS),
 )  # fmt: skip

@@ -76,6 +76,15 @@ MAX_MEMORY = Option(
 )
 
 
+_FORMATS = ("text", "json", "sarif")
+
+DIAGNOSTICS_OPTIONS = (
+    Option("diagnostics", "Write diagnostics as text (default), as lines of JSON, or as a SARIF 2.1.0 document",
+           takes="required", metavar="|".join(_FORMATS), choices=_FORMATS),
+    Option("diagnostics-file", "Write diagnostics there instead of standard error", takes="required", metavar="FILE"),
+)  # fmt: skip
+
+
 def limit_memory(arguments: Arguments) -> None:
     """Obey `--max-memory` in this process. Raises UsageError."""
     text = arguments.value(MAX_MEMORY.name)

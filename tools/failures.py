@@ -7,16 +7,14 @@ import traceback
 from collections.abc import Mapping
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError
-from ..hlo_dialect.diagnostics.rendering import render
-from .colours import coloured, has_colours
+from .diagnostic_output import OUTPUT
 
 EXIT_INPUT, EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 
 def print_diagnostic(diagnostic: Diagnostic, sources: Mapping[str, str]) -> None:
-    """Print a diagnostic on standard error; a remark takes one line, without its source."""
-    text = render(diagnostic, {} if diagnostic.severity == "remark" else sources)
-    print(coloured(text) if has_colours(sys.stderr) else text, file=sys.stderr)
+    """Write a diagnostic in the format of `--diagnostics`."""
+    OUTPUT.emit(diagnostic, sources)
 
 
 def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
@@ -32,25 +30,25 @@ def report(tool: str, error: BaseException, sources: Mapping[str, str]) -> int:
             print(f"{tool}: interrupted", file=sys.stderr)
             return EXIT_INTERRUPTED
         case CudaError():
-            print(f"{tool}: error: {error}", file=sys.stderr)
+            OUTPUT.say("error", str(error))
             return EXIT_INPUT
         case RecursionError():
-            print(f"{tool}: error: the program is nested too deeply", file=sys.stderr)
+            OUTPUT.say("error", "the program is nested too deeply")
             return EXIT_INPUT
         case MemoryError():
-            print(f"{tool}: error: {str(error) or 'out of memory'}", file=sys.stderr)
+            OUTPUT.say("error", str(error) or "out of memory")
             return EXIT_INPUT
         case _:
-            print_internal_error(tool, error)
+            print_internal_error(error)
             return EXIT_INTERNAL
 
 
-def print_internal_error(tool: str, error: BaseException) -> None:
+def print_internal_error(error: BaseException) -> None:
     """Print an internal error: the innermost calls, then the message. An invalid module after a pass needs no calls."""
     from ..passes.manager.pass_manager import PassFailure
 
     cause = error.__cause__ if isinstance(error, PassFailure) else error
-    if cause is not None and not isinstance(cause, DiagnosticError):
+    if cause is not None and not isinstance(cause, DiagnosticError) and OUTPUT.kind == "text":
         traceback.print_exception(cause, limit=-4, chain=False, file=sys.stderr)
     message = str(error) if isinstance(error, PassFailure) else f"{type(error).__name__}: {error}"
-    print(f"{tool}: internal error: {message}", file=sys.stderr)
+    OUTPUT.say("internal error", message)

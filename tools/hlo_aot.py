@@ -32,8 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"hlo-aot: error: {error}\nhlo-aot --help lists the options", file=sys.stderr)
         return 2
     from .aot_driver import run
+    from .diagnostic_output import begin, finished
 
-    return run(settings)
+    begin("hlo-aot", arguments)
+    return finished(run(settings))
 
 
 if __name__ == "__main__":

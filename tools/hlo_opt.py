@@ -57,14 +57,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _print(passes_text())
         if arguments.has("version"):
             return _print(version_text())
+        if (name := arguments.value("explain")) is not None:
+            return _explain(name)
         settings = understand(arguments)
     except (UsageError, PipelineError, DuplicatePassError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         print("hlo-opt --help lists the options", file=sys.stderr)
         return 2
+    from .diagnostic_output import begin, finished
     from .opt_driver import run
 
-    return run(settings, process)
+    begin("hlo-opt", arguments)
+    return finished(run(settings, process))
 
 
 def _print(text: str) -> int:
@@ -93,6 +97,16 @@ def dialects_text() -> str:
     from ..hlo_dialect.dialect import dialect_names
 
     return f"Available dialects: {', '.join(dialect_names())}\n"
+
+
+def _explain(name: str) -> int:
+    from ..hlo_dialect.explanations import UnknownConstraintError, explain
+
+    try:
+        return _print(explain(name))
+    except UnknownConstraintError as error:
+        print(f"hlo-opt: error: {error}", file=sys.stderr)
+        return 1
 
 
 def help_text() -> str:

@@ -37,9 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hlo-run: error: {error}\nhlo-run --help lists the options", file=sys.stderr)
         return 2
+    from .diagnostic_output import begin, finished
     from .run_driver import run
 
-    return run(settings, process)
+    begin("hlo-run", arguments)
+    return finished(run(settings, process))
 
 
 if __name__ == "__main__":

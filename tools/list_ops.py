@@ -33,6 +33,7 @@ from ..passes.resolve_dynamic_shapes import STATIC_FORMS
 from ..passes.simplify_hlo.rewrite import simplifications
 from ..passes.split_complex.arithmetic import split_rules
 from ..passes.split_complex.transform import CARRIERS
+from .op_examples import examples_text
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -47,7 +48,7 @@ Written by `make docs` from the classes, the lowerings and the tests; do not edi
 * *gpu*: whether the GPU target takes it, on one device: by the same way up to linalg, and then by kernels of its own.
 * *tests*: files of test/lit/hlo_dialect/ with its text and its invalid forms; there are more elsewhere.
 
-The last section has what each operation has of the facilities of the compiler.
+After the families come the facilities of the compiler that each operation has, and then its syntax with an example.
 """
 
 FACILITIES = """## Facilities
@@ -64,6 +65,12 @@ gone by then.
 
 | operation | infer | verify | fold | reference | simplify | fusion | cost | flops | complex | spmd | linalg |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+EXAMPLES = """## Syntax and examples
+
+For each operation how it is written, a program of one, and its constraints; `hlo-opt --explain transpose_c2` prints a
+program that breaks one. In the syntax *type* and *int* stand for any, and `..` for more of them or for operations.
 """
 
 
@@ -103,7 +110,8 @@ def _sources(cls: type[Operation]) -> str:
     return "\n".join(inspect.getsource(base) for base in ours)
 
 
-def _constraints(cls: type[Operation]) -> list[str]:
+def constraints_of(cls: type[Operation]) -> list[str]:
+    """The numbers of the constraints that the verifier of an operation names: `c1`, `i2`."""
     mnemonic = cls.name.partition(".")[2]
     module = inspect.getsource(inspect.getmodule(cls) or cls)
     found = set(re.findall(rf"\b{mnemonic}_([ci]\d+)\b", module))
@@ -165,7 +173,7 @@ def _row(cls: type[Operation]) -> str:
     columns = (
         name,
         _meaning(cls),
-        _ranges(_constraints(cls)),
+        _ranges(constraints_of(cls)),
         _types(cls),
         on_cpu,
         "no" if on_cpu == "refused" else "yes",
@@ -238,7 +246,7 @@ def page() -> str:
     operations = [*hlo_operations(), *ctx.get_dialect("chlo").operations]
     classes = [cls for cls in operations if issubclass(cls, HloOp)]
     facilities = "\n".join(_facilities(cls) for cls in sorted(classes, key=lambda cls: cls.name))
-    return f"{HEADER}\n{tables(operations)}\n{FACILITIES}{facilities}\n"
+    return f"{HEADER}\n{tables(operations)}\n{FACILITIES}{facilities}\n\n{EXAMPLES}\n{examples_text(operations)}"
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
 from ..targets.program.level import level_of
 from ..targets.program.pipeline import cached_passes, pass_name
+from .diagnostic_output import OUTPUT
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
 from .opt_settings import Settings, Step
@@ -73,7 +74,7 @@ def run(settings: Settings, process: ProcessTime) -> int:
         with paused_gc():
             return _run(settings, process)
     except (StreamError, PipelineError) as error:
-        print(f"hlo-opt: error: {error}", file=sys.stderr)
+        OUTPUT.say("error", str(error))
         return EXIT_INPUT if isinstance(error, StreamError) else EXIT_USAGE
     except (Exception, KeyboardInterrupt) as error:
         return report("hlo-opt", error, {})
@@ -135,10 +136,10 @@ class _Session:
             if self.settings.verify_diagnostics is None:
                 self.outcome.fail(EXIT_INPUT)
         except PassFailure as failure:
-            print_internal_error("hlo-opt", failure)
+            print_internal_error(failure)
             self.outcome.fail(EXIT_INTERNAL)
         except RoundTripError as failure:
-            print(f"hlo-opt: error: {failure}", file=sys.stderr)
+            OUTPUT.say("error", str(failure))
             self.outcome.fail(EXIT_INTERNAL)
         if self.settings.verify_diagnostics is not None:
             self._check_diagnostics()
@@ -215,7 +216,7 @@ class _Session:
         kept = set(map(pass_name, left))
         specs = [step.spec for step in steps if not step.automatic or pass_name(step.spec) in kept]
         if not (settings.fused or level) and any(spec in FUSE_NONE for spec in specs):
-            print("hlo-opt: note: without --fuse each operation becomes a kernel of its own", file=sys.stderr)
+            OUTPUT.say("note", "without --fuse each operation becomes a kernel of its own")
         return cached_passes(tuple(specs))
 
     # Output ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from ..lowering.device.chips import CHIPS, DEFAULT_CHIP
 from ..passes.manager.pipelines import LIBRARIES, MATH_MODES, parse_specs
 from ..targets.program.target import Target, TargetOptionError
 from ..targets.registry import OWN_TARGETS, UnknownTargetError, get_target
-from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 from .completion import COMPLETION
 from .debug_settings import DEBUG_OPTIONS, DebugSettings, understand_debugging
 
@@ -35,6 +35,9 @@ OPTIONS = (
         "all|only-expected",
         choices=("all", "only-expected"),
     ),
+    *DIAGNOSTICS_OPTIONS,
+    Option("explain", "Print a constraint of the verifiers, with a wrong and a right program: dot_general_c3", GENERAL,
+           "required", "CONSTRAINT"),
     Option("allow-unregistered-dialect", "Accept operations of unknown dialects", GENERAL),
     Option("no-fast-reader", "Read everything with the general parser", GENERAL),
     Option("pass-pipeline", "Passes as text: `a,b{option=1}`", PIPELINES, "required", "PIPELINE", short="p"),

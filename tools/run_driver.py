@@ -17,6 +17,7 @@ from ..targets.cpu.interrupts import StillRunning
 from ..targets.registry import get_target
 from .array_files import load_arrays
 from .arrays import compare, pick
+from .diagnostic_output import OUTPUT
 from .failures import EXIT_INPUT, report
 from .process_time import ProcessTime
 from .run_arrays import read_arguments, store_results
@@ -40,7 +41,7 @@ def run(settings: Settings, process: ProcessTime) -> int:
         sources.update(program.sources)
         return _run(settings, program, timing, process)
     except StreamError as error:
-        print(f"hlo-run: error: {error}", file=sys.stderr)
+        OUTPUT.say("error", str(error))
         return EXIT_INPUT
     except (Exception, KeyboardInterrupt) as error:
         status = report("hlo-run", error, sources)

@@ -9,7 +9,7 @@ from ..dialects.support.guard_zones import END, SIDES
 from ..passes.manager.pipelines import MATH_MODES
 from ..targets.registry import ALIASES, OWN_TARGETS, target_names
 from .array_files import ARRAYS
-from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from .command_line import DIAGNOSTICS_OPTIONS, MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 from .completion import COMPLETION
 
 REFERENCE = "reference"
@@ -25,6 +25,7 @@ OPTIONS = (
     Option("help", "Print this and stop", GENERAL, short="h"),
     COMPLETION,
     MAX_MEMORY,
+    *DIAGNOSTICS_OPTIONS,
     Option("target", "Where to run: compiled (cpu, default; gpu), or interpreted", GENERAL, "required",
            "|".join(MACHINES)),
     Option("math", "Elementary functions: with a GPU's own approximations (fast) or without", GENERAL, "required",

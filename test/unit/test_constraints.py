@@ -26,7 +26,13 @@ def _names(texts: list[str]) -> set[str]:
 def _code() -> list[str]:
     """The sources of the dialects without their docstrings."""
     paths = [path for folder in ("hlo_dialect", "dialects") for path in sorted((ROOT / folder).rglob("*.py"))]
+    paths = [path for path in paths if path.parent.name != "explanations"]
     return [re.sub(r'"""[\s\S]*?"""', "", path.read_text()) for path in paths]
+
+
+def constraints_in_code() -> set[str]:
+    """The names of constraints that stand in the sources of the dialects."""
+    return _names(_code())
 
 
 def _tests() -> list[str]:
