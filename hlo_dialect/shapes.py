@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .types import tensor_type
+from .types import make_tensor, tensor_type
 
 DYNAMIC = DYNAMIC_INDEX
 Shape = tuple[int, ...]
@@ -34,6 +34,14 @@ def dims_agree(first: int, second: int) -> bool:
 
 def shapes_agree(first: Sequence[int], second: Sequence[int]) -> bool:
     return len(first) == len(second) and all(map(dims_agree, first, second))
+
+
+def shaped_like(shape: Shape, result: SSAValue) -> Attribute:
+    """The type of a result that has this shape and states its element type: its own where the shape is not known."""
+    stated = tensor_type(result)
+    if is_static(stated.get_shape()) or not is_static(shape):
+        return result.type
+    return make_tensor(shape, stated.element_type)
 
 
 def types_agree(first: Attribute, second: Attribute) -> bool:

@@ -8,13 +8,15 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
+from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.support.rewriting import set_type
 from ..hlo_dialect.attributes import int_array
 from ..hlo_dialect.custom_calls.call import describe_call
+from ..hlo_dialect.custom_calls.dynamic_window import NAME as DYNAMIC_WINDOW
+from ..hlo_dialect.custom_calls.dynamic_window import made_static
 from ..hlo_dialect.custom_calls.markers import ASSERTION
 from ..hlo_dialect.custom_calls.operations import CustomCallOp
 from ..hlo_dialect.custom_calls.registry import run_target, target_of
@@ -36,7 +38,7 @@ from ..hlo_dialect.ops.dynamism.dynamic_shapes import (
 from ..hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp
 from ..hlo_dialect.ops.slicing import PadOp, SliceOp
 from ..hlo_dialect.shapes import is_static, types_agree
-from ..hlo_dialect.types import shape_of
+from ..hlo_dialect.types import element_of, shape_of
 from ..hlo_dialect.verification import verify_module, verify_operation
 from ..hlo_dialect.walking import operations_in
 from .simplify_hlo.constants import evaluate
@@ -88,7 +90,10 @@ def _take_returned_types(function: func.FuncOp) -> None:
 
 def _needs_it(function: func.FuncOp) -> bool:
     return any(
-        type(op) in STATIC_FORMS or isinstance(op, GetDimensionSizeOp) or any(map(_is_dynamic, op.result_types))
+        type(op) in STATIC_FORMS
+        or isinstance(op, GetDimensionSizeOp)
+        or _is_window(op)
+        or any(map(_is_dynamic, op.result_types))
         for op in operations_in(function)
     )
 
@@ -101,6 +106,9 @@ def _block(block: Block) -> None:
         if isinstance(op, CustomCallOp) and op.target == ASSERTION and isinstance(block.parent_op(), func.FuncOp):
             _assertion(op)
             continue
+        if _is_window(op):
+            _window(op)
+            continue
         for region in op.regions:
             for inner in region.blocks:
                 _block(inner)
@@ -108,6 +116,18 @@ def _block(block: Block) -> None:
             _take_types(op, _returned(op.regions[0].block))
         elif isinstance(op, HloOp):
             _operation(op)
+
+
+def _is_window(op: Operation) -> bool:
+    return isinstance(op, CustomCallOp) and op.target == DYNAMIC_WINDOW
+
+
+def _window(op: Operation) -> None:
+    """A window of constant sizes. Raises DiagnosticError for one that does not fit."""
+    try:
+        made_static(op)
+    except VerifyException as error:
+        fail(op, str(error))
 
 
 def _assertion(op: CustomCallOp) -> None:
@@ -208,8 +228,10 @@ def _pad(op: DynamicPadOp) -> Tensor | None:
 
 def _slice(op: RealDynamicSliceOp) -> Tensor | None:
     starts, limits, strides = (known_shape(value) for value in op.operands[1:])
-    if starts is None or limits is None or strides is None:
+    if strides is None:
         return None
+    if starts is None or limits is None:
+        return _slice_at(op, strides)
     return Builder().op(
         SliceOp,
         op.operands[:1],
@@ -218,6 +240,18 @@ def _slice(op: RealDynamicSliceOp) -> Tensor | None:
         limit_indices=int_array(limits),
         strides=int_array(strides),
     )
+
+
+def _slice_at(op: RealDynamicSliceOp, strides: Sequence[int]) -> Tensor | None:
+    """A slice of known size at starts that only a run knows, which lie inside the operand."""
+    extents = op.extents
+    if extents is None or isinstance(element_of(op.start_indices), IndexType):
+        return None
+    builder = Builder()
+    starts = Tensor(builder, op.start_indices)
+    scalars = [starts.slice([dim], [dim + 1]).reshape(()) for dim in range(len(extents))]
+    box = Tensor(builder, op.operand).dynamic_slice(scalars, extents)
+    return box.slice([0] * len(extents), extents, strides)
 
 
 def _set_size(op: SetDimensionSizeOp) -> Tensor | None:

@@ -8,21 +8,17 @@ first elements along `reduction_dim`, as the called computation orders them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import func
-from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Operation, Region
 
 from ..attributes import int_attr
-from ..diagnostics import fail
 from ..expressions.tensor import Builder
-from ..op import replace_op
-from ..ops.control_flow import ReturnOp
 from ..ops.sort import SortOp
 from ..types import Array, shape_of
 from .call import CustomCall, describe_call
+from .called_computations import called_region
 from .mhlo import sort_keys
 from .registry import CustomCallTarget
 
@@ -71,21 +67,8 @@ def _decompose(op: Operation) -> Sequence[Operation]:
 
 def _comparator(op: Operation) -> Region:
     """A copy of the called computation's body."""
-    called = cast(Any, op.properties.get("called_computations"))
-    names = [] if called is None else [name.root_reference.data for name in called.data]
-    module = op.get_toplevel_object()
-    functions = module.body.block.ops if isinstance(module, ModuleOp) else ()
-    found = [f for f in functions if isinstance(f, func.FuncOp) and names == [f.sym_name.data] and not f.is_declaration]
-    if not found:
-        fail(op, f"calls '{NAME}', which needs one called computation that orders values; it has {names}")
     wanted = [value.type for value in op.operands[2:] for _ in range(2)]
-    if [argument.type for argument in found[0].body.block.args] != wanted:
-        fail(op, f"calls '{NAME}' with the computation @{names[0]}, which does not compare two of each value")
-    region = found[0].body.clone()
-    last = region.block.last_op
-    if isinstance(last, func.ReturnOp):
-        replace_op(last, [ReturnOp.create(operands=last.operands)], [])
-    return region
+    return called_region(op, NAME, wanted, "compare two of each value")
 
 
 TARGETS = (CustomCallTarget(NAME, _top_k, _check, _decompose),)

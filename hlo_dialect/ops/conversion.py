@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..diagnostics import fail
 from ..numbers import number_semantics
 from ..op import CHEAP, HloOp, Role, reject
-from ..shapes import dims_agree, shapes_agree, types_agree
+from ..shapes import dims_agree, shaped_like, shapes_agree, types_agree
 from ..syntax.elementwise import (
     build,
     complex_part_type,
@@ -71,7 +71,7 @@ class ConvertOp(ElementwiseOp):
         print_same_type_op(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        return (self.results[0].type,)
+        return (shaped_like(shape_of(self.operands[0]), self.results[0]),)
 
     def verify_(self) -> None:
         check_kind("convert_i1", "operand", self.operands[0], Kind.ANY)
@@ -126,7 +126,11 @@ class BitcastConvertOp(HloOp):
         print_functional(printer, self)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        return (self.results[0].type,)
+        shape = shape_of(self.operands[0])
+        before, after = bit_width(element_of(self.operands[0])), bit_width(element_of(self.results[0]))
+        if before != after:
+            shape = shape[:-1] if before < after else (*shape, before // after)
+        return (shaped_like(shape, self.results[0]),)
 
     def verify_(self) -> None:
         for name, value in (("operand", self.operands[0]), ("result", self.results[0])):

@@ -23,6 +23,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..collectives.asynchronous import FutureType
 from ..collectives.host_transfers import TOKEN, TokenType
+from ..custom_calls.dynamic_window import LISTS as WINDOW_LISTS
+from ..custom_calls.dynamic_window import NAME as DYNAMIC_WINDOW
+from ..custom_calls.dynamic_window import reduce_window_of
 from ..custom_calls.operations import CompositeOp, CustomCallOp
 from ..custom_calls.registry import target_of
 from ..diagnostics import Diagnostic, DiagnosticError, fail
@@ -34,7 +37,8 @@ from ..ops.creation import ConstantOp
 from ..ops.dynamism.dynamic_shapes import ShapedByOperandOp
 from ..shapes import is_static, shapes_agree
 from ..types import QUANTIZED, Array, numpy_dtype, tensor_type
-from .run_time_types import check_operands, check_results, is_dynamic
+from ..verification import verify_operation
+from .run_time_types import check_operands, check_results, is_dynamic, known_values
 
 Handler = Callable[[Operation, tuple[Array, ...], "Environment"], tuple[Array, ...]]
 Environment = dict[SSAValue, Array]
@@ -112,7 +116,7 @@ class Interpreter:
         waiting, seen = [function], {function}
         while waiting:
             for op in waiting.pop().walk():
-                if isinstance(op, CustomCallOp) and not is_check(op):
+                if isinstance(op, CustomCallOp) and not is_check(op) and op.target != DYNAMIC_WINDOW:
                     target_of(op)
                 elif isinstance(op, (CallOp, CompositeOp)):
                     callee = self._callee(op)
@@ -214,6 +218,19 @@ class Interpreter:
             operands = promote(op, operands)
         return self._results(op, lambda: op.reference_with_regions(run, *operands))
 
+    def _run_dynamic_window(
+        self, op: Operation, operands: tuple[Array, ...], environment: Environment
+    ) -> tuple[Array, ...]:
+        """The reduce_window that a custom call stands for, now that the window is known."""
+        arrays = operands[:-WINDOW_LISTS]
+        window = reduce_window_of(op, operands[-WINDOW_LISTS:], known_values(op.operands[:-WINDOW_LISTS], arrays))
+        assert window is not None
+        verify_operation(window)
+        results = self._run_region_op(window, arrays, environment)
+        self._plans.pop(window.body.block)  # the next call has another region
+        check_results(op, results)
+        return results
+
     def _results(self, op: Operation, compute: Callable[[], Array | tuple[Array, ...]]) -> tuple[Array, ...]:
         try:
             outputs = compute()
@@ -268,6 +285,8 @@ class Interpreter:
     def _handler(self, op: Operation) -> Handler | None:
         if isinstance(op, (CallOp, CompositeOp)):
             return None
+        if isinstance(op, CustomCallOp) and op.target == DYNAMIC_WINDOW:
+            return self._run_dynamic_window
         if isinstance(op, CustomCallOp) and not is_check(op):
             target_of(op)
         if is_check(op):

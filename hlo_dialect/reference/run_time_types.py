@@ -56,6 +56,12 @@ def check_operands(op: Operation, operands: Sequence[Array]) -> None:
         known.drop_all_references()  # its regions use values of the program
 
 
+def known_values(operands: Sequence[SSAValue], arrays: Sequence[Array]) -> tuple[SSAValue, ...]:
+    """Values of the arrays' types in place of the operands."""
+    block = Block()
+    return tuple(_known(block, *pair) for pair in zip(operands, arrays, strict=True))
+
+
 def _known(block: Block, operand: SSAValue, array: Array) -> SSAValue:
     """A value of the array's type; a constant if it may be a list of sizes."""
     if not isinstance(operand.type, TensorType):

@@ -34,6 +34,7 @@ from ...types import Array, element_of, is_integer, make_tensor, numpy_dtype, sh
 from ..constraints import check_element_types, check_range, check_size, check_unique
 from ..creation import constant_of
 from ..elementwise import Kind, check_kind
+from ..elementwise_binary import AddOp
 from ..slicing import padded
 
 
@@ -300,11 +301,21 @@ class RealDynamicSliceOp(ShapedByOperandOp):
     strides = operand_def(TensorType)
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        starts, limits, strides = (known_shape(value) for value in self.operands[1:])
-        if starts is None or limits is None or strides is None or min(strides, default=1) < 1:
+        extents, strides = self.extents, known_shape(self.strides)
+        if extents is None or strides is None or min(strides, default=1) < 1:
             return (self.results[0].type,)
-        sizes = [max(0, -(-(limit - at) // by)) for at, limit, by in zip(starts, limits, strides, strict=True)]
-        return self.shape_from(sizes)
+        return self.shape_from([max(0, -(-extent // by)) for extent, by in zip(extents, strides, strict=True)])
+
+    @property
+    def extents(self) -> tuple[int, ...] | None:
+        """limit - start in each dimension, where both are constant or the limits are the starts plus constants."""
+        starts, limits = known_shape(self.start_indices), known_shape(self.limit_indices)
+        if starts is not None and limits is not None:
+            return tuple(limit - start for start, limit in zip(starts, limits, strict=True))
+        added = self.limit_indices.owner
+        if not isinstance(added, AddOp) or self.start_indices not in added.operands:
+            return None
+        return known_shape(added.operands[added.operands[0] is self.start_indices])
 
     def verify_(self) -> None:
         rank = len(shape_of(self.operands[0]))

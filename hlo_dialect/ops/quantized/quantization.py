@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from ...op import HloOp, reject
-from ...shapes import shapes_agree
+from ...shapes import shaped_like, shapes_agree
 from ...syntax.elementwise import parse_same_type_op, print_same_type_op
 from ...types import Array, element_of, is_float, shape_of
 from .arithmetic import dequantize, expressed_type, quantize
@@ -58,7 +58,7 @@ class UniformQuantizeOp(_QuantizationOp):
     name = "hlo.uniform_quantize"
 
     def infer_types(self) -> tuple[Attribute, ...]:
-        return (self.results[0].type,)
+        return (shaped_like(shape_of(self.operands[0]), self.results[0]),)
 
     def verify_(self) -> None:
         source, target = element_of(self.operands[0]), element_of(self.results[0])
