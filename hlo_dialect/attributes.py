@@ -31,10 +31,14 @@ def int_array(values: Sequence[int]) -> IntArray:
     return i64_array(tuple(values))
 
 
-@lru_cache(maxsize=4096)
 def ints(array: IntArray) -> tuple[int, ...]:
     """The values of an i64 array."""
-    return array.get_values()
+    facts: dict[str, tuple[int, ...]] = vars(array)
+    found = facts.get("_ints")
+    if found is None:
+        # As functools.cached_property keeps what it computes.
+        found = facts["_ints"] = array.get_values()
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -110,12 +114,7 @@ class DotDimensionNumbersAttr(ParametrizedAttribute):
         lhs_contracting: Sequence[int] = (),
         rhs_contracting: Sequence[int] = (),
     ) -> DotDimensionNumbersAttr:
-        return DotDimensionNumbersAttr(
-            int_array(lhs_batching),
-            int_array(rhs_batching),
-            int_array(lhs_contracting),
-            int_array(rhs_contracting),
-        )
+        return _dot_numbers(*map(tuple, (lhs_batching, rhs_batching, lhs_contracting, rhs_contracting)))
 
     @property
     def lhs_batching(self) -> tuple[int, ...]:
@@ -152,6 +151,12 @@ class DotDimensionNumbersAttr(ParametrizedAttribute):
         }
         text = ", ".join(f"{name} = {int_list_text(values)}" for name, values in fields.items() if values)
         printer.print_string(f"<{text}>")
+
+
+@lru_cache(maxsize=1024)
+def _dot_numbers(*lists: tuple[int, ...]) -> DotDimensionNumbersAttr:
+    """Dimension numbers from a cache, as `int_array`."""
+    return DotDimensionNumbersAttr(*map(int_array, lists))
 
 
 _DOT_ALGORITHMS = {

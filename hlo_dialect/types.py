@@ -42,7 +42,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     TensorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 Array: TypeAlias = NDArray[Any]
@@ -174,7 +174,12 @@ class ArrayType:
 
 def tensor_type(value: SSAValue | Attribute) -> HloTensor:
     """The tensor type of a value (or of the type itself). Raises VerifyException when it is no ranked tensor."""
-    type_ = value.type if isinstance(value, SSAValue) else value
+    # The exact classes first: abstract classes take longer to ask, and this is asked all the time.
+    type_ = value.type if type(value) is OpResult or type(value) is BlockArgument else value
+    if type(type_) is TensorType:
+        return type_
+    if isinstance(type_, SSAValue):
+        type_ = type_.type
     if not isinstance(type_, TensorType):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
     return cast(HloTensor, type_)
@@ -182,7 +187,13 @@ def tensor_type(value: SSAValue | Attribute) -> HloTensor:
 
 def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     """The shape of a tensor value or type; an unknown dimension is `shapes.DYNAMIC`."""
-    return tensor_type(value).get_shape()
+    type_ = tensor_type(value)
+    facts: dict[str, tuple[int, ...]] = vars(type_)
+    shape = facts.get("_shape")
+    if shape is None:
+        # As functools.cached_property keeps what it computes.
+        shape = facts["_shape"] = type_.get_shape()
+    return shape
 
 
 def element_of(value: SSAValue | Attribute) -> Attribute:

@@ -119,6 +119,7 @@ class WhileOp(RegionOp):
 
     name = "hlo.while"
     ROLE: ClassVar[Role | None] = "host"
+    READS_REGIONS: ClassVar[bool] = False
     operand = var_operand_def()
     outs = var_result_def()
     cond = region_def()
@@ -233,6 +234,7 @@ class IfOp(RegionOp):
 
     name = "hlo.if"
     ROLE: ClassVar[Role | None] = "host"
+    READS_REGIONS: ClassVar[bool] = False
     pred = operand_def()
     outs = var_result_def()
     true_branch = region_def()
@@ -264,6 +266,7 @@ class CaseOp(RegionOp):
 
     name = "hlo.case"
     ROLE: ClassVar[Role | None] = "host"
+    READS_REGIONS: ClassVar[bool] = False
     index = operand_def()
     outs = var_result_def()
     branches = var_region_def()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -30,6 +31,7 @@ class MapOp(RegionOp):
     """
 
     name = "hlo.map"
+    READS_REGIONS: ClassVar[bool] = False
     inputs = var_operand_def(TensorType)
     dimensions = prop_def(IntArray)
     result = result_def(TensorType)

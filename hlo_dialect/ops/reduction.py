@@ -30,7 +30,7 @@ from xdsl.traits import RecursiveMemoryEffect, SymbolTable
 
 from ..attributes import IntArray, int_array, int_list_text, ints, parse_int_list
 from ..numbers.number_semantics import round_to, working
-from ..op import HloOp, RegionOp, RegionRunner, Role, is_elementwise, reject
+from ..op import HloOp, RegionOp, RegionRunner, Role, append, is_elementwise, reject
 from ..shapes import shape_text, shapes_agree
 from ..syntax.structural import new_line, parse_attributes, parse_functional, print_attributes, print_functional
 from ..types import (
@@ -116,6 +116,7 @@ class ReduceOp(RegionOp):
 
     name = "hlo.reduce"
     ROLE: ClassVar[Role | None] = "reduce"
+    READS_REGIONS: ClassVar[bool] = False
     inputs = var_operand_def(TensorType)
     init_values = var_operand_def(TensorType)
     dimensions = prop_def(IntArray)
@@ -281,7 +282,8 @@ def combiner_region(combiner: type[Operation], element: Attribute, location: Loc
     scalar = make_tensor((), element)
     block = Block(arg_types=(scalar, scalar))
     op = combiner.create(operands=block.args, result_types=(scalar,), location=location)
-    block.add_ops((op, ReturnOp.create(operands=op.results, location=location)))
+    append(block, op)
+    append(block, ReturnOp.create(operands=op.results, location=location))
     return Region(block)
 
 

@@ -93,6 +93,7 @@ class ScatterOp(RegionOp):
 
     name = "hlo.scatter"
     ROLE: ClassVar[Role | None] = "custom"
+    READS_REGIONS: ClassVar[bool] = False
     inputs = var_operand_def(TensorType)
     scatter_indices = operand_def(TensorType)
     updates = var_operand_def(TensorType)

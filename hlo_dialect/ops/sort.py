@@ -121,6 +121,7 @@ class SortOp(RegionOp):
 
     name = "hlo.sort"
     ROLE: ClassVar[Role | None] = "custom"
+    READS_REGIONS: ClassVar[bool] = False
     inputs = var_operand_def(TensorType)
     dimension = opt_prop_def(IntegerAttr[IntegerType])
     is_stable = opt_prop_def(BoolAttr)

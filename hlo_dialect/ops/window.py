@@ -99,6 +99,7 @@ class ReduceWindowOp(RegionOp):
 
     name = "hlo.reduce_window"
     ROLE: ClassVar[Role | None] = "custom"
+    READS_REGIONS: ClassVar[bool] = False
     inputs = var_operand_def(TensorType)
     init_values = var_operand_def(TensorType)
     window_dimensions = prop_def(IntArray)
@@ -271,6 +272,7 @@ class SelectAndScatterOp(RegionOp):
 
     name = "hlo.select_and_scatter"
     ROLE: ClassVar[Role | None] = "custom"
+    READS_REGIONS: ClassVar[bool] = False
     operand = operand_def(TensorType)
     source = operand_def(TensorType)
     init_value = operand_def(TensorType)

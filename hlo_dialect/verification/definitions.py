@@ -1,46 +1,248 @@
-"""Where values are defined, for the notes of the verifier's errors."""
+"""
+Operations against their definitions: how many operands, results and regions, of which types, with which properties.
 
+xDSL checks a definition with a context of variables, for any constraint that there may be, at 20 us an operation.
+Definitions of hlo have no variables: what they accept is decided here part by part, and a property once for all
+operations that have it. xDSL's own check has the last word on all that is not accepted, and says why.
+"""
+
+# pyright: reportPrivateUsage=false
+# Reads the tuples of operands and blocks, of which xDSL's public views are made anew for each look.
 from __future__ import annotations
 
-import re
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, cast
 
-from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import ArrayOfConstraint, EmptyArrayAttrConstraint, SymbolNameConstraint
+from xdsl.interfaces import HasFolderInterface
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AllOf,
+    AnyAttr,
+    AnyOf,
+    AttrConstraint,
+    BaseAttr,
+    EqAttrConstraint,
+    IRDLOperation,
+    MessageConstraint,
+    OpDef,
+    OptionalDef,
+    ParamAttrConstraint,
+    RangeConstraint,
+    RangeLengthConstraint,
+    RangeOf,
+    RegionDef,
+    SameVariadicOperandSize,
+    SameVariadicResultSize,
+    SingleBlockRegionDef,
+    VariadicDef,
+    VerificationContext,
+)
+from xdsl.traits import IsolatedFromAbove, OpTrait
+from xdsl.utils.exceptions import VerifyException
 
-from ..diagnostics import Diagnostic, file_location
-
-_MOST_NOTES = 3
-"""The most operands that are described where the message names none of them."""
-
-_NAMED = re.compile(r"\b(?:operand|input) #?([0-9]+)\b")
+_KEPT = 1024
+"""The number of attributes that a definition remembers to be accepted."""
 
 
-def definition_of(value: SSAValue) -> tuple[Operation | None, LocationAttr] | None:
-    """The operation that defines a value, or whose region's argument it is, and the place; None for neither."""
-    match value:
-        case OpResult():
-            return value.op, value.op.location
-        case BlockArgument():
-            return value.block.parent_op(), value.location
+def verify_alone(op: Operation) -> None:
+    """
+    Do what `op.verify_()` does, except for the search of regions that are isolated for values from outside.
+
+    Raises VerifyException.
+    """
+    found = _checker(type(op))
+    if found is None or not found.definition.accepts(op):
+        op.verify_()
+    elif found.own is not None:
+        found.own(op)
+
+
+class _NotSimple(Exception):
+    """A definition has parts that only xDSL decides."""
+
+
+class _Checker:
+    def __init__(self, definition: _Definition, own: Callable[[Operation], None] | None):
+        self.definition = definition
+        self.own = own
+        """The class's own `verify_`, of which xDSL makes a part of its own."""
+
+
+@cache
+def _checker(cls: type[Operation]) -> _Checker | None:
+    if not issubclass(cls, IRDLOperation):
+        return None
+    variables = inspect.getclosurevars(cls.verify_).nonlocals
+    # A class may inherit the method of another definition.
+    if variables.get("op_def") is not cls.get_irdl_definition():
+        return None
+    try:
+        return _Checker(_Definition(cls, variables["op_def"]), variables.get("custom_verify"))
+    except _NotSimple:
+        return None
+
+
+class _Definition:
+    def __init__(self, cls: type[Operation], stated: OpDef):
+        if stated.attributes or stated.successors:
+            raise _NotSimple
+        if any(type(option) not in (SameVariadicOperandSize, SameVariadicResultSize) for option in stated.options):
+            raise _NotSimple
+        self._operands = _Values(stated.operands)
+        self._results = _Values(stated.results)
+        self._regions = [one for _, one in stated.regions]
+        if any(type(one) not in (RegionDef, SingleBlockRegionDef) for one in self._regions):
+            raise _NotSimple
+        if not all(_takes_all(one.entry_args) for one in self._regions):
+            raise _NotSimple
+        self._properties = {name: _Property(one.constr) for name, one in stated.properties.items()}
+        self._required = {name for name, one in stated.properties.items() if not isinstance(one, OptionalDef)}
+        self._traits = [one for one in cls.traits if _verifies(one)]
+
+    def accepts(self, op: Operation) -> bool:
+        """Whether the operation fits the definition for sure."""
+        if not (self._operands.accept(op._operands) and self._results.accept(op.results)):
+            return False
+        if op._successors or len(op.regions) != len(self._regions):
+            return False
+        for region, one in zip(op.regions, self._regions, strict=True):
+            if type(one) is SingleBlockRegionDef and (region._first_block is not region._last_block):
+                return False
+            if region._first_block is None:
+                return False
+        return self._accepts_properties(op.properties) and self._accepts_traits(op)
+
+    def _accepts_properties(self, properties: Mapping[str, Attribute]) -> bool:
+        known = self._properties
+        for name, attribute in properties.items():
+            one = known.get(name)
+            if one is None or not one.accepts(attribute):
+                return False
+        return self._required <= properties.keys()
+
+    def _accepts_traits(self, op: Operation) -> bool:
+        try:
+            for one in self._traits:
+                one.verify(op)
+        except VerifyException:
+            return False
+        return True
+
+
+class _Values:
+    """The operands or results of a definition, of which several lists have the same length."""
+
+    def __init__(self, definitions: Sequence[tuple[str, Any]]):
+        if any(isinstance(one, OptionalDef) for _, one in definitions):
+            raise _NotSimple
+        self._many = [isinstance(one, VariadicDef) for _, one in definitions]
+        self._lists = sum(self._many)
+        self._single = len(definitions) - self._lists
+        self._types = [_types_of_range(one.constr) for _, one in definitions]
+        self._all_alike = len(set(self._types)) == 1
+
+    def accept(self, values: Sequence[SSAValue]) -> bool:
+        rest = len(values) - self._single
+        if rest < 0 or (rest % self._lists if self._lists else rest):
+            return False
+        if self._all_alike:
+            return _are_of(self._types[0], values)
+        at, length = 0, rest // self._lists if self._lists else 0
+        for many, types in zip(self._many, self._types, strict=True):
+            end = at + (length if many else 1)
+            if not _are_of(types, values[at:end]):
+                return False
+            at = end
+        return True
+
+
+def _are_of(types: frozenset[type] | None, values: Sequence[SSAValue]) -> bool:
+    if types is not None:
+        for value in values:
+            if type(value._type) not in types:
+                return False
+    return True
+
+
+class _Property:
+    """A property of a definition."""
+
+    def __init__(self, constraint: AttrConstraint):
+        if not _without_variables(constraint):
+            raise _NotSimple
+        self._constraint = constraint
+        try:
+            self._types = _types(constraint)
+            self._by_type = True
+        except _NotSimple:
+            self._types = None
+            self._by_type = False
+        self._accepted: dict[int, Attribute] = {}
+        """Attributes by identity; they are kept, so that no other one has it."""
+
+    def accepts(self, attribute: Attribute) -> bool:
+        if self._by_type:
+            return self._types is None or type(attribute) in self._types
+        if id(attribute) in self._accepted:
+            return True
+        try:
+            self._constraint.verify(attribute, VerificationContext())
+        except VerifyException:
+            return False
+        if len(self._accepted) >= _KEPT:
+            self._accepted.clear()
+        self._accepted[id(attribute)] = attribute
+        return True
+
+
+_FOLDER = {type(one) for one in HasFolderInterface.traits}
+
+
+def _verifies(trait: OpTrait) -> bool:
+    """Whether a trait is more than a mark, and not one that dominance shows."""
+    return type(trait).verify is not OpTrait.verify and type(trait) not in (IsolatedFromAbove, *_FOLDER)
+
+
+def _types_of_range(constraint: RangeConstraint) -> frozenset[type] | None:
+    """The classes of which each value's type must be; None for any. The length is the definition's kind."""
+    inner = constraint.constraint if isinstance(constraint, RangeLengthConstraint) else constraint
+    if not isinstance(inner, RangeOf):
+        raise _NotSimple
+    return _types(inner.constr)
+
+
+def _types(constraint: AttrConstraint) -> frozenset[type] | None:
+    if isinstance(constraint, AnyAttr):
+        return None
+    if isinstance(constraint, BaseAttr):
+        return frozenset((cast(type, constraint.attr),))
+    if isinstance(constraint, AnyOf):
+        found = [_types(one) for one in constraint.attr_constrs]
+        if None not in found:
+            return frozenset[type]().union(*[one for one in found if one is not None])
+    raise _NotSimple
+
+
+def _takes_all(constraint: RangeConstraint) -> bool:
+    return isinstance(constraint, RangeOf) and isinstance(constraint.constr, AnyAttr)
+
+
+def _without_variables(constraint: AttrConstraint) -> bool:
+    """Whether what a constraint accepts depends on the attribute alone."""
+    match constraint:
+        case AnyAttr() | BaseAttr() | EqAttrConstraint() | SymbolNameConstraint() | EmptyArrayAttrConstraint():
+            return True
+        case ParamAttrConstraint():
+            return all(map(_without_variables, constraint.param_constrs))
+        case AnyOf() | AllOf():
+            return all(map(_without_variables, constraint.attr_constrs))
+        case MessageConstraint():
+            return _without_variables(constraint.constr)
+        case ArrayOfConstraint():
+            inner = constraint.elem_range_constraint
+            return isinstance(inner, RangeOf) and _without_variables(inner.constr)
         case _:
-            return None
-
-
-def operand_notes(op: Operation, message: str) -> tuple[Diagnostic, ...]:
-    """
-    Notes with the type of each operand that an error is about, where it is defined: of the one that the message names,
-    or of all if they are few.
-    """
-    named = [int(index) for index in _NAMED.findall(message) if int(index) < len(op.operands)]
-    values = dict.fromkeys(op.operands[index] for index in named) if named else dict.fromkeys(op.operands)
-    if len(values) > _MOST_NOTES:
-        return ()
-    notes: list[Diagnostic] = []
-    for value in values:
-        definition = definition_of(value)
-        if definition is None or file_location(definition[1]) is None:
-            continue
-        name = f"'%{value.name_hint}'" if value.name_hint else f"operand #{op.operands.index(value)}"
-        text = f"{name} is defined here, with type {value.type}"
-        notes.append(Diagnostic("note", text, definition[1], optional=True))
-    return tuple(notes)
+            return False

@@ -1,12 +1,14 @@
 """The constraints on tensor types that hold for all operations: which elements there are, and which sizes are known."""
 
+# pyright: reportPrivateUsage=false
+# Reads the tuple of operands, of which xDSL's public view is made anew for each look.
 from __future__ import annotations
 
 from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..op import HloOp
@@ -32,6 +34,18 @@ _INTEGER_SIZES = frozenset(("dynamic_conv", "dynamic_gather"))
 _STATIC_RESULTS = frozenset(("infeed", "recv"))
 """Operations whose results have sizes that nothing else says."""
 
+_CHECKED = frozenset(f"hlo.{name}" for name in (*_SIZES, *_STATIC_RESULTS))
+"""Operations of which more is checked than the elements."""
+
+
+def has_plain_tensors(op: Operation) -> bool:
+    """Whether all operands and results are ranked tensors of elements that every operation may have in this place."""
+    for value in (*op._operands, *op.results):
+        type_ = value._type
+        if type(type_) is not TensorType or not _is_plain(type_.element_type):
+            return False
+    return op.name not in _CHECKED
+
 
 def verify_tensors(op: HloOp) -> None:
     """Raise VerifyException for tensors of elements that StableHLO lacks, or of sizes that must be known."""
@@ -54,6 +68,11 @@ def _verify_tensor(constraint: str, type_: Attribute, allows_index: bool, static
         raise VerifyException(f"{constraint}: StableHLO has no tensors of {element}")
     if static and not is_static(shape_of(type_)):
         raise VerifyException(f"{constraint}: {type_} has an unknown size, expected a static shape")
+
+
+@cache
+def _is_plain(element: Attribute) -> bool:
+    return _is_element(element) and element.name != QUANTIZED
 
 
 @cache

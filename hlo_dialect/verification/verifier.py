@@ -5,9 +5,11 @@ Each operation's own constraints, terminators, dominance, calls against one symb
 the module's size; xDSL's own verifier checks no dominance, is quadratic in calls, and stops at the first error.
 """
 
+# pyright: reportPrivateUsage=false
+# Reads the tuples of operands and arguments, of which xDSL's public views are made anew for each look.
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import cast
 
@@ -23,12 +25,14 @@ from ..diagnostics.specification import citation
 from ..diagnostics.suggestions import did_you_mean
 from ..diagnostics.xdsl_errors import raised_in_xdsl
 from ..op import HloOp
+from ..ops.control_flow import ReturnOp
 from ..shapes import types_agree
 from ..types import QUANTIZED, tensor_type
 from ..walking import operations_in
-from .definitions import definition_of, operand_notes
+from .definition_notes import definition_of, operand_notes
+from .definitions import verify_alone
 from .dominance import dominator_children
-from .tensors import verify_tensors
+from .tensors import has_plain_tensors, verify_tensors
 from .unranked import is_unranked, ranked
 
 MAX_ERRORS = 100
@@ -37,9 +41,14 @@ MAX_ERRORS = 100
 _CAPTURE_BY_XDSL = "Operation using value defined out of its IsolatedFromAbove parent"
 
 
-def verify_module(module: ModuleOp) -> None:
-    """Raise DiagnosticError with every error of the module; return when it is valid."""
+def verify_module(module: ModuleOp, verified: Iterable[Operation] = ()) -> None:
+    """
+    Raise DiagnosticError with every error of the module; return when it is valid.
+
+    The constraints of the operations `verified` are known to hold: whoever made them has checked them.
+    """
     verifier = _Verifier()
+    verifier.verified.update(map(id, verified))
     try:
         verifier.operation(module)
         for table in verifier.symbol_tables:
@@ -62,6 +71,42 @@ class _TooManyErrors(Exception):
     pass
 
 
+def facts_of(
+    cls: type[Operation],
+    operands: Iterable[SSAValue],
+    properties: Mapping[str, Attribute],
+    regions: Sequence[Region] = (),
+) -> tuple[object, ...] | None:
+    """
+    All that decides which result types an operation has and whether it is valid; None where that is more than types
+    and properties.
+
+    These are given by identity: the facts are of use as long as the attributes exist.
+    """
+    if not _depends_on_types(cls):
+        return None
+    facts: list[object] = [cls, *[id(value._type) for value in operands]]
+    for name, attribute in properties.items():
+        facts.append(name)
+        facts.append(id(attribute))
+    for region in regions:
+        block = region._first_block
+        if block is None or block is not region._last_block or not isinstance(block._last_op, ReturnOp):
+            return None
+        if cast("type[HloOp]", cls).READS_REGIONS:
+            return None
+        facts.append(None)
+        facts += [id(value._type) for value in block._args]
+        facts.append(None)
+        facts += [id(value._type) for value in block._last_op._operands]
+    return tuple(facts)
+
+
+@cache
+def _depends_on_types(cls: type[Operation]) -> bool:
+    return issubclass(cls, HloOp) and not cls.READS_CONSTANTS and not cls.has_trait(IsTerminator)
+
+
 class _Kind:
     """The facts about an operation's class that the verifier needs."""
 
@@ -71,7 +116,6 @@ class _Kind:
         self.terminator = not known or op_type.has_trait(IsTerminator)
         self.without_terminators = not known or op_type.has_trait(NoTerminator)
         self.symbol_table = known and op_type.has_trait(SymbolTable)
-        self.depends_on_types_only = issubclass(op_type, HloOp) and not self.terminator and not op_type.READS_CONSTANTS
 
 
 @cache
@@ -82,10 +126,13 @@ def _kind(op_type: type[Operation]) -> _Kind:
 class _Verifier:
     def __init__(self) -> None:
         self.errors: list[Diagnostic] = []
-        self.visible: set[SSAValue] = set()
+        self.visible: set[int] = set()
+        """The values that may be used, by identity."""
         self.symbol_tables: list[Operation] = []
         self.good: set[tuple[object, ...]] = set()
         """Operations that verify by class, types and properties; equal ones need not be looked at again."""
+        self.verified: set[int] = set()
+        """Operations that are known to verify, by identity."""
 
     def error(self, op: Operation, message: str, notes: tuple[Diagnostic, ...] = ()) -> None:
         notes = (*notes, *citation(op.name, message), *operand_notes(op, message))
@@ -97,13 +144,15 @@ class _Verifier:
     def operation(self, op: Operation) -> None:
         """`op` itself and what it holds; its operands must be among the visible values."""
         visible = self.visible
-        for index, operand in enumerate(op.operands):
-            if operand not in visible:
-                self.error(op, *_not_visible(op, index, operand))
+        for operand in op._operands:
+            if id(operand) not in visible:
+                self._invisible_operands(op)
+                break
         kind = _kind(type(op))
         if kind.symbol_table:
             self.symbol_tables.append(op)
-        self.own_constraints(op, kind)
+        if id(op) not in self.verified:
+            self.own_constraints(op, kind)
         if op.regions:
             if kind.isolated:
                 self.visible = set()
@@ -111,26 +160,32 @@ class _Verifier:
                 self._region(op, region, kind)
             self.visible = visible
         for result in op.results:
-            visible.add(result)
+            visible.add(id(result))
+
+    def _invisible_operands(self, op: Operation) -> None:
+        for index, operand in enumerate(op.operands):
+            if id(operand) not in self.visible:
+                self.error(op, *_not_visible(op, index, operand))
 
     def own_constraints(self, op: Operation, kind: _Kind) -> None:
         if isinstance(op, (ModuleOp, FuncOp)):
             self._attribute_names(op)
         if isinstance(op, (ModuleOp, CallOp)):
             return  # their constraints are those on symbols
-        key = None
-        if kind.depends_on_types_only and not op.regions and not op.attributes:
-            key = (
-                type(op),
-                *[id(operand.type) for operand in op.operands],
-                None,
-                *[id(result.type) for result in op.results],
-                *[part for name, attr in op.properties.items() for part in (name, id(attr))],
+        facts = None
+        if not op.attributes:
+            # A terminator is in the right place or not, which is no fact of its own.
+            ends = kind.terminator and type(op) is ReturnOp and op._next_op is None
+            facts = (
+                (ReturnOp, *[id(value._type) for value in op._operands])
+                if ends
+                else facts_of(type(op), op._operands, op.properties, op.regions)
             )
-            if key in self.good:
-                return
+        key = None if facts is None else (*facts, *[id(result._type) for result in op.results])
+        if key is not None and key in self.good:
+            return
         try:
-            _verify_alone(op)
+            verify_constraints(op)
         except VerifyException as error:
             if not str(error).startswith(_CAPTURE_BY_XDSL):  # dominance reports it where it happens
                 self.error(op, str(error))
@@ -157,19 +212,19 @@ class _Verifier:
         entry = blocks.first
         if entry is None:
             return
-        added: list[SSAValue] = []
+        added: list[int] = []
         if entry is blocks.last:
             self._block(op, entry, kind, added)
             self.visible.difference_update(added)
             return
         children, unreachable = dominator_children(region)
-        stack: list[tuple[Block, list[SSAValue] | None]] = [(entry, None)]
+        stack: list[tuple[Block, list[int] | None]] = [(entry, None)]
         while stack:
             block, left = stack.pop()
             if left is not None:
                 self.visible.difference_update(left)
                 continue
-            defined: list[SSAValue] = []
+            defined: list[int] = []
             self._block(op, block, kind, defined)
             stack.append((block, defined))
             stack += [(child, None) for child in reversed(children.get(block, ()))]
@@ -182,16 +237,18 @@ class _Verifier:
         self._block(op, block, kind, [])
         self.visible = outer
 
-    def _block(self, parent: Operation, block: Block, kind: _Kind, defined: list[SSAValue]) -> None:
+    def _block(self, parent: Operation, block: Block, kind: _Kind, defined: list[int]) -> None:
         """The block's operations in order; `defined` receives what it makes visible."""
-        for argument in block.args:
-            self.visible.add(argument)
-        defined += block.args
-        for op in block.ops:
+        arguments = [id(argument) for argument in block.args]
+        self.visible.update(arguments)
+        defined += arguments
+        op = block._first_op
+        while op is not None:
             self.operation(op)
-            defined += op.results
-            if op.successors:
+            defined += map(id, op.results)
+            if op._successors:
                 self._successors(op, block)
+            op = op._next_op
         last = block.last_op
         if kind.without_terminators and block.parent is not None and len(block.parent.blocks) == 1:
             return
@@ -216,7 +273,7 @@ def _attributes_of_values(func: FuncOp) -> dict[str, Mapping[str, Attribute]]:
     }
 
 
-class _Everything(set[SSAValue]):
+class _Everything(set[int]):
     """The set of all values."""
 
     def __contains__(self, value: object) -> bool:
@@ -254,8 +311,15 @@ def _root(op: Operation) -> Operation:
 # Symbols -------------------------------------------------------------------------------------------------------
 
 
-def _verify_alone(op: Operation) -> None:
-    """Run the operation's own verifier; with quantized operands or results, `verify_quantized`."""
+def verify_constraints(op: Operation) -> None:
+    """
+    Check an operation's own constraints, those on its regions among them, not on what is in these.
+
+    With quantized operands or results they are `verify_quantized`. Raises VerifyException, DiagnosticError.
+    """
+    if has_plain_tensors(op):
+        verify_alone(op)
+        return
     if isinstance(op, HloOp):
         if is_unranked(op):
             op = ranked(op)
@@ -265,7 +329,7 @@ def _verify_alone(op: Operation) -> None:
 
         verify_quantized(op)
     else:
-        op.verify_()
+        verify_alone(op)
 
 
 def _holds_quantized(type_: Attribute) -> bool:
