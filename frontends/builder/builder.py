@@ -12,27 +12,24 @@ package is one as soon as the package is installed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import UNKNOWN_LOC, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
-from xdsl.ir.core import SSAValues
-from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import VerifyException
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...hlo_dialect.diagnostics import op_error
 from ...hlo_dialect.dialect import make_context
 from ...hlo_dialect.expressions.tensor import Builder as Inserter
 from ...hlo_dialect.expressions.tensor import Tensor
-from ...hlo_dialect.op import HloOp, RegionOp
+from ...hlo_dialect.op import RegionOp
 from ...hlo_dialect.ops.control_flow import ReturnOp, WhileOp
 from ...hlo_dialect.types import HloTensor, element_of, make_tensor, numpy_dtype, shape_of
 from ...hlo_dialect.verification import verify_module
+from .inserting import Inserting, set_results
 from .locations import callers_location
 from .signatures import Signature, signature
 from .types import is_shape, result_type, type_of
@@ -42,20 +39,6 @@ Value: TypeAlias = Tensor
 
 DIALECTS = ("hlo", "chlo", "check")
 """The dialects whose operations are methods, the first that has the name."""
-
-
-class _Inserter(Inserter):
-    """Inserts where the builder is at work; operations are of the user's line."""
-
-    watch: Callable[[Operation], None] | None = None
-
-    def insert(self, op: Operation) -> None:
-        if op.location is UNKNOWN_LOC:
-            op.location = callers_location()
-        if self.watch is not None:
-            self.watch(op)
-        assert self.at is not None
-        self.at.block.add_op(op)
 
 
 def listed(values: Any) -> list[Any]:
@@ -77,6 +60,10 @@ def _element(array: Value, index: Value) -> Value:
 
 def _set_element(array: Value, index: Value, element: Value) -> Value:
     return array.dynamic_update_slice(element.reshape((1, *element.shape)), _starts(array, index))
+
+
+_CLASSES: dict[str, type[Operation]] = {}
+"""Operations by the names that were asked for."""
 
 
 class Function:
@@ -109,17 +96,12 @@ class Builder:
 
     def __init__(self, name: str = "main", watch: Callable[[Operation], None] | None = None):
         """`watch` is called with each operation that is added."""
-        self._ctx = make_context()
         self._module = ModuleOp([])
-        self._inserter = _Inserter()
-        self._inserter.watch = watch
         self._function = self._begin(name, ())
         self._entry = self._function.body.block
-        self._inserter.at = InsertPoint.at_end(self._entry)
+        self._inserter = Inserting(self._entry, watch)
         self._built = False
         self._signatures: dict[str, Signature] = {}
-        self._known: dict[tuple[Any, ...], tuple[Sequence[Attribute], object]] = {}
-        """Result types of valid operations, see `_typed`."""
 
     @property
     def inserter(self) -> Inserter:
@@ -129,8 +111,7 @@ class Builder:
     @property
     def current_block(self) -> Block:
         """The block to which operations are added."""
-        assert self._inserter.at is not None
-        return self._inserter.at.block
+        return self._inserter.block
 
     # Functions.
 
@@ -154,7 +135,7 @@ class Builder:
             raise ValueError("the program is built already")
         self._end(self._function, self._entry, self._values(results))
         self._built = True
-        verify_module(self._module)
+        verify_module(self._module, self._inserter.verified)
         return self._module
 
     def _end(self, function: func.FuncOp, block: Block, results: Sequence[SSAValue]) -> None:
@@ -186,13 +167,11 @@ class Builder:
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
         """The context that appends to a block. Its values, such as shared constants, are not visible outside."""
-        inserter = self._inserter
-        outside, inserter.at = inserter.at, InsertPoint.at_end(block)
-        with inserter.scope():
-            try:
-                yield
-            finally:
-                inserter.at = outside
+        outside = self._inserter.enter(block)
+        try:
+            yield
+        finally:
+            self._inserter.leave(outside)
 
     # Values.
 
@@ -201,6 +180,8 @@ class Builder:
         if type_ is None:
             return self._inserter.constant(np.asarray(array))
         made = cast(HloTensor, type_of(type_, shape))
+        if type(array) in (bool, int, float):
+            return self._inserter.splat(array, made)
         values = np.asarray(array)
         if values.size == 1 and values.dtype.kind != "c":
             return self._inserter.splat(values.item(), made)
@@ -260,9 +241,15 @@ class Builder:
         return method
 
     def _class(self, name: str) -> type[Operation] | None:
-        names = [name] if "." in name else [f"{dialect}.{name}" for dialect in DIALECTS]
-        found = (self._ctx.get_optional_op(one) for one in names)
-        return next((cls for cls in found if cls is not None), None)
+        found = _CLASSES.get(name)
+        if found is None:
+            names = [name] if "." in name else [f"{dialect}.{name}" for dialect in DIALECTS]
+            context = make_context()
+            classes = (context.get_optional_op(one) for one in names)
+            found = next((cls for cls in classes if cls is not None), None)
+            if found is not None:
+                _CLASSES[name] = found
+        return found
 
     def operation(self, name: str, *operands: Any, result_type: Any = None, **named: Any) -> Any:
         """An operation by its name, `chlo.scan`: also one that is hidden by another dialect's, or by a method."""
@@ -275,13 +262,14 @@ class Builder:
         return self._operation(stated, operands, result_type, named)
 
     def _operation(self, stated: Signature, operands: Sequence[Any], types: Any, named: dict[str, Any]) -> Any:
+        if not named and types is None and len(operands) == stated.operands_alone:
+            values = self._operands(stated, operands)
+            return self._finish(stated.cls.create(operands=values, location=callers_location()))
         try:
             call = stated.sort(operands, named)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{stated.cls.name}: {error}") from None
         values = self._operands(stated, call.operands)
-        if types is None and not stated.regions:
-            return self._typed(stated.cls, values, call.properties)
         op = stated.cls.create(operands=values, properties=call.properties, location=callers_location())
         for region, function in zip(stated.regions, call.regions, strict=True):
             for one in function if region.many else (function,):
@@ -289,36 +277,28 @@ class Builder:
                 op.add_region(self.region(op.region_arguments(len(op.regions)), one))
         return self._finish(op, types)
 
-    def _typed(self, cls: type[Operation], values: Sequence[SSAValue], properties: Mapping[str, Attribute]) -> Any:
-        """An operation without regions. What it is, its operands' types and its properties determine all else."""
-        facts = [value.type for value in values], tuple(properties.items())
-        key = cls, *map(id, facts[0]), None, *[part for name, value in facts[1] for part in (name, id(value))]
-        known = self._known.get(key)
-        if known is None:
-            op = cls.create(operands=values, properties=properties, location=callers_location())
-            inserted = self._finish(op, None)
-            # The facts are kept, so that no other object has their identity.
-            self._known[key] = tuple(op.result_types), facts
-            return inserted
-        return self._insert(
-            cls.create(operands=values, result_types=known[0], properties=properties, location=callers_location())
-        )
-
     def region(self, types: Sequence[Any], function: Callable[..., Any]) -> Region:
         """The region that a function of arguments of these types denotes."""
         block = Block(arg_types=[type_of(one) for one in types])
-        with self.inside(block):
-            results = self._values(listed(function(*self._inserter.tensors(block.args))))
-            self._inserter.insert(ReturnOp.create(operands=results))
+        inserter = self._inserter
+        outside = inserter.enter(block)
+        try:
+            self._return(self._values(listed(function(*inserter.tensors(block.args)))))
+        finally:
+            inserter.leave(outside)
         return Region(block)
 
-    def _finish(self, op: Operation, types: Any) -> Any:
+    def _return(self, results: Sequence[SSAValue]) -> None:
+        """End a region."""
+        self._inserter.insert(ReturnOp.create(operands=results))
+
+    def _finish(self, op: Operation, types: Any = None) -> Any:
         """Give the operation its results, check and insert it. Raises DiagnosticError."""
-        try:
-            self._set_results(op, types)
-            op.verify_()
-        except VerifyException as error:
-            raise op_error(op, str(error)) from None
+        if types is not None:
+            first = op.operands[0].type if op.operands else None
+            several = cast(Any, types if isinstance(types, list) and not is_shape(types) else [types])
+            set_results(op, [result_type(one, first) for one in several])
+        self._inserter.check(op)
         return self._insert(op)
 
     # Control flow.
@@ -362,7 +342,7 @@ class Builder:
             carried, outputs = body(values[: len(begin)], elements)
             stacks = [self._stacked(step, index, output, length) for output in self._values(outputs)]
             results = [(number + 1).value, *self._values(carried), *step.args[1 + len(begin) : len(state)]]
-            self._inserter.insert(ReturnOp.create(operands=[*results, *(stack.value for stack in stacks)]))
+            self._return([*results, *(stack.value for stack in stacks)])
         empty = [self._inserter.splat(0, stack.type).value for stack in stacks]
 
         def goes_on(number: Value, *_: Value) -> Value:
@@ -370,7 +350,7 @@ class Builder:
 
         condition = self.region([value.type for value in (*state, *empty)], goes_on)
         op = WhileOp.create(operands=[*state, *empty], regions=[condition, Region(step)], location=callers_location())
-        _, *found = self._finish(op, None)
+        _, *found = self._finish(op)
         return found[: len(begin)], found[len(state) - 1 :]
 
     def _stacked(self, block: Block, index: Value, output: SSAValue, length: int) -> Value:
@@ -380,8 +360,14 @@ class Builder:
         return _set_element(Tensor(self._inserter, stack), index, Tensor(self._inserter, output))
 
     def _operands(self, stated: Signature, given: Sequence[Any]) -> list[SSAValue]:
-        if stated.fixed and all(type(value) is Tensor for value in given):
-            return [value.value for value in given]
+        if stated.fixed:
+            values: list[SSAValue] = []
+            for value in given:
+                if type(value) is not Tensor:
+                    break
+                values.append(value.value)
+            else:
+                return values
         flat: list[Any] = []
         for argument, value in zip(stated.operands, given, strict=True):
             if argument.many:
@@ -390,25 +376,11 @@ class Builder:
                 flat.append(value)
         return self._values(flat, getattr(stated.cls, "ROLE", None) == "elementwise")
 
-    def _set_results(self, op: Operation, stated: Any) -> None:
-        """Give the operation its results, of the types stated or inferred. Raises VerifyException, TypeError."""
-        if stated is not None:
-            first = op.operands[0].type if op.operands else None
-            several = cast(Any, stated if isinstance(stated, list) and not is_shape(stated) else [stated])
-            types = [result_type(one, first) for one in several]
-        elif isinstance(op, HloOp):
-            try:
-                types = op.infer_types()
-            except IndexError:
-                raise TypeError(f"{op.name}: the operands do not determine the type: state result_type=") from None
-        else:
-            types = ()
-        op.results = SSAValues(OpResult(type_, op, index) for index, type_ in enumerate(types))
-
     def _insert(self, op: Operation) -> Any:
         inserter = self._inserter
         inserter.insert(op)
         results = op.results
         if len(results) == 1:
-            return Tensor(inserter, results[0])
+            (result,) = results
+            return Tensor(inserter, result)
         return tuple(inserter.tensors(results)) if results else None

@@ -16,29 +16,45 @@ FLOORS = ("frontends", "hlo_dialect", "dialects", "lowering", "passes", "targets
 _OURS = (*(f"{_PACKAGE}/{name}/" for name in FLOORS), f"{Path(np.__file__).resolve().parent}/")
 """NumPy's own Python calls methods of the arrays that it is given."""
 
-_own: dict[CodeType, bool] = {}
-_known: dict[tuple[CodeType, int], LocationAttr] = {}
-"""Locations by code and instruction: loops of a user's program build many operations at one place."""
+_own: dict[str, bool] = {}
+"""Whether a file is one of this package's."""
+
+_known: dict[int, tuple[CodeType, dict[int, LocationAttr]]] = {}
+"""
+Locations by code, which is kept so that its identity stays its own, and instruction: a loop of a user's program builds
+many operations at one place.
+"""
 
 
-def _is_own(code: CodeType) -> bool:
-    found = _own.get(code)
-    if found is None:
-        found = _own[code] = str(Path(code.co_filename).resolve()).startswith(_OURS)
+def _is_own(file: str) -> bool:
+    found = _own[file] = str(Path(file).resolve()).startswith(_OURS)
     return found
 
 
 def callers_location() -> LocationAttr:
     """The file, line and column of the innermost call that is not in this package."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and _is_own(frame.f_code):
+    known = _own.get
+    while frame is not None:
+        file = frame.f_code.co_filename
+        own = known(file)
+        if own is None:
+            own = _is_own(file)
+        if not own:
+            return _location_in(frame)
         frame = frame.f_back
-    if frame is None:
-        return UNKNOWN_LOC
-    key = frame.f_code, frame.f_lasti
-    found = _known.get(key)
+    return UNKNOWN_LOC
+
+
+def _location_in(frame: FrameType) -> LocationAttr:
+    code = frame.f_code
+    known = _known.get(id(code))
+    if known is None:
+        known = _known[id(code)] = code, {}
+    locations = known[1]
+    found = locations.get(frame.f_lasti)
     if found is None:
-        found = _known[key] = _location(frame)
+        found = locations[frame.f_lasti] = _location(frame)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -46,6 +46,8 @@ Convert = Callable[[Any], Attribute]
 
 def _array(value: Any) -> Attribute:
     """`array<i1: ..>` of booleans, else `array<i64: ..>`."""
+    if type(value) in (list, tuple) and {*map(type, value)} <= {int}:
+        return int_array(value)
     numbers = np.atleast_1d(np.asarray(value))
     if numbers.dtype == np.bool_:
         return cast(Attribute, DenseArrayBase.from_list(i1, [int(number) for number in numbers]))
@@ -55,6 +57,8 @@ def _array(value: Any) -> Attribute:
 
 
 def _integer(value: Any) -> Attribute:
+    if type(value) is int:
+        return int_attr(value)
     kind: np.dtype[Any] = np.asarray(value).dtype
     return int_attr(int(value), i1 if kind == np.bool_ else i64)
 
@@ -132,12 +136,13 @@ def parse_text(text: str) -> Attribute:
 
 def _enumeration(cls: type[EnumAttribute[Any]]) -> Convert:
     members: Any = cls.enum_type
+    attributes: dict[str, Attribute] = {member.value: cls(member) for member in members}
 
     def convert(value: Any) -> Attribute:
         try:
-            return cls(members(value))
+            return attributes[members(value).value]
         except ValueError:
-            raise ValueError(f"expected one of {', '.join(member.value for member in members)}") from None
+            raise ValueError(f"expected one of {', '.join(attributes)}") from None
 
     return convert
 
@@ -147,6 +152,12 @@ def parameters_of(cls: type[Attribute]) -> dict[str, AttrConstraint]:
     if not issubclass(cls, ParametrizedAttribute) or cls in _CONVERSIONS:
         return {}
     return {name: definition.constr for name, definition in cls.get_irdl_definition().parameters}
+
+
+@lru_cache(maxsize=1024)
+def _parametrized(cls: type[ParametrizedAttribute], *parameters: Attribute) -> Attribute:
+    """An attribute from a cache, as `int_array`: dimension numbers repeat over and over in a program."""
+    return cls.new(parameters)
 
 
 def _structure(cls: type[ParametrizedAttribute]) -> Convert:
@@ -168,7 +179,7 @@ def _structure(cls: type[ParametrizedAttribute]) -> Convert:
         ]
         if missing:
             raise TypeError(f"there is no {missing[0]}; expected {', '.join(convert)}, of which lists may be left out")
-        return cls.new([make(given.get(name, ())) for name, make in convert.items()])
+        return _parametrized(cls, *[make(given.get(name, ())) for name, make in convert.items()])
 
     return whole
 
@@ -193,13 +204,16 @@ def base_of(constraint: AttrConstraint) -> type[Attribute] | None:
             return None
 
 
+_PYTHONS = frozenset((bool, int, float, str, list, tuple, dict))
+
+
 @cache
 def conversion(constraint: AttrConstraint) -> Convert:
     """The conversion to the attributes that a constraint accepts."""
     make = _conversion(constraint)
 
     def convert(value: Any) -> Attribute:
-        return value if isinstance(value, Attribute) else make(value)
+        return make(value) if type(value) in _PYTHONS or not isinstance(value, Attribute) else value
 
     return convert
 

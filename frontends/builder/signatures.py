@@ -66,6 +66,11 @@ class Signature:
         """Whether the number of operands is."""
         return not any(operand.many or operand.optional for operand in self.operands)
 
+    @cached_property
+    def operands_alone(self) -> int | None:
+        """The number of operands if these are all that must be given."""
+        return None if self.required or self.regions or not self.fixed else len(self.operands)
+
     @property
     def text(self) -> str:
         """`reduce(*inputs, *init_values, dimensions=, body=)`"""
@@ -75,8 +80,6 @@ class Signature:
 
     def sort(self, arguments: Sequence[Any], named: dict[str, Any]) -> Call:
         """Sort the arguments of a call. Raises TypeError, ValueError."""
-        if self.fixed and not named and len(arguments) == len(self.operands) and not (self.required or self.regions):
-            return Call(list(arguments))
         call = Call()
         if len(arguments) > len(self.operands):
             raise TypeError(f"takes {len(self.operands)} operands by position, got {len(arguments)}: {self.text}")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, TypeAttribute
 
 from ...hlo_dialect.shapes import DYNAMIC
@@ -64,6 +65,8 @@ def type_of(stated: Any, shape: Sequence[int | None] | None = None) -> Attribute
 
     Raises ValueError, TypeError.
     """
+    if type(stated) is TensorType and shape is None:
+        return cast(Attribute, stated)
     if shape is not None:
         return make_tensor(_dimensions(shape), element_type(stated))
     if isinstance(stated, TypeAttribute):

@@ -10,20 +10,19 @@ numbers become splats of the other operand's type, built once per builder.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, IntegerType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
 from ..attributes import DotDimensionNumbersAttr, int_array, int_attr
 from ..numbers.number_semantics import round_to
-from ..op import HloOp, replace_op
+from ..op import HloOp, append, replace_op
 from ..ops import elementwise_binary as binary
 from ..ops import elementwise_unary as unary
 from ..ops.comparison import CompareOp, SelectOp, comparison_direction, comparison_type
@@ -67,6 +66,7 @@ class Builder:
         self.location = location
         self.ops: list[Operation] = [] if ops is None else ops
         self._splats: dict[tuple[float, float, HloTensor], Tensor] = {}
+        """Constants that are used again, by their number, its sign and the type."""
 
     @staticmethod
     def before(op: Operation) -> Builder:
@@ -81,14 +81,19 @@ class Builder:
         if self.at is None:
             return
         if self.at.insert_before is None:
-            self.at.block.add_op(op)
+            append(self.at.block, op)
         else:
             self.at.block.insert_op_before(op, self.at.insert_before)
+
+    def place(self) -> LocationAttr:
+        """The location of the operations in regions that a method makes."""
+        return self.location
 
     def add(self, op: Operation) -> Tensor:
         """Insert an operation with one result, and return the result."""
         self.insert(op)
-        return Tensor(self, op.results[0])
+        (result,) = op.results
+        return Tensor(self, result)
 
     def op(
         self,
@@ -130,15 +135,6 @@ class Builder:
         """Each element's index along a dimension."""
         return self.op(IotaOp, (), type_, iota_dimension=int_attr(dim))
 
-    @contextmanager
-    def scope(self) -> Generator[None]:
-        """The context of a region: constants built in it are not used outside of it, nor the other way round."""
-        outside, self._splats = self._splats, {}
-        try:
-            yield
-        finally:
-            self._splats = outside
-
     def replace(self, op: Operation, *values: Tensor | SSAValue) -> Sequence[Operation]:
         """
         Replace an operation's results by `values` and erase it; returns the new operations.
@@ -179,7 +175,7 @@ def _comparison(direction: str) -> Callable[[Tensor, Tensor | float], Tensor]:
     return method
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Tensor:
     """A value to compute with; its builder inserts the operations."""
 
@@ -205,11 +201,12 @@ class Tensor:
 
     def apply(self, cls: type[Operation], *others: Tensor | float) -> Tensor:
         """An operation on this tensor and others, without properties, whose result has this tensor's type."""
+        value = self.value
         values = [one.value if isinstance(one, Tensor) else self.like(one).value for one in others]
-        return self.builder.add(cls.create(operands=[self.value, *values], result_types=[self.value.type]))
+        return self.builder.add(cls.create(operands=(value, *values), result_types=(value.type,)))
 
     def _typed(self, shape: Sequence[int] | HloTensor) -> HloTensor:
-        return make_tensor(tuple(shape), self.element) if isinstance(shape, Sequence) else shape
+        return shape if isinstance(shape, TensorType) else make_tensor(tuple(shape), self.element)
 
     # Arithmetic, element by element.
 
@@ -398,7 +395,7 @@ class Tensor:
         """
         Fold the elements along `dims` with an elementwise operation of two operands, beginning with the scalar `init`.
         """
-        region = combiner_region(combiner, self.element, self.builder.location)
+        region = combiner_region(combiner, self.element, self.builder.place())
         return self.builder.op(ReduceOp, [self, init], None, [region], dimensions=int_array(dims))
 
     def sum(self, dims: Sequence[int]) -> Tensor:
