@@ -15,7 +15,8 @@ import numpy as np
 # Imported because they register the functions that they compile.
 from ..numpy import indexing, linear_algebra, sorting  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from ..numpy.arrays import CALL_UFUNC, FUNCTIONS, METHODS
-from ..numpy.ufuncs import METHODS_OF_UFUNCS, UFUNCS
+from ..numpy.ufunc_formulas import UFUNCS
+from ..numpy.ufuncs import METHODS_OF_UFUNCS
 
 _RAISE_BY_VALUES = {np.linalg.cholesky, np.linalg.inv, np.linalg.solve, np.take, np.take_along_axis, np.average}
 """Functions whose errors depend on elements: NumPy runs them, so that errors come at the line that caused them."""

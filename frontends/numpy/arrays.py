@@ -14,13 +14,14 @@ import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ...hlo_dialect.types import element_type_of, make_tensor, numpy_dtype
+from ...hlo_dialect.types import element_of, element_type_of, make_tensor, numpy_dtype, shape_of
 from ..builder.builder import Builder, Value
 from .errors import TraceError
 
@@ -139,15 +140,28 @@ def _needs_value(name: str) -> Callable[..., NoReturn]:
     return method
 
 
+def _facts(type_: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and dtype of a tensor type."""
+    facts: dict[str, Any] = vars(type_)
+    found = facts.get("_array")
+    if found is None:
+        # As functools.cached_property keeps what it computes.
+        dtype = numpy_dtype(element_of(type_))
+        assert dtype is not None
+        found = facts["_array"] = shape_of(type_), dtype
+    return found
+
+
 class TracedArray:
     """An array whose shape and dtype are known while a function is traced, and whose elements when it runs."""
 
-    __slots__ = ("block", "builder", "is_argument", "value", "weak")
+    __slots__ = ("block", "builder", "dtype", "is_argument", "shape", "value", "weak")
     __array_priority__ = 1000
 
     def __init__(self, builder: Builder, value: Value, is_argument: bool = False):
         self.builder = builder
         self.value = value
+        self.shape, self.dtype = _facts(value.value.type)
         self.is_argument = is_argument
         """Whether it is the caller's array, which the function must not change."""
         self.block = builder.current_block
@@ -156,16 +170,6 @@ class TracedArray:
         """The type of Python's numbers that it is one of; None for an array."""
 
     # Facts.
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.value.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        found = numpy_dtype(self.value.element)
-        assert found is not None
-        return found
 
     @property
     def ndim(self) -> int:
@@ -358,7 +362,7 @@ def lift(builder: Builder, value: Any, dtype: Any = None) -> TracedArray:
     array = np.asarray(value, dtype)
     if element_type_of(array.dtype) is None:
         raise TraceError(f"arrays of {array.dtype} are not compiled")
-    return TracedArray(builder, builder.constant(array))
+    return TracedArray(builder, builder.constant(array) if array.ndim else builder.constant(array, array.dtype))
 
 
 def holds_traced(values: Sequence[Any]) -> bool:
@@ -375,6 +379,8 @@ def element(dtype: Any) -> Any:
 
 def astype(array: TracedArray, dtype: Any) -> TracedArray:
     """Convert as NumPy does: to a boolean by comparison with zero, from a complex number its real part."""
+    if array.dtype is dtype:
+        return array
     wanted = np.dtype(dtype)
     if array.dtype == wanted:
         return array
@@ -386,17 +392,36 @@ def astype(array: TracedArray, dtype: Any) -> TracedArray:
     return array.like(value.convert(element(wanted)))
 
 
+_shape_of_all = lru_cache(maxsize=4096)(np.broadcast_shapes)
+
+
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which arrays of these shapes are broadcast. Raises ValueError."""
+    first = shapes[0]
+    for shape in shapes:
+        if shape != first:
+            return _shape_of_all(*shapes)
+    return first
+
+
 def broadcast_to(array: TracedArray, shape: Sequence[int]) -> TracedArray:
     """Broadcast by NumPy's rules. Raises ValueError."""
     wanted = tuple(map(operator.index, shape))
-    if array.shape == wanted:
+    own = array.shape
+    if own == wanted:
         return array
-    if np.broadcast_shapes(array.shape, wanted) != wanted:
-        raise ValueError(f"an array of shape {array.shape} cannot be broadcast to {wanted}")
-    offset = len(wanted) - array.ndim
-    kept = [dim for dim, size in enumerate(array.shape) if size != 1 or wanted[offset + dim] == 1]
-    squeezed = array.value.reshape([array.shape[dim] for dim in kept])
-    return array.like(squeezed.broadcast(wanted, [offset + dim for dim in kept]))
+    squeezed, dims = _spread(own, wanted)
+    return array.like(array.value.reshape(squeezed).broadcast(wanted, dims))
+
+
+@lru_cache(maxsize=4096)
+def _spread(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How a shape is broadcast: the sizes without those that are repeated, and their dimensions in the result."""
+    if np.broadcast_shapes(shape, wanted) != wanted:
+        raise ValueError(f"an array of shape {shape} cannot be broadcast to {wanted}")
+    offset = len(wanted) - len(shape)
+    kept = [dim for dim, size in enumerate(shape) if size != 1 or wanted[offset + dim] == 1]
+    return tuple(shape[dim] for dim in kept), tuple(offset + dim for dim in kept)
 
 
 def constant_index(value: Any, what: str) -> int:

@@ -46,8 +46,8 @@ _OTHERS = (
 
 
 @functools.cache
-def _is_users(code: types.CodeType) -> bool:
-    path = Path(code.co_filename)
+def _is_users(file: str) -> bool:
+    path = Path(file)
     installed = "site-packages" in path.parts or "dist-packages" in path.parts
     return not (installed or path.name.startswith("<frozen") or str(path.resolve()).startswith(_OTHERS))
 
@@ -61,7 +61,7 @@ class _Entrance:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         enter = _ENTER.get()
-        if enter is None or not _is_users(sys._getframe(1).f_code):  # pyright: ignore[reportPrivateUsage]
+        if enter is None or not _is_users(sys._getframe(1).f_code.co_filename):  # pyright: ignore[reportPrivateUsage]
             return self._function(*args, **kwargs)
         return enter(self._function, args, kwargs)
 

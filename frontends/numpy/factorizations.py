@@ -21,6 +21,7 @@ from .arrays import (
     axes_of,
     broadcast_to,
     builder_of,
+    common_shape,
     constant_index,
     implements,
     lift,
@@ -137,7 +138,7 @@ def solve(a: Any, b: Any) -> TracedArray:
 def _solved(x: TracedArray, y: TracedArray) -> TracedArray:
     if x.shape[-1] != y.shape[-2]:
         raise ValueError(f"solve: Input operand 1 has a mismatch in its core dimension 0: {x.shape}, {y.shape}")
-    stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    stack = common_shape(x.shape[:-2], y.shape[:-2])
     y = broadcast_to(y, (*stack, *y.shape[-2:]))
     if not x.size or not y.size:
         return y.like(y.value)

@@ -7,11 +7,23 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .arrays import METHODS, TracedArray, astype, axis_of, broadcast_to, builder_of, constant_index, implements, lift
+from .arrays import (
+    METHODS,
+    TracedArray,
+    astype,
+    axis_of,
+    broadcast_to,
+    builder_of,
+    common_shape,
+    constant_index,
+    implements,
+    lift,
+)
 from .errors import TraceError
 from .joining import concatenate
 from .reductions import choose
@@ -28,6 +40,8 @@ class _Box:
     strides: list[int]
     reversed_dims: list[int]
     """The dimensions whose step is negative."""
+    whole: bool = True
+    """Whether it is all of the array, reversed or not."""
 
 
 @dataclass
@@ -41,13 +55,13 @@ class _Index:
     """The result's dimensions in order: a dimension of the array, None for a new one, "arrays" for the indices'."""
 
 
-def _expanded(array: TracedArray, key: Any) -> list[Any]:
+def _expanded(shape: tuple[int, ...], key: Any) -> list[Any]:
     """The key with an entry for each dimension, boolean arrays as arrays of indices, and None for new dimensions."""
     parts = list(key) if isinstance(key, tuple) else [key]
     entries: list[Any] = []
     for part in parts:
         if isinstance(part, (list, np.ndarray)) and not isinstance(part, TracedArray):
-            part = _stacked(array, part)
+            part = _stacked(part)
         if isinstance(part, TracedArray) and part.dtype == np.bool_:
             raise TraceError(
                 "an index of booleans has a result whose size depends on the elements",
@@ -60,16 +74,16 @@ def _expanded(array: TracedArray, key: Any) -> list[Any]:
         else:
             entries.append(part)
     used = sum(entry is not None and entry is not Ellipsis for entry in entries)
-    if used > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
+    if used > len(shape):
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
     places = [number for number, entry in enumerate(entries) if entry is Ellipsis]
     if len(places) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     at = places[0] if places else len(entries)
-    return [*entries[:at], *[slice(None)] * (array.ndim - used), *entries[at + 1 :]]
+    return [*entries[:at], *[slice(None)] * (len(shape) - used), *entries[at + 1 :]]
 
 
-def _stacked(array: TracedArray, part: Any) -> Any:
+def _stacked(part: Any) -> Any:
     try:
         return lift(builder_of(part), part)
     except LookupError:
@@ -81,10 +95,41 @@ def _bound(value: Any) -> Any:
     return None if value is None else constant_index(value, "the bound of a slice")
 
 
-def _parsed(array: TracedArray, key: Any) -> _Index:
+def _index_of(shape: tuple[int, ...], key: Any) -> _Index:
+    """The parts of a key into an array of that shape. Raises IndexError, TraceError."""
+    facts = _facts(key)
+    return _parsed(shape, key) if facts is None else _parsed_once(shape, facts)
+
+
+_BOUNDS = frozenset((int, type(None)))
+
+
+def _facts(key: Any) -> tuple[Any, ...] | None:
+    """What a key of integers and slices consists of, hashable; None for one with arrays."""
+    facts: list[Any] = []
+    for part in key if type(key) is tuple else (key,):
+        kind = type(part)
+        if kind is slice:
+            bounds = part.start, part.stop, part.step
+            if not _BOUNDS.issuperset(map(type, bounds)):
+                return None
+            facts.append(bounds)
+        elif kind is int or part is None or part is Ellipsis:
+            facts.append(part)
+        else:
+            return None
+    return tuple(facts)
+
+
+@lru_cache(maxsize=4096)
+def _parsed_once(shape: tuple[int, ...], facts: tuple[Any, ...]) -> _Index:
+    return _parsed(shape, tuple(slice(*one) if isinstance(one, tuple) else one for one in facts))
+
+
+def _parsed(shape: tuple[int, ...], key: Any) -> _Index:
     box = _Box([], [], [], [])
     index = _Index(box, {}, [])
-    entries = _expanded(array, key)
+    entries = _expanded(shape, key)
     with_arrays = any(
         isinstance(entry, TracedArray) or np.ndim(entry) for entry in entries if not isinstance(entry, slice)
     )
@@ -94,16 +139,16 @@ def _parsed(array: TracedArray, key: Any) -> _Index:
         if entry is None:
             index.layout.append(None)
             continue
-        size = array.shape[dim]
+        size = shape[dim]
         if isinstance(entry, slice):
             bounds = slice(_bound(entry.start), _bound(entry.stop), _bound(entry.step))
             chosen = range(*bounds.indices(size))
-            _add_range(box, chosen, dim)
+            _add_range(box, chosen, size, dim)
             index.layout.append(dim)
         elif isinstance(entry, TracedArray) or (isinstance(entry, np.ndarray) and entry.ndim):
             if entry.dtype.kind not in "iu":
                 raise IndexError("arrays used as indices must be of integer (or boolean) type")
-            _add_range(box, range(size), dim)
+            _add_range(box, range(size), size, dim)
             index.arrays[dim] = _checked(entry, size, dim)
             positions.append(position)
         else:
@@ -112,11 +157,11 @@ def _parsed(array: TracedArray, key: Any) -> _Index:
                 raise IndexError(f"index {number} is out of bounds for axis {dim} with size {size}")
             if with_arrays:
                 # An integer beside arrays is an array of indices.
-                _add_range(box, range(size), dim)
+                _add_range(box, range(size), size, dim)
                 index.arrays[dim] = np.asarray(number % size)
                 positions.append(position)
             else:
-                _add_range(box, range(number % size, number % size + 1), dim)
+                _add_range(box, range(number % size, number % size + 1), size, dim)
         dim += 1
     if positions:
         # The new dimensions take the place of those indexed by arrays, if these follow each other.
@@ -125,13 +170,14 @@ def _parsed(array: TracedArray, key: Any) -> _Index:
     return index
 
 
-def _add_range(box: _Box, chosen: range, dim: int) -> None:
+def _add_range(box: _Box, chosen: range, size: int, dim: int) -> None:
     if chosen.step < 0:
         box.reversed_dims.append(dim)
         chosen = chosen[::-1]
     box.starts.append(chosen.start if len(chosen) else 0)
     box.limits.append(chosen[-1] + 1 if len(chosen) else 0)
     box.strides.append(chosen.step)
+    box.whole = box.whole and (box.starts[-1], box.limits[-1], chosen.step) == (0, size, 1)
 
 
 def _checked(entry: Any, size: int, dim: int) -> Any:
@@ -148,16 +194,15 @@ def _checked(entry: Any, size: int, dim: int) -> Any:
 
 
 def _boxed(array: TracedArray, box: _Box) -> TracedArray:
-    whole = [0] * array.ndim, list(array.shape), [1] * array.ndim
     value = array.value
-    if (box.starts, box.limits, box.strides) != whole:
+    if not box.whole:
         value = value.slice(box.starts, box.limits, box.strides)
     return array.like(value.reverse(box.reversed_dims) if box.reversed_dims else value)
 
 
 def _indices(array: TracedArray, index: _Index) -> tuple[TracedArray, tuple[int, ...]]:
     """The indices as a matrix, a row for each point, and the shape of their broadcast."""
-    shape = np.broadcast_shapes(*(one.shape for one in index.arrays.values()))
+    shape = common_shape(*(one.shape for one in index.arrays.values()))
     columns = [
         reshape(broadcast_to(astype(lift(array.builder, one), np.int64), shape), (math.prod(shape), 1))
         for one in index.arrays.values()
@@ -167,7 +212,7 @@ def _indices(array: TracedArray, index: _Index) -> tuple[TracedArray, tuple[int,
 
 def get(array: TracedArray, key: Any) -> TracedArray:
     """`array[key]`. Raises IndexError for constants outside of it, TraceError."""
-    index = _parsed(array, key)
+    index = _index_of(array.shape, key)
     part = _boxed(array, index.box)
     if not index.arrays:
         kept = [part.shape[one] if one is not None else 1 for one in index.layout]
@@ -219,7 +264,7 @@ def put_with(array: TracedArray, key: Any, value: Any, combine: str | None) -> T
         if new.ndim and new.shape not in ((1,), array.shape):
             raise TraceError("values for a mask must be one, or of the array's shape", "np.where(mask, values, x)")
         return choose(key, broadcast_to(new, array.shape), array)
-    index = _parsed(array, key)
+    index = _index_of(array.shape, key)
     if index.arrays:
         return _scattered(array, index, new, combine)
     box = index.box
@@ -315,7 +360,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> TracedArray:
     if axis is None:
         array, axis = reshape(array, -1), 0
     dim = axis_of(axis, array.ndim)
-    shape = np.broadcast_shapes(
+    shape = common_shape(
         (*array.shape[:dim], 1, *array.shape[dim + 1 :]), (*places.shape[:dim], 1, *places.shape[dim + 1 :])
     )
     key: list[Any] = list(np.ogrid[tuple(slice(size) for size in shape)])

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.printing.graph import graph_of
 from ...targets.compile import compile_program
 from ...targets.cpu.executable import CpuExecutable
@@ -41,7 +42,8 @@ from .entrances import TAKING, entering
 from .errors import TraceError
 from .named_sizes import NamedSizes
 from .shortcuts import Shortcuts
-from .trees import LEAF, Structure, flatten, paths, unflatten
+from .trees import LEAF, Assembler, Structure, assembler, flatten, paths, unflatten
+from .ufuncs import call_ufunc
 from .unrolling import Repetitions
 
 MANY = 8
@@ -51,6 +53,9 @@ _FILLED_LATER = {np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_li
 """Functions whose arrays the traced function writes to, so that they are part of the trace."""
 
 NUMBERS = (bool, int, float, complex)
+
+_KNOWN = frozenset((TracedArray, np.ndarray, *NUMBERS))
+"""Types none of which but traced arrays takes part in NumPy's protocol."""
 
 
 class CacheInfo(NamedTuple):
@@ -100,8 +105,14 @@ class Compiled:
 
     def tree(self, outputs: Sequence[Any]) -> Any:
         """The value that the function returns, from the program's outputs."""
-        results = iter(outputs)
-        return unflatten(self.results, [next(results) if one is None else one[0] for one in self.constants])
+        if any(self.constants):
+            results = iter(outputs)
+            outputs = [next(results) if one is None else one[0] for one in self.constants]
+        return self._assemble(iter(outputs))
+
+    @functools.cached_property
+    def _assemble(self) -> Assembler:
+        return assembler(self.results)
 
 
 def _described(leaf: Any) -> str:
@@ -161,22 +172,19 @@ class JitFunction:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        facts = self._shortcuts.key(args, kwargs)
-        known = None if facts is None else self._shortcuts.find(facts)
+        seen = self._shortcuts.facts(args, kwargs)
+        known = None if seen is None else self._shortcuts.find(*seen)
         if known is None:
             if any(isinstance(leaf, TracedArray) for leaf in flatten((args, kwargs))[0]):
                 # A call in another compiled function becomes a part of its program.
                 return self._traceable(*args, **kwargs)
             found, leaves = self._found(args, kwargs)
-            if facts is not None:
-                self._shortcuts.keep(facts, args, kwargs, found)
+            if seen is not None:
+                self._shortcuts.keep(seen[0], args, kwargs, found)
         else:
             self._hits += 1
-            found, ordered = known
-            leaves = [
-                one if type(one) is np.ndarray else np.asarray(one)
-                for one in ordered((*args, *kwargs.values()) if kwargs else args)
-            ]
+            found, leaves = known
+            leaves = [one if type(one) is np.ndarray else np.asarray(one) for one in leaves]
         found.calls += 1
         outputs = found.run(*leaves)
         if found.results == LEAF and found.constants[0] is None:
@@ -221,6 +229,7 @@ class JitFunction:
                 self._warn_of_many()
             return found
 
+    @paused_gc()
     def _traced(self, bound: _Bound) -> Compiled:
         builder = Builder(watch=Repetitions())
         traced, leaves = bound.traced, bound.leaves
@@ -342,6 +351,11 @@ def _run(builder: Builder, function: Callable[..., Any], args: Sequence[Any], kw
     outside = TRACE.set(builder)
 
     def enter(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not kwargs and type(called) is np.ufunc:
+            kinds = {*map(type, args)}
+            if TracedArray in kinds and kinds <= _KNOWN:
+                # As NumPy would call it.
+                return call_ufunc(called, *args)
         if called in TAKING and len(args) == 1 and kwargs.keys() <= {"dtype"} and holds_traced(args):
             found = lift(builder, args[0], kwargs.get("dtype"))
             return found.like(found.value) if TAKING[called] == "copy" else found

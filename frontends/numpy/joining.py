@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.expressions.tensor import concatenate as joined
 from .arrays import TracedArray, astype, axes_of, axis_of, broadcast_to, constant_index, implements, lift
 from .errors import TraceError
 from .reductions import NO_VALUE
@@ -26,8 +27,7 @@ def concatenate(
     if not found[0].ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     dim = axis_of(axis, found[0].ndim)
-    values = [one.value for one in found]
-    result = found[0].like(found[0].builder.concatenate(values, dimension=dim)) if len(found) > 1 else found[0]
+    result = found[0].like(joined([one.value for one in found], dim)) if len(found) > 1 else found[0]
     return result if out is None else out.write(result)
 
 

@@ -10,10 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo_dialect.attributes import ints
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr, ints
 from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.movement import TransposeOp
-from .arrays import FUNCTIONS, TracedArray, astype, axes_of, axis_of, broadcast_to, builder_of, implements, lift
+from .arrays import (
+    FUNCTIONS,
+    TracedArray,
+    astype,
+    axes_of,
+    axis_of,
+    broadcast_to,
+    builder_of,
+    common_shape,
+    implements,
+    lift,
+)
 from .errors import TraceError
 from .reductions import keep, reduced
 from .shapes import matrix_transpose, reshape, together, transpose, where
@@ -22,32 +34,25 @@ from .ufuncs import call_ufunc
 
 def contract(x: TracedArray, y: TracedArray, batch: Any, summed: Any) -> TracedArray:
     """dot_general of arrays of one dtype: batching and contracted dimensions as pairs of lists."""
-    b = x.builder
     if x.dtype == np.bool_:
         return astype(contract(astype(x, np.int32), astype(y, np.int32), batch, summed), np.bool_)
     first, lhs_batch, lhs_summed = _untransposed(x, batch[0], summed[0])
     second, rhs_batch, rhs_summed = _untransposed(y, batch[1], summed[1])
-    found = b.dot_general(
-        first.value,
-        second.value,
-        lhs_batching_dimensions=lhs_batch,
-        rhs_batching_dimensions=rhs_batch,
-        lhs_contracting_dimensions=lhs_summed,
-        rhs_contracting_dimensions=rhs_summed,
-    )
-    return x.like(found)
+    numbers = DotDimensionNumbersAttr.of(lhs_batch, rhs_batch, lhs_summed, rhs_summed)
+    operands = first.value, second.value
+    return x.like(x.builder.inserter.op(DotGeneralOp, operands, dot_dimension_numbers=numbers))
 
 
 def _untransposed(x: TracedArray, batch: list[int], summed: list[int]) -> tuple[TracedArray, list[int], list[int]]:
     """The operand of a transpose in its place, so that no array is copied, if the free dimensions keep their order."""
     op = x.value.value.owner
-    if not isinstance(op, TransposeOp):
+    if type(op) is not TransposeOp:
         return x, batch, summed
     order = list(ints(op.permutation))
     free = [order[dim] for dim in range(x.ndim) if dim not in (*batch, *summed)]
     if free != sorted(free):
         return x, batch, summed
-    inner = x.like(Tensor(x.value.builder, op.operand))
+    inner = x.like(Tensor(x.value.builder, op.operands[0]))
     return inner, [order[dim] for dim in batch], [order[dim] for dim in summed]
 
 
@@ -69,7 +74,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
     else:
         if x.shape[-1] != y.shape[-2]:
             raise ValueError(f"matmul: Input operand 1 has a mismatch in its core dimension 0: {x.shape} @ {y.shape}")
-        outer = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        outer = common_shape(x.shape[:-2], y.shape[:-2])
         x, y = broadcast_to(x, (*outer, *x.shape[-2:])), broadcast_to(y, (*outer, *y.shape[-2:]))
         dims = list(range(len(outer)))
         result = contract(x, y, (dims, dims), ([len(outer) + 1], [len(outer)]))

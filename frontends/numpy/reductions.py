@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.ops import elementwise_binary as binary
+from ...hlo_dialect.ops.elementwise import ElementwiseBinaryOp
 from ..builder.builder import Value
 from .arrays import (
     FUNCTIONS,
@@ -20,6 +22,7 @@ from .arrays import (
     axis_of,
     broadcast_to,
     builder_of,
+    common_shape,
     implements,
     lift,
     scalar_type,
@@ -59,26 +62,25 @@ _IDENTITIES: dict[np.ufunc, Callable[[np.dtype[Any]], Any]] = {
     np.bitwise_or: lambda dtype: dtype.type(0).item(),
     np.bitwise_xor: lambda dtype: dtype.type(0).item(),
 }
-_COMBINERS: dict[np.ufunc, str] = {
-    np.add: "add",
-    np.multiply: "multiply",
-    np.maximum: "maximum",
-    np.minimum: "minimum",
-    np.logical_and: "and",
-    np.logical_or: "or",
-    np.logical_xor: "xor",
-    np.bitwise_and: "and",
-    np.bitwise_or: "or",
-    np.bitwise_xor: "xor",
+_COMBINERS: dict[np.ufunc, type[ElementwiseBinaryOp]] = {
+    np.add: binary.AddOp,
+    np.multiply: binary.MultiplyOp,
+    np.maximum: binary.MaximumOp,
+    np.minimum: binary.MinimumOp,
+    np.logical_and: binary.AndOp,
+    np.logical_or: binary.OrOp,
+    np.logical_xor: binary.XorOp,
+    np.bitwise_and: binary.AndOp,
+    np.bitwise_or: binary.OrOp,
+    np.bitwise_xor: binary.XorOp,
 }
 
 
 def fold(array: TracedArray, ufunc: np.ufunc, axes: tuple[int, ...]) -> TracedArray:
     """Fold axes with a ufunc of one dtype, beginning from its identity."""
-    b = array.builder
     dtype = array.dtype
-    begin = b.constant(_IDENTITIES[ufunc](dtype), scalar_type(dtype))
-    return array.like(b.reduce(array.value, begin, dimensions=list(axes), body=partial(b.operation, _COMBINERS[ufunc])))
+    begin = array.builder.constant(_IDENTITIES[ufunc](dtype), scalar_type(dtype))
+    return array.like(array.value.reduce(_COMBINERS[ufunc], begin, axes))
 
 
 def _accumulator(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -132,7 +134,7 @@ def keep(result: TracedArray, shape: tuple[int, ...], axes: tuple[int, ...]) -> 
 def choose(where: Any, x: TracedArray, y: TracedArray) -> TracedArray:
     """x where a condition holds, else y, of one dtype."""
     mask = astype(lift(x.builder, where), np.bool_)
-    shape = np.broadcast_shapes(mask.shape, x.shape, y.shape)
+    shape = common_shape(mask.shape, x.shape, y.shape)
     chosen, first, second = (broadcast_to(one, shape).value for one in (mask, x, y))
     return x.like(chosen.select(first, second))
 
@@ -366,9 +368,14 @@ def accumulated(ufunc: np.ufunc, array: TracedArray, axis: int) -> TracedArray:
     begin = b.constant(_IDENTITIES[ufunc](array.dtype), scalar_type(array.dtype))
     window = [size if dim == axis else 1 for dim in range(array.ndim)]
     padding = [[size - 1 if dim == axis else 0, 0] for dim in range(array.ndim)]
+    combiner = partial(b.operation, _COMBINERS[ufunc].name)
     return array.like(
         b.reduce_window(
-            array.value, begin, window_dimensions=window, padding=padding, body=partial(b.operation, _COMBINERS[ufunc])
+            array.value,
+            begin,
+            window_dimensions=window,
+            padding=padding,
+            body=combiner,
         )
     )
 

@@ -20,6 +20,7 @@ from .arrays import (
     axis_of,
     broadcast_to,
     builder_of,
+    common_shape,
     constant_index,
     implements,
     lift,
@@ -164,7 +165,7 @@ def broadcast_to_(array: Any, shape: Any, subok: bool = False) -> TracedArray:
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[TracedArray, ...]:
     found = [lift(builder_of(*arrays), one) for one in arrays]
-    shape = np.broadcast_shapes(*(one.shape for one in found))
+    shape = common_shape(*(one.shape for one in found))
     return tuple(broadcast_to(one, shape) for one in found)
 
 
@@ -179,6 +180,9 @@ def promoted(values: Sequence[Any]) -> np.dtype[Any]:
             kinds.append(one.dtype if one.weak in (None, bool) else one.weak(0))
         else:
             kinds.append(one if type(one) in (int, float, complex) else np.asarray(one).dtype)
+    first = kinds[0]
+    if isinstance(first, np.dtype) and all(kind is first for kind in kinds):
+        return first
     return np.result_type(*kinds)
 
 

@@ -28,7 +28,8 @@ from .joining import concatenate, diff
 from .reductions import reduced
 from .shapes import moveaxis, reshape, together, where
 from .sorting import argsort
-from .ufuncs import call_ufunc, compiles, dtype_of
+from .ufunc_formulas import compiles, dtype_of
+from .ufuncs import call_ufunc
 
 
 @implements(np.interp)

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import FUNCTIONS, TracedArray, astype, broadcast_to, builder_of, constant_index, implements, lift
+from .arrays import (
+    FUNCTIONS,
+    TracedArray,
+    astype,
+    broadcast_to,
+    builder_of,
+    common_shape,
+    constant_index,
+    implements,
+    lift,
+)
 from .errors import TraceError
 from .indexing import put_with, searchsorted
 from .joining import concatenate
@@ -119,7 +129,7 @@ def linspace(
     first, last = (lift(builder, one) for one in (start, stop))
     kind = np.result_type(first.dtype, last.dtype, np.float64)
     first, last = astype(first, kind), astype(last, kind)
-    shape = np.broadcast_shapes(first.shape, last.shape)
+    shape = common_shape(first.shape, last.shape)
     steps = np.arange(count, dtype=np.float64).reshape(-1, *[1] * len(shape))
     step = (last - first) / (max(count - 1, 1) if endpoint else max(count, 1))
     result = first + steps * step
@@ -245,7 +255,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Traced
     arrays = together([lift(builder, one) for one in found])
     number = lift(builder, a)
     number = number % len(arrays) if mode == "wrap" else FUNCTIONS[np.clip](number, 0, len(arrays) - 1)
-    shape = np.broadcast_shapes(number.shape, *(one.shape for one in arrays))
+    shape = common_shape(number.shape, *(one.shape for one in arrays))
     result = arrays[-1]
     for index in range(len(arrays) - 1):
         result = where(number == index, arrays[index], result)

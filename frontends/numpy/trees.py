@@ -6,12 +6,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 Structure = Any
 """Hashable: a kind of container, what tells its parts apart, and their structures; LEAF for a leaf."""
 
 LEAF = "leaf"
+
+
+@cache
+def fields_of(kind: type) -> tuple[str, ...] | None:
+    """The names of the parts of dataclasses and named tuples; None for other classes."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
 
 
 def _parts(tree: Any) -> tuple[Any, Sequence[Any]] | None:
@@ -27,7 +36,7 @@ def _parts(tree: Any) -> tuple[Any, Sequence[Any]] | None:
         keys = tuple(tree)  # pyright: ignore
         return (dict, keys), [tree[key] for key in keys]
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = tuple(field.name for field in dataclasses.fields(tree))
+        names = fields_of(type(tree)) or ()
         return (type(tree), names), [getattr(tree, name) for name in names]
     return None
 
@@ -50,25 +59,33 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """The tree of that structure with these leaves."""
-    rest = iter(leaves)
+    return assembler(structure)(iter(leaves))
 
-    def build(one: Structure) -> Any:
-        if one == LEAF:
-            return next(rest)
-        kind, inner = one
-        parts = [build(part) for part in inner]
-        container = kind[0]
-        if container == "none":
-            return None
-        if container in (tuple, list):
-            return container(parts)
-        if container is dict:
-            return dict(zip(kind[1], parts, strict=True))
-        if isinstance(kind[1], int):
-            return container(*parts)
-        return dataclasses.replace(_empty(container), **dict(zip(kind[1], parts, strict=True)))
 
-    return build(structure)
+Assembler = Callable[[Iterator[Any]], Any]
+"""Makes a tree of the next leaves."""
+
+
+def assembler(structure: Structure) -> Assembler:
+    """What makes trees of a structure; the structure is looked at once."""
+    if structure == LEAF:
+        return next
+    (container, *labels), inner = structure
+    parts = [assembler(one) for one in inner]
+    if container == "none":
+        return lambda rest: None
+    if container is tuple:
+        return lambda rest: tuple([part(rest) for part in parts])
+    if container is list:
+        return lambda rest: [part(rest) for part in parts]
+    (names,) = labels
+    if container is dict:
+        return lambda rest: {name: part(rest) for name, part in zip(names, parts, strict=True)}
+    if isinstance(names, int):
+        return lambda rest: container(*[part(rest) for part in parts])
+    return lambda rest: dataclasses.replace(
+        _empty(container), **{name: part(rest) for name, part in zip(names, parts, strict=True)}
+    )
 
 
 def _empty(cls: Any) -> Any:
