@@ -30,6 +30,10 @@ COMPLEX = "xhlo.complex"
 COMPLEX_OPERANDS, COMPLEX_RESULTS = "xhlo.complex_operands", "xhlo.complex_results"
 """On a custom call: which operands and results were complex, arrays of booleans."""
 INLINE = "xhlo.inline"
+PURE = "xhlo.pure"
+"""A function without effects that is not inlined: it is called under a condition that seldom holds."""
+VARIANTS = "xhlo.variants"
+"""On a function of scalars: the widths for which there are variants of vectors and a mask (`vector_variant`)."""
 PARALLEL_BODY = "xhlo.parallel_body"
 
 # On the module.
@@ -94,6 +98,15 @@ class Kernel:
         """The arguments that results 0, 1, .. update in place."""
         tied = self.attributes.get(_TIED)
         return cast("DenseArrayBase[Any]", tied).get_values() if isinstance(tied, DenseArrayBase) else ()
+
+
+VECTOR_VARIANTS = "vector-function-abi-variant"
+"""The attribute by which LLVM's vectorizer finds the variants of a function."""
+
+
+def vector_variant(function: str, width: int) -> str:
+    """The name of the variant of a function that takes vectors, and a mask of the lanes that it computes."""
+    return f"{function}_x{width}"
 
 
 def loop_sizes(op: Operation) -> tuple[int, ...] | None:

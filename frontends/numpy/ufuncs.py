@@ -14,6 +14,7 @@ from ...hlo_dialect.types import element_type_of, make_tensor, numpy_dtype
 from ..builder.builder import Builder
 from .arrays import CALL_UFUNC, FUNCTIONS, TracedArray, astype, broadcast_to, builder_of, common_shape, lift
 from .errors import TraceError
+from .powers import SIMPLE_POWERS
 from .ufunc_formulas import LOGICAL, UFUNCS, Formula
 
 
@@ -111,16 +112,6 @@ def _planned(key: tuple[Any, ...], ufunc: np.ufunc, inputs: Any, model: TracedAr
     return plan
 
 
-_square = UFUNCS[np.square]
-
-_PRODUCTS: dict[int, Formula] = {
-    2: lambda b, x, y: x * x,
-    3: lambda b, x, y: x * x * x,
-    4: lambda b, x, y: _square(b, x * x),
-}
-"""Powers whose exponent is a number of the program: as near, and a small part of the time."""
-
-
 def _applied(builder: Builder, ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[TracedArray]:
     formula = UFUNCS.get(ufunc)
     if formula is None:
@@ -129,8 +120,8 @@ def _applied(builder: Builder, ufunc: np.ufunc, inputs: Any, dtype: Any) -> list
     operands = [_operand(builder, value, kind) for value, kind in zip(inputs, given, strict=True)]
     shape = common_shape(*[operand.shape for operand in operands])
     values = [broadcast_to(operand, shape).value for operand in operands]
-    if ufunc is _POWER and type(inputs[1]) is int and inputs[1] in _PRODUCTS and given[0].char in "fd":
-        formula = _PRODUCTS[inputs[1]]
+    if ufunc is _POWER and type(inputs[1]) in (int, float) and given[0].char in "fd":
+        formula = SIMPLE_POWERS.get(inputs[1], formula)
     results = formula(builder, *values)
     found = results if isinstance(results, tuple) else (results,)
     return [astype(TracedArray(builder, value), kind) for value, kind in zip(found, made, strict=True)]

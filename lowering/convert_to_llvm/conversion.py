@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import cf, func, llvm, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
     MemRefType,
@@ -20,7 +22,18 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from ...dialects.cpu import SHARED, GuardOp, HostCallOp, ParallelForOp
 from ...dialects.gpu import nvvm
 from ...dialects.gpu.functions import GpuModuleOp
-from ...dialects.support.kernel import HOST_CALLS, INLINE, PARALLEL, PARALLEL_BODY, entry_name, is_kernel
+from ...dialects.support.kernel import (
+    HOST_CALLS,
+    INLINE,
+    PARALLEL,
+    PARALLEL_BODY,
+    PURE,
+    VARIANTS,
+    VECTOR_VARIANTS,
+    entry_name,
+    is_kernel,
+    vector_variant,
+)
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass
@@ -228,11 +241,26 @@ def _function_traits(op: func.FuncOp) -> list[str]:
     """
     if INLINE in op.attributes:
         return ["alwaysinline", "nounwind"]
+    if PURE in op.attributes:
+        return ["noinline", "cold", "nounwind", "willreturn", "memory(none)", *_variants(op)]
     if is_kernel(op) or PARALLEL_BODY in op.attributes or SHARED in op.attributes:
         return ["noinline", "nounwind"]
     if any(isinstance(inner, GuardOp) for block in op.body.blocks for inner in block.ops):
         return ["noinline", "optnone", "nounwind"]
     return ["nounwind"] if op.body.blocks else []
+
+
+def _variants(op: func.FuncOp) -> list[str]:
+    """The attribute by which LLVM's vectorizer finds a function's variants (the vector function ABI of LLVM)."""
+    widths = op.attributes.get(VARIANTS)
+    if not isinstance(widths, DenseArrayBase):
+        return []
+    name, kinds = op.sym_name.data, "v" * len(op.function_type.inputs)
+    found = [
+        f"_ZGV_LLVM_M{width}{kinds}_{name}({vector_variant(name, width)})"
+        for width in cast("DenseArrayBase[Any]", widths).get_values()
+    ]
+    return [f'"{VECTOR_VARIANTS}"="{",".join(found)}"']
 
 
 def _no_alias(types: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr]:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerType
 
 from ...dialects.support.scalar import Scalar, is_double
 from .control_flow import repeat_while
+from .rare import rarely
 
 _I64 = IntegerType(64)
 
@@ -23,6 +24,20 @@ def _parts(x: Scalar, mantissa_bits: int) -> tuple[Scalar, Scalar]:
     exponent, fraction = bits.shift_right_logical(mantissa_bits), bits & ((1 << mantissa_bits) - 1)
     normal = exponent.compare("ne", 0)
     return normal.select(fraction | (1 << mantissa_bits), fraction), normal.select(exponent, bits.constant(1))
+
+
+def fmod_usual(x: Scalar, y: Scalar) -> Scalar:
+    """
+    x - y n with n = x / y rounded toward zero, exact; by the C library for quotients that are no exact floats.
+
+    The rounded quotient may be an integer when the exact one is less: then n is too large by one.
+    """
+    size_x, size_y = x.abs(), y.abs()
+    quotient = size_x / size_y
+    rest = quotient.trunc().fma(-size_y, size_x)
+    rest = rest.compare("lt", 0.0).select(rest + size_y, rest)
+    result = size_x.compare("lt", size_y).select(size_x, rest).copysign(x)
+    return rarely("rem", quotient.compare("ge", 2.0**52 if is_double(x) else 2.0**23), [x, y], result)
 
 
 def fmod(x: Scalar, y: Scalar) -> Scalar:

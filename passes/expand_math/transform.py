@@ -32,15 +32,17 @@ from ...dialects.support.kernel import INLINE
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.walking import operations_in
+from ...lowering.device.cpu import CPU
 from ...lowering.device.parts import MATH_FUNCTION, lowered_parts
 from ..manager.pipelines import MATH_MODES
 from . import approximations, exponential, exponential_double, remainder, trigonometric, trigonometric_double
+from .rare import define_rare
 
 Body = Callable[..., Scalar]
 Bodies: TypeAlias = "Mapping[type[Operation], Mapping[type[Attribute], Body]]"
 
 # The function that writes the body of each math operation, by element type. Others stay: rounding and similar
-# operations are instructions, and the rest of f64 is left to the C library if there is one.
+# operations are instructions.
 BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.ExpOp: {Float32Type: exponential.exp, Float64Type: exponential.exp},
     math.ExpM1Op: {Float32Type: exponential.expm1, Float64Type: exponential.expm1},
@@ -48,22 +50,27 @@ BODIES: dict[type[Operation], Mapping[type[Attribute], Body]] = {
     math.Log1pOp: {Float32Type: exponential.log1p, Float64Type: exponential.log1p},
     math.TanhOp: {Float32Type: exponential.tanh, Float64Type: exponential.tanh},
     math.RsqrtOp: {Float32Type: exponential.rsqrt, Float64Type: exponential.rsqrt},
-    math.PowFOp: {Float32Type: exponential.power},
-    math.CbrtOp: {Float32Type: exponential.cbrt},
+    math.PowFOp: {Float32Type: exponential.power, Float64Type: exponential_double.power},
+    math.CbrtOp: {Float32Type: exponential.cbrt, Float64Type: exponential_double.cbrt},
     math.SinOp: {Float32Type: trigonometric.sin},
     math.CosOp: {Float32Type: trigonometric.cos},
     math.TanOp: {Float32Type: trigonometric.tan},
-    math.Atan2Op: {Float32Type: trigonometric.atan2},
+    math.Atan2Op: {Float32Type: trigonometric.atan2, Float64Type: trigonometric_double.atan2},
 }
 
-# The other functions of a C library, for targets without one. LLVM's floating-point remainder is fmod there too.
+# Functions that leave rare arguments to the C library; `rarely` names the operations of that by these names.
+WITH_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
+    math.SinOp: {Float64Type: trigonometric_double.sin_usual},
+    math.CosOp: {Float64Type: trigonometric_double.cos_usual},
+    math.TanOp: {Float64Type: trigonometric_double.tan_usual},
+    RemFOp: {Float32Type: remainder.fmod_usual, Float64Type: remainder.fmod_usual},
+}
+
+# The same for targets without a C library. LLVM's floating-point remainder is fmod there too.
 NO_LIBRARY: dict[type[Operation], Mapping[type[Attribute], Body]] = {
-    math.PowFOp: {Float64Type: exponential_double.power},
-    math.CbrtOp: {Float64Type: exponential_double.cbrt},
     math.SinOp: {Float64Type: trigonometric_double.sin},
     math.CosOp: {Float64Type: trigonometric_double.cos},
     math.TanOp: {Float64Type: trigonometric_double.tan},
-    math.Atan2Op: {Float64Type: trigonometric_double.atan2},
     RemFOp: {Float32Type: remainder.fmod, Float64Type: remainder.fmod},
 }
 
@@ -145,7 +152,8 @@ class ExpandMathPass(HloPass):
     multiply-adds may be contracted. The modes strict and default do not change rounding.
     Assumes: scalar operands. On a CPU, rounding to bfloat16 is expanded too because the hardware conversion flushes
              denormals.
-    Leaves: math operations that are single instructions, and on a CPU the f64 functions of the C library.
+    Leaves: math operations that are single instructions, and on a CPU those of the C library in functions for rare
+            arguments, which are not inlined.
     """
 
     name = "expand-math"
@@ -155,6 +163,8 @@ class ExpandMathPass(HloPass):
     """strict, default or fast."""
     complete: bool = False
     """Use no C library functions, even on a CPU."""
+    vector_bits: int = CPU.vector_bits
+    """The CPU's vectors, as which loops call functions of rare arguments."""
 
     def __post_init__(self) -> None:
         if self.mode not in MATH_MODES:
@@ -167,7 +177,7 @@ class ExpandMathPass(HloPass):
     def _expand(self, part: ModuleOp | GpuModuleOp) -> None:
         device = isinstance(part, GpuModuleOp)
         fast = device and self.mode == "fast"
-        tables = [FAST] * fast + [BODIES] + [NO_LIBRARY] * (device or self.complete)
+        tables = [FAST] * fast + [BODIES, NO_LIBRARY if device or self.complete else WITH_LIBRARY]
         defined: dict[str, func.FuncOp] = {}
         for op in operations_in(part):
             if fast and isinstance(op, (arith.AddfOp, arith.SubfOp, arith.MulfOp)):
@@ -184,6 +194,12 @@ class ExpandMathPass(HloPass):
             op.results[0].replace_all_uses_with(call.results[0])
             op.detach()
             op.erase()
+        rare = {
+            op.callee.root_reference.data: op
+            for function in defined.values()
+            for op in operations_in(function)
+            if isinstance(op, func.CallOp)
+        }
         used = {
             op.name_.root_reference.data
             for function in defined.values()
@@ -191,6 +207,9 @@ class ExpandMathPass(HloPass):
             if isinstance(op, memref.GetGlobalOp)
         }
         part.body.block.add_ops([*(_table(name) for name in TABLES if name in used), *defined.values()])
+        # Loops over f64 have so many lanes, those that also have f32 twice as many.
+        widths = (self.vector_bits // 64, self.vector_bits // 32)
+        part.body.block.add_ops([one for call in rare.values() for one in define_rare(call, widths)])
 
 
 _CONTRACT = FastMathFlag.ALLOW_CONTRACT

@@ -1,9 +1,10 @@
 """
-sin, cos, tan and atan2 of f64 for GPUs, which have no C library.
+sin, cos, tan and atan2 of f64, without branches for usual arguments, so that loops over them vectorize.
 
-Arguments below 2^20 are reduced by multiples of pi/2 in three parts (Cody and Waite); larger ones, which are rare, by
-the bits of 2/pi that matter, in 192-bit integers (Payne and Hanek, 1983). A reduced argument is the sum of two f64. The
-polynomials are those of fdlibm (Sun Microsystems, 1993), k_sin.c, k_cos.c and s_atan.c.
+Arguments below 2^30 are reduced by multiples of pi/2 in three parts (Cody and Waite); larger ones, which are rare, by
+the C library (`sin_usual`), or, for GPUs, which have none, by the bits of 2/pi that matter, in 192-bit integers (Payne
+and Hanek, 1983). A reduced argument is the sum of two f64. The polynomials are those of fdlibm (Sun Microsystems,
+1993), k_sin.c, k_cos.c and s_atan.c.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from xdsl.dialects.builtin import IndexType, IntegerType, f64
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import Scalar, polynomial
 from .control_flow import branch
+from .rare import rarely
 
 # pi/2 as the sum of three f64.
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.497384905065873e-33)
 MAGIC = 6755399441055744.0  # 1.5 * 2^52
-LARGE = 2.0**20
+LARGE = 2.0**30
 
 TWO_OVER_PI = "xhlo_two_over_pi"
 # The bits of 2/pi after the point, the first at the top of the second word.
@@ -79,7 +81,7 @@ def _reduce(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _reduce_small(x: Scalar) -> Sequence[Scalar]:
-    """x - n HALF_PI[0] is exact: it has no bits below 2^-53 and is less than 1."""
+    """x - n HALF_PI[0] is exact: it has no bits below 2^-52 and is less than 1. The rest has an error of n 2^-160."""
     shifted = x.fma(2 / math.pi, MAGIC)
     n = shifted - MAGIC
     rest = n.fma(-HALF_PI[0], x)
@@ -188,32 +190,56 @@ def _cosine(x: Scalar, low: Scalar) -> Scalar:
     return w + (((1.0 - w) - half) + (z * r - x * low))
 
 
-def _quadrant(x: Scalar, offset: int) -> Scalar:
+def _quadrant(x: Scalar, offset: int, reduced: Sequence[Scalar]) -> Scalar:
     """sin(x + offset pi/2)."""
-    n, high, low = _reduce(x)
+    n, high, low = reduced
     if offset:
         n = n + offset
     value = (n & 1).compare("eq", 0).select(_sine(high, low), _cosine(high, low))
-    return (n & 2).compare("eq", 0).select(value, -value)
+    value = (n & 2).compare("eq", 0).select(value, -value)
+    return value if offset else x.abs().compare("lt", 2.0**-27).select(x, value)
 
 
-def sin(x: Scalar) -> Scalar:
-    """Error below 1 ulp."""
-    return x.abs().compare("lt", 2.0**-27).select(x, _quadrant(x, 0))
-
-
-def cos(x: Scalar) -> Scalar:
-    """Error below 1 ulp."""
-    return _quadrant(x, 1)
-
-
-def tan(x: Scalar) -> Scalar:
-    """The quotient of sine and cosine. Error below 2 ulp."""
-    n, high, low = _reduce(x)
+def _tangent(x: Scalar, reduced: Sequence[Scalar]) -> Scalar:
+    n, high, low = reduced
     sine, cosine = _sine(high, low), _cosine(high, low)
     even = (n & 1).compare("eq", 0)
     result = even.select(sine, -cosine) / even.select(cosine, sine)
     return x.abs().compare("lt", 2.0**-27).select(x, result)
+
+
+def sin(x: Scalar) -> Scalar:
+    """Error below 1 ulp."""
+    return _quadrant(x, 0, _reduce(x))
+
+
+def cos(x: Scalar) -> Scalar:
+    """Error below 1 ulp."""
+    return _quadrant(x, 1, _reduce(x))
+
+
+def tan(x: Scalar) -> Scalar:
+    """The quotient of sine and cosine. Error below 2 ulp."""
+    return _tangent(x, _reduce(x))
+
+
+def _is_large(x: Scalar) -> Scalar:
+    return x.abs().compare("ge", LARGE)
+
+
+def sin_usual(x: Scalar) -> Scalar:
+    """sin, by the C library for large arguments."""
+    return rarely("sin", _is_large(x), [x], _quadrant(x, 0, _reduce_small(x)))
+
+
+def cos_usual(x: Scalar) -> Scalar:
+    """cos, by the C library for large arguments."""
+    return rarely("cos", _is_large(x), [x], _quadrant(x, 1, _reduce_small(x)))
+
+
+def tan_usual(x: Scalar) -> Scalar:
+    """tan, by the C library for large arguments."""
+    return rarely("tan", _is_large(x), [x], _tangent(x, _reduce_small(x)))
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:

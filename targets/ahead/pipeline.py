@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
+from ..cpu.target import SIZED_BY_VECTORS
 from ..program.pipeline import Pipeline
 from .machine import Machine
 
@@ -25,7 +26,5 @@ class AheadPipeline(Pipeline):
         self.machine = machine
 
     def tune(self, spec: str) -> str:
-        """Block matrix products for the machine's vectors."""
-        if spec != "convert-contractions-to-vector":
-            return spec
-        return f"{spec}{{vector-bits={self.machine.vector_bits}}}"
+        """State the width of the machine's vectors to the passes that depend on it."""
+        return f"{spec}{{vector-bits={self.machine.vector_bits}}}" if spec in SIZED_BY_VECTORS else spec

@@ -29,6 +29,7 @@ except ImportError as error:
         )
     ) from error
 
+from ...dialects.support.kernel import VECTOR_VARIANTS
 from ..cache.files import kept, own_folder
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
@@ -136,6 +137,13 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
         builder: Any = llvm.create_pass_builder(machine, options)
         manager: Any = builder.getModulePassManager()
         manager.run(module, builder)
+        if VECTOR_VARIANTS in text:
+            # The variants that the vectorizer called are inlined now.
+            late: Any = llvm.create_new_module_pass_manager()
+            late.add_always_inliner_pass()
+            late.add_simplify_cfg_pass()
+            late.run(module, builder)
+            llvm.newpassmanagers.NewPassManager._dispose(late)
         # llvmlite does not dispose of it: ObjectRef's empty method comes first in the method resolution order.
         llvm.newpassmanagers.NewPassManager._dispose(manager)
     return module

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ..program.lowering import Lowering
 
 
+SIZED_BY_VECTORS = ("convert-contractions-to-vector", "expand-math")
+"""The passes that depend on the width of vectors."""
+
+
 class Cpu(Target):
     """Machine code through LLVM, on all cores."""
 
@@ -34,8 +38,8 @@ class Cpu(Target):
         return {"llvm": _llvm_text, "asm": _assembly, "obj": _object}
 
     def tune(self, spec: str) -> str:
-        """Block matrix products for this machine's vectors if those are narrower than 512 bits."""
-        if spec != "convert-contractions-to-vector":
+        """State the width of this machine's vectors to the passes that depend on it, if it is less than 512 bits."""
+        if spec not in SIZED_BY_VECTORS:
             return spec
         from ...hlo_dialect.diagnostics import DiagnosticError
 

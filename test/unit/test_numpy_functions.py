@@ -83,6 +83,12 @@ def test_binary_functions_of_others() -> None:
     check_all(integers, U, U % 5)
 
 
+def test_powers_whose_exponent_is_a_number() -> None:
+    exponents = [-2, -1.0, -0.5, 0.5, 1.5, 2.0, 3, 4.0, 2.5]
+    for x in (SPECIAL, SPECIAL.clip(-1e30, 1e30).astype(np.float32)):
+        check(lambda x: [np.power(x, exponent) for exponent in exponents], x)
+
+
 PROMOTION: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda x: x + 1, (F,)),
     (lambda x: x * 2.5, (F,)),

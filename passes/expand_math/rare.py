@@ -1,0 +1,111 @@
+"""
+Rare arguments, for which the C library computes a function: without them the loops over its formula vectorize.
+
+The call is of a function without effects. LLVM's vectorizer replaces it by one of a variant for vectors and a mask
+(the attribute `vector-function-abi-variant`), which is inlined afterwards: a test whether any lane is rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func, math, scf, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FunctionType,
+    IndexType,
+    StringAttr,
+    UnitAttr,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from ...dialects.arith_ops import RemFOp
+from ...dialects.support.kernel import INLINE, PURE, VARIANTS, vector_variant
+from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
+from ...lowering.device.parts import MATH_FUNCTION
+from .control_flow import Values, branch
+
+LIBRARY: dict[str, type[Operation]] = {"sin": math.SinOp, "cos": math.CosOp, "tan": math.TanOp, "rem": RemFOp}
+"""The operations that `rarely` names, which stay calls of the C library."""
+
+_PREFIX = f"{MATH_FUNCTION}rare_"
+
+
+def rarely(name: str, condition: Scalar, arguments: Values, usual: Scalar) -> Scalar:
+    """`usual`, or where the condition holds, the C library's function of the arguments. `name`: a key of LIBRARY."""
+
+    def call(*values: Scalar) -> Values:
+        made = func.CallOp(f"{_PREFIX}{name}_{usual.type}", [value.value for value in values], [usual.type])
+        values[0].block.add_op(made)
+        return [Scalar(values[0].block, made.results[0])]
+
+    def keep(*values: Scalar) -> Values:
+        return [Scalar(values[0].block, usual.value)]
+
+    return branch(condition, arguments, call, keep)[0]
+
+
+def define_rare(call: func.CallOp, widths: Sequence[int]) -> list[func.FuncOp]:
+    """The function of a call that `rarely` made, and its variants for vectors of these widths."""
+    name = call.callee.root_reference.data
+    operands = [operand.type for operand in call.operands]
+    block = Block(arg_types=operands)
+    op = LIBRARY[name.removeprefix(_PREFIX).rpartition("_")[0]].create(
+        operands=block.args, result_types=[call.results[0].type], properties={"fastmath": NO_FASTMATH}
+    )
+    block.add_ops([op, func.ReturnOp(op.results[0])])
+    scalar = _function(name, block)
+    scalar.attributes[PURE] = UnitAttr()
+    scalar.attributes[VARIANTS] = DenseArrayBase.from_list(i64, widths)
+    return [scalar, *(one for width in widths for one in _variants(name, operands, width))]
+
+
+def _function(name: str, block: Block, visibility: str = "private") -> func.FuncOp:
+    last = block.last_op
+    assert isinstance(last, func.ReturnOp)
+    type_ = FunctionType.from_lists(block.arg_types, [value.type for value in last.arguments])
+    return func.FuncOp(name, type_, Region(block), StringAttr(visibility))
+
+
+def _variants(name: str, operands: Sequence[Attribute], width: int) -> list[func.FuncOp]:
+    """The variant, which is inlined, and the loop over the lanes that it calls if the mask of any is set."""
+    variant = vector_variant(name, width)
+    types = [*(VectorType(type_, [width]) for type_ in operands), VectorType(i1, [width])]
+    lanes = _function(f"{variant}_lanes", _lanes(name, types, width))
+    lanes.attributes[PURE] = UnitAttr()
+    block = Block(arg_types=types)
+    test = vector.ReductionOp.create(
+        operands=[block.args[-1]],
+        result_types=[i1],
+        properties={"kind": vector.CombiningKindAttr(vector.CombiningKindFlag.OR), "fastmath": NO_FASTMATH},
+    )
+    slow = func.CallOp(lanes.sym_name.data, block.args, [types[0]])
+    then = Block([slow, scf.YieldOp(slow.results[0])])
+    otherwise = Block([scf.YieldOp(block.args[0])])
+    chosen = scf.IfOp(test.dest, [types[0]], [then], [otherwise])
+    block.add_ops([test, chosen, func.ReturnOp(chosen.results[0])])
+    # Public: until loops are vectorized nothing calls it.
+    outer = _function(variant, block, "public")
+    outer.attributes[INLINE] = UnitAttr()
+    return [lanes, outer]
+
+
+def _lanes(name: str, types: Sequence[VectorType[Attribute]], width: int) -> Block:
+    block = Block(arg_types=types)
+    index = IndexType()
+    start, stop, step = (constant(block, bound, index) for bound in (0, width, 1))
+    body = Block(arg_types=[index, types[0]])
+    lane, result = body.args
+    made = [vector.ExtractOp(one, [lane], type_.element_type) for one, type_ in zip(block.args, types, strict=True)]
+    *arguments, chosen = (op.result for op in made)
+    call = func.CallOp(name, arguments, [types[0].element_type])
+    inserted = vector.InsertOp(call.results[0], result, [lane])
+    then = Block([call, inserted, scf.YieldOp(inserted.results[0])])
+    choice = scf.IfOp(chosen, [types[0]], [then], [Block([scf.YieldOp(result)])])
+    body.add_ops([*made, choice, scf.YieldOp(choice.results[0])])
+    loop = scf.ForOp(start.value, stop.value, step.value, [block.args[0]], body)
+    block.add_ops([loop, func.ReturnOp(loop.results[0])])
+    return block
