@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, get_args
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     irdl_op_definition,
     opt_prop_def,
@@ -34,7 +34,7 @@ FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate", "c
 KINDS: tuple[str, ...] = get_args(FusionKind)
 
 _ROOTS = {"dot": "hlo.dot_general", "update": "hlo.dynamic_update_slice", "concatenate": "hlo.concatenate"}
-"""The operation that a fusion of the kind contains exactly once."""
+"""The operation that a fusion of the kind contains exactly once, beside concatenations that are parts of others."""
 
 
 @irdl_op_definition
@@ -151,6 +151,7 @@ class FusionOp(RegionOp):
 
     def _verify_kind(self, kind: str) -> None:
         names = [op.name for op in self.regions[0].block.ops]
+        roots = names.count(_ROOTS.get(kind, ""))
         if kind in ("loop", "reduce"):
             shapes = [shape_of(type_) for type_ in self.result_types]
             if not all(shapes_agree(shape, shapes[0]) for shape in shapes):
@@ -158,7 +159,10 @@ class FusionOp(RegionOp):
                     f"fusion_c5: the results of a {kind} fusion have different shapes "
                     f"{', '.join(map(shape_text, shapes))}"
                 )
-        if kind in _ROOTS and names.count(_ROOTS[kind]) != 1:
+        if kind == "concatenate":
+            if roots != 1 + sum(map(_is_part, self.regions[0].block.ops)):
+                reject("fusion_c5: a concatenate fusion holds exactly one hlo.concatenate that is no part of another")
+        elif kind in _ROOTS and roots != 1:
             reject(f"fusion_c5: a {kind} fusion holds exactly one {_ROOTS[kind]}")
         if kind == "custom":
             computed = [name for name in names if name != "hlo.constant"]
@@ -182,6 +186,14 @@ class FusionOp(RegionOp):
 
     def reference_with_regions(self, run: RegionRunner, *operands: Array) -> tuple[Array, ...]:
         return run(self.regions[0], *operands)
+
+
+def _is_part(op: Operation) -> bool:
+    """Whether an operation is a concatenation whose result is an operand of another, and nothing else."""
+    if op.name != _ROOTS["concatenate"]:
+        return False
+    user = op.results[0].get_user_of_unique_use()
+    return user is not None and user.name == op.name
 
 
 OPS = (FusionOp,)

@@ -46,7 +46,7 @@ class ProducerFusion:
 
     def run(self) -> None:
         for node in reversed(self.nodes):
-            if node.role not in LOOP_ROLES and node.role != "reduce":
+            if node.role not in LOOP_ROLES and node.role not in ("reduce", "concatenate"):
                 continue
             own = self.clusters.live.get(node.index)
             if own is not None and own.kind != "row" and len(own.ops) == 1 and node.users:
@@ -54,7 +54,7 @@ class ProducerFusion:
 
     def _place(self, node: Node, own: Cluster) -> None:
         users = self.clusters.users_of(node.index)
-        if len(users) > 1 and node.role != "reduce":
+        if len(users) > 1 and node.role in LOOP_ROLES:
             self._unite_users(node, users)
             users = self.clusters.users_of(node.index)
         fits = {user: self.fit(node, self.clusters.live[user]) for user in users}
@@ -146,6 +146,8 @@ class ProducerFusion:
         """How `cluster`, which uses `node`, would compute it, or a text saying why it cannot."""
         if node.role == "reduce":
             return self._fit_reduce(node, cluster)
+        if node.role == "concatenate" and self._is_part(node, cluster):
+            return Fit(Mode.MAPPED, node.elements, False)
         if node.role not in LOOP_ROLES:
             return f"{node.op.name} is a kernel of its own, its result is in memory"
         if cluster.kind not in ("loop", "reduce", "concatenate"):
@@ -166,6 +168,12 @@ class ProducerFusion:
             return refused
         mode = Mode.SAME if same and node.shape == cluster.domain else Mode.MAPPED
         return Fit(mode, evaluations, mode is Mode.SAME and cluster.kind == "loop")
+
+    def _is_part(self, node: Node, cluster: Cluster) -> bool:
+        """Whether a concatenation is a part of another and nothing else, so that it writes to its place in that."""
+        value = node.op.results[0]
+        user = value.get_user_of_unique_use()
+        return cluster.kind == "concatenate" and user is not None and user.name == node.op.name
 
     def _uses(self, node: Node, cluster: Cluster) -> tuple[bool, int, bool] | str:
         """

@@ -11,14 +11,19 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ...hlo_dialect.expressions.tensor import Builder, Tensor
+from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.ops.dynamic import DynamicUpdateSliceOp
 from ...hlo_dialect.ops.movement import BroadcastInDimOp, ReshapeOp, TransposeOp
 from ...hlo_dialect.ops.slicing import ConcatenateOp, SliceOp
 from ...hlo_dialect.shapes import is_static
-from ...hlo_dialect.types import shape_of, tensor_type
+from ...hlo_dialect.types import constant_array, shape_of, tensor_type
 from .rewrite import Rewrite, by, simplifications, start, to
 
 Shape = tuple[int, ...]
+
+LARGE_UPDATE = 1 / 2
+"""The part of a tensor from which on an update is joined with the rest."""
 
 
 @simplifications.on(BroadcastInDimOp)
@@ -141,3 +146,31 @@ def simplify_concatenate(op: Operation) -> Rewrite | None:
     if 0 < len(kept) < len(op.operands):
         return by(Builder().op(ConcatenateOp, kept, op.results[0].type, dimension=op.dimension))
     return None
+
+
+@simplifications.on(DynamicUpdateSliceOp)
+def simplify_update(op: Operation) -> Rewrite | None:
+    """An update of most of a tensor at a known place is joined with the rest: its computation fuses with that."""
+    assert isinstance(op, DynamicUpdateSliceOp)
+    shape, sizes = shape_of(op.operand), shape_of(op.update)
+    if not is_static(shape) or not is_static(sizes) or 0 in sizes:
+        return None
+    if math.prod(sizes) < LARGE_UPDATE * math.prod(shape):
+        return None
+    starts: list[int] = []
+    for index, size, whole in zip(op.start_indices, sizes, shape, strict=True):
+        if not isinstance(index.owner, ConstantOp):
+            return None
+        starts.append(min(max(int(constant_array(index.owner.dense)), 0), whole - size))
+    whole = start(op.operand)
+    joined = Tensor(whole.builder, op.update)
+    low, high = list(starts), [first + size for first, size in zip(starts, sizes, strict=True)]
+    for dim in reversed(range(len(shape))):
+        parts = [joined]
+        for first, last in ((0, starts[dim]), (starts[dim] + sizes[dim], shape[dim])):
+            if first < last:
+                low[dim], high[dim] = first, last
+                parts.insert(len(parts) if first else 0, whole.slice(low, high))
+        joined = concatenate(parts, dim) if len(parts) > 1 else joined
+        low[dim], high[dim] = 0, shape[dim]
+    return by(joined)

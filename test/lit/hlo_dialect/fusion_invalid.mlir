@@ -71,3 +71,15 @@ func.func @body_of_another_type(%x: tensor<4xf32>) {
   }) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @two_concatenations(%x: tensor<4xf32>) {
+  // expected-error@+1 {{fusion_c5: a concatenate fusion holds exactly one hlo.concatenate that is no part of another}}
+  %0:2 = hlo.fusion concatenate (%a = %x : tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %1 = hlo.concatenate %a, %a, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    %2 = hlo.concatenate %a, %a, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    hlo.return %1, %2 : tensor<8xf32>, tensor<8xf32>
+  }
+  return
+}

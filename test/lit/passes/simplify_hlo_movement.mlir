@@ -67,3 +67,18 @@ func.func @keepdims(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
   %2 = hlo.divide %1, %n : tensor<4x1xf32>
   return %2 : tensor<4x1xf32>
 }
+
+// An update of most of a tensor at a known place (clamped) is joined with the rest.
+// CHECK-LABEL: @large_update
+// CHECK-NEXT:    %[[L:[0-9]+]] = hlo.slice %x [1:7, 0:1]
+// CHECK-NEXT:    %[[M:[0-9]+]] = hlo.concatenate %[[L]], %u, dim = 1 :
+// CHECK-NEXT:    %[[T:[0-9]+]] = hlo.slice %x [0:1, 0:8]
+// CHECK-NEXT:    %[[B:[0-9]+]] = hlo.slice %x [7:8, 0:8]
+// CHECK-NEXT:    %[[R:[0-9]+]] = hlo.concatenate %[[T]], %[[M]], %[[B]], dim = 0 :
+// CHECK-NEXT:    func.return %[[R]]
+func.func @large_update(%x: tensor<8x8xf32>, %u: tensor<6x7xf32>) -> tensor<8x8xf32> {
+  %one = hlo.constant dense<1> : tensor<i32>
+  %five = hlo.constant dense<5> : tensor<i32>
+  %0 = hlo.dynamic_update_slice %x, %u, %one, %five : (tensor<8x8xf32>, tensor<6x7xf32>, tensor<i32>, tensor<i32>) -> tensor<8x8xf32>
+  func.return %0 : tensor<8x8xf32>
+}

@@ -1,0 +1,25 @@
+// RUN: hlo-opt %s --fuse-hlo | filecheck %s
+
+// A concatenation that is only a part of another writes to its place in that, with what computes its own parts.
+// CHECK-LABEL: @nested
+// CHECK-NEXT:    %[[F:[0-9]+]] = hlo.fusion concatenate (%{{.*}} = %x : tensor<6x8xf32>, %{{.*}} = %y : tensor<6x1xf32>, %{{.*}} = %z : tensor<1x9xf32>) -> tensor<7x9xf32> {
+// CHECK:           hlo.exponential
+// CHECK-NEXT:      hlo.concatenate {{.*}} dim = 1
+// CHECK-NEXT:      hlo.concatenate {{.*}} dim = 0
+// CHECK:         func.return %[[F]]
+func.func @nested(%x: tensor<6x8xf32>, %y: tensor<6x1xf32>, %z: tensor<1x9xf32>) -> tensor<7x9xf32> {
+  %0 = hlo.exponential %x : tensor<6x8xf32>
+  %1 = hlo.concatenate %y, %0, dim = 1 : (tensor<6x1xf32>, tensor<6x8xf32>) -> tensor<6x9xf32>
+  %2 = hlo.concatenate %1, %z, dim = 0 : (tensor<6x9xf32>, tensor<1x9xf32>) -> tensor<7x9xf32>
+  func.return %2 : tensor<7x9xf32>
+}
+
+// Not one that is needed elsewhere too, or twice.
+// CHECK-LABEL: @twice
+// CHECK:         hlo.fusion concatenate
+// CHECK:         hlo.fusion concatenate
+func.func @twice(%x: tensor<6x8xf32>, %y: tensor<6x1xf32>) -> tensor<12x9xf32> {
+  %0 = hlo.concatenate %y, %x, dim = 1 : (tensor<6x1xf32>, tensor<6x8xf32>) -> tensor<6x9xf32>
+  %1 = hlo.concatenate %0, %0, dim = 0 : (tensor<6x9xf32>, tensor<6x9xf32>) -> tensor<12x9xf32>
+  func.return %1 : tensor<12x9xf32>
+}
