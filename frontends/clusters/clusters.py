@@ -239,13 +239,24 @@ class _Program:
         self.key = tuple(parts), types
 
     def replay(self) -> None:
-        """Let NumPy run the operations in their order."""
+        """Let NumPy run the operations in their order; memory that nobody asks for is free after its last use."""
+        # Emptied, because views among the operands keep memory too.
+        waiting = self.recorded
+        waiting.reverse()
+        last: dict[int, int] = {}
+        for number, one in enumerate(waiting):
+            for operand in (*one.reads, *one.writes):
+                last.setdefault(id(operand.storage), number)
+        written = {id(write.storage): write.storage for one in waiting for write in one.writes}
         with np.errstate(all="ignore"):
-            for one in self.recorded:
+            while waiting:
+                one = waiting.pop()
                 _run(one)
-        for one in self.recorded:
-            for write in one.writes:
-                write.storage.is_filled = True
+                for operand in (*one.reads, *one.writes):
+                    if last[id(operand.storage)] == len(waiting):
+                        operand.storage.release()
+        for storage in written.values():
+            storage.is_filled = True
 
     def trace(self, varying: set[int]) -> Any:
         """The program: parameters are the inputs, then the numbers that vary. Raises TraceError."""
@@ -273,7 +284,7 @@ def _run(one: Recorded) -> None:
     kwargs = {name: _given(value, read) for name, value in one.kwargs.items()}
     if known.kind == "write":
         target.run(*args, **kwargs)
-    elif target.fills:
+    elif target.fills and not all(write.storage.is_alone() for write in one.writes):
         memory = zip(known.results, one.writes, strict=True)
         target.run(*args, **kwargs, out=tuple([result.view(write.storage.base) for result, write in memory]))
     else:

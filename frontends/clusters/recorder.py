@@ -35,9 +35,9 @@ from .calls import (
 from .clusters import Recorded, refusal, run_cluster
 from .storage import Handle, Number, Read, Storage
 
-LIMIT = 128
+LIMIT = 320
 """The number of operations after which a cluster ends at the latest."""
-LOOP = 32
+LOOP = 128
 """That after which it ends where it began, in a loop of the user's: so that iterations make equal clusters."""
 SNAPSHOTS = 1 << 28
 """Bytes of copies of plain arrays after which a cluster ends."""

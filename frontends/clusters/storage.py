@@ -33,6 +33,9 @@ class _Lease:
         self.__array_interface__ = array.__array_interface__
 
 
+_NOTHING: np.ndarray[Any, Any] = np.empty(0)
+
+
 class Storage:
     __slots__ = ("base", "bounds", "handle", "is_filled", "lease", "pending")
 
@@ -58,9 +61,18 @@ class Storage:
             self.lease = None
         return self.lease is not None
 
+    def is_alone(self) -> bool:
+        """Whether no other array is made of the memory."""
+        return self.base.base is None and sys.getrefcount(self.base) == 2
+
+    def release(self) -> None:
+        """Give the memory back, if nobody can ask for its values."""
+        if not self.is_live():
+            self.base = _NOTHING
+
     def take(self, result: np.ndarray[Any, Any]) -> None:
         """Hold the values of an array that nobody else has: in its place, if no other array is made of the memory."""
-        if self.base.base is None and sys.getrefcount(self.base) == 2 and result.flags.c_contiguous:
+        if self.is_alone() and result.flags.c_contiguous:
             self.base = result
         else:
             np.copyto(self.base, result)
