@@ -317,31 +317,36 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
 # The place of an extreme.
 
 
-def _place(direction: str) -> Callable[..., Any]:
+_BODIES: dict[str, Callable[[Value, Value], Value]] = {
+    "maximum": lambda x, y: x.maximum(y),
+    "minimum": lambda x, y: x.minimum(y),
+}
+
+
+def _place(extreme: str) -> Callable[..., Any]:
     """The first place of an extreme; a NaN is one."""
 
     def function(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         array = a if axis is not None else a.reshape(-1)
         dim = 0 if axis is None else axis_of(axis, array.ndim)
         if array.shape[dim] == 0:
-            raise ValueError(f"attempt to get arg{'max' if direction == 'GT' else 'min'} of an empty sequence")
+            raise ValueError(f"attempt to get arg{extreme[:3]} of an empty sequence")
         b = array.builder
         plain = astype(array, np.uint8) if array.dtype == _BOOLEAN else array
         places = b.iota(iota_dimension=dim, result_type=("i64", plain.shape))
 
-        def body(x: Value, i: Value, y: Value, j: Value) -> tuple[Value, Value]:
-            better = y.compare(direction, x)
-            if plain.dtype.kind == "f":
-                better = b.or_(better, b.and_(y.compare("NE", y), x.compare("EQ", x)))
-            same = b.and_(b.not_(x.compare("NE", y)), j < i)
-            if plain.dtype.kind == "f":
-                same = b.or_(same, b.and_(b.and_(y.compare("NE", y), x.compare("NE", x)), j < i))
-            taken = b.or_(better, same)
-            return taken.select(y, x), taken.select(j, i)
-
-        start = lowest(plain.dtype) if direction == "GT" else highest(plain.dtype)
-        begin = [b.constant(start, scalar_type(plain.dtype)), b.constant(np.iinfo(np.int64).max, "i64")]
-        _, found = b.reduce([plain.value, places], begin, dimensions=[dim], body=body)
+        # In two reductions, whose loops vectorize, and not in one of pairs.
+        start = lowest(plain.dtype) if extreme == "maximum" else highest(plain.dtype)
+        best = b.reduce(
+            [plain.value], [b.constant(start, scalar_type(plain.dtype))], dimensions=[dim], body=_BODIES[extreme]
+        )
+        kept = [1 if d == dim else size for d, size in enumerate(plain.shape)]
+        there = plain.value.compare("EQ", broadcast_to(plain.like(best).reshape(kept), plain.shape).value)
+        if plain.dtype.kind == "f":
+            there = b.or_(there, plain.value.compare("NE", plain.value))
+        last = np.iinfo(np.int64).max
+        chosen = there.select(places, places.like(last))
+        found = b.reduce([chosen], [b.constant(last, "i64")], dimensions=[dim], body=_BODIES["minimum"])
         result = array.like(found)
         if keepdims:
             shape = a.shape
@@ -353,8 +358,8 @@ def _place(direction: str) -> Callable[..., Any]:
     return function
 
 
-implements(np.argmax, method="argmax")(_place("GT"))
-implements(np.argmin, method="argmin")(_place("LT"))
+implements(np.argmax, method="argmax")(_place("maximum"))
+implements(np.argmin, method="argmin")(_place("minimum"))
 
 
 # Cumulative functions.

@@ -19,6 +19,8 @@ from xdsl.dialects.linalg.ops import YieldOp
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.support.buffers import memref_type, row_major
+from ...dialects.support.scalar import width_of
+from ..device.cpu import CPU
 from ..loop_nests.combiners import Combiner, known_combiners
 from ..loop_nests.cost import CACHED_COLUMNS, body_cost, task_count, task_size
 from ..loop_nests.emission import Bounds, NestEmitter
@@ -65,10 +67,12 @@ class ReductionPlan:
 
 
 def _contiguity(nest: Nest, loop: int) -> float:
+    """How well a loop vectorizes: the operands that it reads in order or once; less if it is below half a vector."""
+    lanes = CPU.vector_bits // 2 // width_of(buffer_of(nest.outputs[0].root).element_type)
     score = 0.0
     for access in nest.accesses:
         score += 2 if abs(access.strides[loop]) == 1 else 1 if access.strides[loop] == 0 else 0
-    return score * min(nest.sizes[loop], 16) / 16
+    return score * min(nest.sizes[loop], lanes) / lanes
 
 
 def plan_reduction(nest: Nest) -> ReductionPlan:

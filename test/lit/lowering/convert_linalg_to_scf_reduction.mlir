@@ -64,3 +64,19 @@ func.func private @columns(%a: memref<32x64xf32>, %o: memref<64xf32>) attributes
   }
   func.return
 }
+
+// Eight columns of f64 are a vector, four half of one: they are accumulated side by side, row after row.
+// CHECK-LABEL: @short_columns
+// CHECK:         scf.for %[[R:[a-z0-9]+]] = %{{.*}} to %{{.*}} step
+// CHECK:           scf.for %[[C:[a-z0-9]+]] = %{{.*}} to %{{.*}} step
+// CHECK:             memref.load %x[%[[R]], %[[C]]]
+// CHECK:             memref.store %{{.*}}, %r[%[[C]]]
+func.func private @short_columns(%x: memref<64x4xf64>, %y: memref<64xf64>, %r: memref<4xf64>) attributes {hlo.kernel = "dot"} {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x, %y : memref<64x4xf64>, memref<64xf64>) outs(%r : memref<4xf64>) {
+  ^bb0(%0: f64, %1: f64, %2: f64):
+    %3 = arith.mulf %0, %1 : f64
+    %4 = arith.addf %2, %3 fastmath<reassoc> : f64
+    linalg.yield %4 : f64
+  }
+  func.return
+}
