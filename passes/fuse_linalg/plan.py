@@ -15,14 +15,14 @@ from xdsl.dialects import tensor
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.cost import DIVISION, F32_BYTES, Cost
 from ...dialects.support.kernel import CONTRACTION, loop_sizes
 from ...lowering.device.cpu import CPU
 from ...lowering.loop_nests.cost import weight_of
 from ...lowering.loop_nests.index_maps import check_index_map
-from .bodies import point, substitute
+from .bodies import point
 
 Reads = dict[Operation, bool]
 """
@@ -85,9 +85,6 @@ class KernelPlan:
         self._costs = self._accumulated_costs()
         kept = {producer for generic in self.generics if is_contraction(generic) for producer in _producers(generic)}
         self.groups = self._decide(kept)
-        while (producer := self._sizes_of_a_lost_loop()) is not None:
-            kept.add(producer)
-            self.groups = self._decide(kept)
 
     def _decide(self, kept: set[GenericOp]) -> list[Group]:
         """
@@ -210,59 +207,6 @@ class KernelPlan:
 
     def _outputs(self, group: Sequence[GenericOp]) -> tuple[GenericOp, ...]:
         return tuple(g for g in group if not self._reads[g] or any(op not in group for op in self._reads[g]))
-
-    # -- sizes -------------------------------------------------------------------------------------
-
-    def _sizes_of_a_lost_loop(self) -> GenericOp | None:
-        """
-        A producer that must stay because fusing it would leave a loop whose size no operand determines; None if there
-        is none.
-
-        `reduce(iota)` reads nothing at all: the iota is materialized to determine the size.
-        """
-        for group in self.groups:
-            for generic in group.members:
-                if is_parallel(generic):
-                    continue
-                if len(self._given(generic)) < len(generic.iterator_types):
-                    return next(producer for producer in _producers(generic) if producer in self.inlined)
-        return None
-
-    def _given(self, generic: GenericOp) -> set[int]:
-        """The loop dimensions whose size an operand determines after the producers are fused."""
-        given: set[int] = set()
-        sizes = self._extents[generic]
-        own = point(len(generic.iterator_types))
-        pending: list[tuple[SSAValue, tuple[AffineExpr, ...]]] = []
-        seen: set[tuple[SSAValue, tuple[AffineExpr, ...]]] = set()
-
-        def read(reader: GenericOp, access: tuple[AffineExpr, ...]) -> None:
-            for argument, operand, attr in zip(
-                reader.body.block.args, reader.inputs, reader.indexing_maps.data, strict=False
-            ):
-                if argument.first_use is not None:
-                    pending.append((operand, tuple(substitute(expr, access) for expr in attr.data.results)))
-
-        read(generic, own)
-        for value, attr in zip(generic.operands, generic.indexing_maps.data, strict=True):
-            if value in generic.inputs and not isinstance(value.owner, tensor.EmptyOp):
-                continue
-            given |= {expr.position for expr in attr.data.results if isinstance(expr, AffineDimExpr)}
-        while pending:
-            value, access = pending.pop()
-            if (value, access) in seen:
-                continue
-            seen.add((value, access))
-            owner = value.owner
-            if isinstance(owner, GenericOp) and owner in self.inlined:
-                read(owner, access)
-            else:
-                given |= {
-                    expr.position
-                    for expr, size in zip(access, cast(Any, value.type).get_shape(), strict=True)
-                    if isinstance(expr, AffineDimExpr) and size == sizes[expr.position]
-                }
-        return given
 
 
 def _check_index_maps(generic: GenericOp) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, TensorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, YieldOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
@@ -65,6 +65,23 @@ class KernelFuser:
         self.block.insert_ops_before(new, op)
         op.result.replace_all_uses_with(value)
 
+    def _keep_sizes(self, body: FusedBody, group: Group, sizes: Sequence[int]) -> None:
+        """
+        Add an operand that nothing reads for the loops whose sizes no operand gives, as linalg demands.
+
+        Such are those of a reduction of slices or of an iota.
+        """
+        read = [expr for value, access in body.operands for expr in _places(value, access, sizes)]
+        written = [
+            expr for g in group.outputs for attr in g.indexing_maps.data[len(g.inputs) :] for expr in attr.data.results
+        ]
+        lost = [loop for loop in range(len(sizes)) if loop not in _given([*read, *written])]
+        if lost:
+            element = cast(Any, group.outputs[0].outputs[0].type).element_type
+            empty = tensor.EmptyOp.create(result_types=[TensorType(element, [sizes[loop] for loop in lost])])
+            self.block.insert_op_before(empty, group.members[-1])
+            body.keep(empty.results[0], tuple(AffineExpr.dimension(loop) for loop in lost))
+
     def _build(self, group: Group) -> None:
         """Replace the group by one generic at the position of its last member."""
         last = group.members[-1]
@@ -88,6 +105,8 @@ class KernelFuser:
             for shape_only, attr in _shapes_only(last):
                 body.keep(shape_only, attr.data.results)
         sizes = extents(last)
+        if not parallel:
+            self._keep_sizes(body, group, sizes)
         inputs = [value for value, _ in body.operands]
         attributes = dict(last.attributes)
         if not parallel:
@@ -114,6 +133,11 @@ class KernelFuser:
         for before, after in zip(old, new.results, strict=True):
             after.name_hint = before.name_hint
             before.replace_all_uses_with(after)
+
+
+def _given(expressions: Iterable[AffineExpr]) -> set[int]:
+    """The loops that index a whole dimension of an operand, and so have its size."""
+    return {expr.position for expr in expressions if isinstance(expr, AffineDimExpr)}
 
 
 def _shapes_only(generic: GenericOp) -> list[tuple[SSAValue, AffineMapAttr]]:

@@ -22,6 +22,8 @@ from .rewrite import Rewrite, by, simplifications, start, to
 
 Shape = tuple[int, ...]
 
+SMALL_SLICE = 1 / 8
+"""The part of a concatenation up to which a slice is taken of its parts."""
 LARGE_UPDATE = 1 / 2
 """The part of a tensor from which on an update is joined with the rest."""
 
@@ -101,7 +103,7 @@ def simplify_transpose(op: Operation) -> Rewrite | None:
 
 @simplifications.on(SliceOp)
 def simplify_slice(op: Operation) -> Rewrite | None:
-    """Two slices become one; a slice of a broadcast becomes a broadcast of a slice."""
+    """Two slices become one; a slice of a broadcast becomes one of a slice, that of a concatenation slices of parts."""
     assert isinstance(op, SliceOp)
     inner, shape = op.operands[0].owner, shape_of(op.results[0])
     if not is_static(shape):
@@ -112,7 +114,33 @@ def simplify_slice(op: Operation) -> Rewrite | None:
         return by(_box(start(inner.operands[0]), starts, strides, shape))
     if isinstance(inner, BroadcastInDimOp):
         return by(_slice_of_broadcast(inner, op))
+    if isinstance(inner, ConcatenateOp) and is_static(shape_of(inner.results[0])) and 0 not in shape:
+        return _slice_of_concatenation(inner, op)
     return None
+
+
+def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None:
+    """
+    The slice of a part, or slices of some, joined; if nothing else needs the whole, or the slice is a small part of it.
+
+    Otherwise the parts would be computed for both.
+    """
+    dim, shape = inner.dim, shape_of(op.results[0])
+    small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0]))
+    first, last = op.starts[dim], op.starts[dim] + (shape[dim] - 1) * op.steps[dim]
+    builder, taken, offset = Builder(), list[Tensor](), 0
+    for part in inner.operands:
+        size = shape_of(part)[dim]
+        low, high = max(first, offset), min(last + 1, offset + size)
+        if low < high:
+            inside = tuple(high - low if d == dim and op.steps[dim] == 1 else n for d, n in enumerate(shape))
+            starts = [low - offset if d == dim else start for d, start in enumerate(op.starts)]
+            taken.append(_box(Tensor(builder, part), starts, op.steps, inside))
+        offset += size
+    alone = len(taken) == 1 and inner.results[0].has_one_use()
+    if not alone and not (small and op.steps[dim] == 1):
+        return None
+    return by(taken[0] if len(taken) == 1 else concatenate(taken, dim))
 
 
 def _box(x: Tensor, starts: Sequence[int], strides: Sequence[int], shape: Shape) -> Tensor:

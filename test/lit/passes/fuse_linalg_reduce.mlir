@@ -42,11 +42,11 @@ func.func private @siblings(%x: tensor<3x4xf32>, %i: tensor<f32>) -> tensor<3xf3
   func.return %r : tensor<3xf32>
 }
 
-// The iota stays: if it were fused, no operand would give the loop's size.
+// No operand gives the loop's size: one that nothing reads does.
 // CHECK-LABEL: @nothing_to_count
-// CHECK:         %[[N:.*]] = linalg.generic {{.*}}["parallel"]}
+// CHECK:         %[[N:.*]] = tensor.empty() : tensor<9xf32>
+// CHECK-NEXT:    linalg.generic {{.*}}["reduction"]} ins(%[[N]] :
 // CHECK:           linalg.index 0
-// CHECK:         linalg.generic {{.*}}["reduction"]} ins(%[[N]] :
 func.func private @nothing_to_count(%i: tensor<f32>) -> tensor<f32> attributes {hlo.kernel = "reduce"} {
   %0 = tensor.empty() : tensor<9xf32>
   %n = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%0 : tensor<9xf32>) {

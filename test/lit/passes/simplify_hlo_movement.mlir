@@ -82,3 +82,34 @@ func.func @large_update(%x: tensor<8x8xf32>, %u: tensor<6x7xf32>) -> tensor<8x8x
   %0 = hlo.dynamic_update_slice %x, %u, %one, %five : (tensor<8x8xf32>, tensor<6x7xf32>, tensor<i32>, tensor<i32>) -> tensor<8x8xf32>
   func.return %0 : tensor<8x8xf32>
 }
+
+// A slice of one part, if nothing else needs the whole, with the strides of the slice.
+// CHECK-LABEL: @slice_of_part
+// CHECK-NEXT:    %[[S:[0-9]+]] = hlo.slice %y [1:6:2, 0:3]
+// CHECK-NEXT:    func.return %[[S]]
+func.func @slice_of_part(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> tensor<3x3xf32> {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [3:8:2, 0:3] : (tensor<8x4xf32>) -> tensor<3x3xf32>
+  func.return %1 : tensor<3x3xf32>
+}
+
+// A small slice across parts.
+// CHECK-LABEL: @small_slice
+// CHECK-DAG:     %[[A:[0-9]+]] = hlo.slice %x [1:2, 15:16]
+// CHECK-DAG:     %[[B:[0-9]+]] = hlo.slice %y [0:6, 15:16]
+// CHECK:         hlo.concatenate %[[A]], %[[B]], dim = 0 : (tensor<1x1xf32>, tensor<6x1xf32>) -> tensor<7x1xf32>
+func.func @small_slice(%x: tensor<2x16xf32>, %y: tensor<6x16xf32>) -> (tensor<8x16xf32>, tensor<7x1xf32>) {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x16xf32>, tensor<6x16xf32>) -> tensor<8x16xf32>
+  %1 = hlo.slice %0 [1:8, 15:16] : (tensor<8x16xf32>) -> tensor<7x1xf32>
+  func.return %0, %1 : tensor<8x16xf32>, tensor<7x1xf32>
+}
+
+// A large slice of a value that is needed anyway reads that.
+// CHECK-LABEL: @large_slice
+// CHECK:         %[[C:[0-9]+]] = hlo.concatenate
+// CHECK-NEXT:    hlo.slice %[[C]]
+func.func @large_slice(%x: tensor<2x16xf32>, %y: tensor<6x16xf32>) -> (tensor<8x16xf32>, tensor<6x16xf32>) {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x16xf32>, tensor<6x16xf32>) -> tensor<8x16xf32>
+  %1 = hlo.slice %0 [2:8, 0:16] : (tensor<8x16xf32>) -> tensor<6x16xf32>
+  func.return %0, %1 : tensor<8x16xf32>, tensor<6x16xf32>
+}
