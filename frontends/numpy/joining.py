@@ -162,6 +162,26 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> TracedArray:
 _EDGES = ("constant", "edge", "wrap", "reflect", "symmetric")
 
 
+MANY_RUNS = 16
+"""The number of slices up to which they are joined; more are a gather."""
+
+
+def _runs(places: np.ndarray[Any, Any]) -> list[slice]:
+    """Indices as slices, forwards and backwards."""
+    runs: list[slice] = []
+    first = 0
+    while first < len(places):
+        step = 0 if first + 1 == len(places) else int(places[first + 1] - places[first])
+        step = step if abs(step) == 1 else 1
+        last = first
+        while last + 1 < len(places) and places[last + 1] - places[last] == step:
+            last += 1
+        end = int(places[last]) + step
+        runs.append(slice(int(places[first]), None if end < 0 else end, step))
+        first = last + 1
+    return runs
+
+
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, **stated: Any) -> TracedArray:
     if mode not in _EDGES or stated:
@@ -172,7 +192,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: 
     if mode != "constant":
         for dim, (low, high) in enumerate(widths):
             places = np.pad(np.arange(array.shape[dim]), (low, high), mode)
-            array = array[(*(slice(None),) * dim, places)]
+            runs = _runs(places)
+            before = (slice(None),) * dim
+            if len(runs) > MANY_RUNS:
+                array = array[(*before, places)]
+            else:
+                parts = [array[(*before, run)] for run in runs]
+                array = concatenate(parts, dim) if len(parts) > 1 else parts[0]
         return array
     traced = isinstance(constant_values, TracedArray)
     values = constant_values if traced else np.asarray(constant_values)

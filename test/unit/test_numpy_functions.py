@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xhlo
 from numpy_checks import check
 
 RNG = np.random.default_rng(0)
@@ -81,6 +82,12 @@ def test_binary_functions_of_others() -> None:
     integers = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd", "lcm"]
     check_all(integers, N, np.abs(M))
     check_all(integers, U, U % 5)
+
+
+def test_padding_is_of_slices() -> None:
+    f = xhlo.jit(lambda x: np.pad(x, 2, "reflect"))
+    np.testing.assert_array_equal(f(X), np.pad(X, 2, "reflect"))
+    assert "gather" not in f.compiler_ir(X, stage="hlo")
 
 
 def test_powers_whose_exponent_is_a_number() -> None:
