@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from importlib.metadata import entry_points
+from inspect import isclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,8 +20,10 @@ from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializa
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnregisteredAttr
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
+from xdsl.utils.exceptions import AlreadyRegisteredConstructException
 
 from .diagnostics import HloContext
+from .plugins import GROUPS, Plugin, leave_out, loaded
 
 SPELLINGS = {"stablehlo": "hlo", "mhlo": "hlo"}
 """Other names of the hlo dialect: `stablehlo.add`, `#stablehlo.dot<..>` and `!stablehlo.token` read as hlo's."""
@@ -159,42 +161,70 @@ class ProgramContext(HloContext):
 
     def __init__(self, allow_unregistered: bool = False):
         super().__init__(allow_unregistered)
-        self._entry_points_loaded = False
+        self._plugins_loaded = False
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         name = _respell(name)
         known = self._get_known_op(name) or next(
             filter(None, (self._get_known_op(f"{dialect}.{name}") for dialect in reversed(dialect_stack))), None
         )
-        if known is None and self._load_entry_points():
+        if known is None and self._load_plugins():
             known = self._get_known_op(name)
         return known or super().get_optional_op(name, dialect_stack=dialect_stack)
 
     def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
-        return super().get_optional_type(_respell(name))
+        name = _respell(name)
+        if self._is_foreign(name, self._loaded_types):
+            self._load_plugins()
+        return super().get_optional_type(name)
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        found = super().get_optional_attr(_respell(name))
+        respelled = _respell(name)
+        if self._is_foreign(respelled, self._loaded_attrs):
+            self._load_plugins()
+        found = super().get_optional_attr(respelled)
         if found is None and name.partition(".")[0] in ANNOTATION_DIALECTS:
             found = UnregisteredAttr.with_name_and_type(name, False)
             self._loaded_attrs[name] = found
         return found
 
-    def _load_entry_points(self) -> bool:
-        """Load the operations of installed packages, once. True when there was something to load."""
-        if self._entry_points_loaded:
+    def _is_foreign(self, name: str, known: Mapping[str, object]) -> bool:
+        """Whether a type or attribute can only be another package's: no dialect of ours has its prefix."""
+        prefix = name.partition(".")[0]
+        return name not in known and prefix not in self._registered_dialects and prefix not in ANNOTATION_DIALECTS
+
+    def _load_plugins(self) -> bool:
+        """Load the dialects of installed packages, once. True when there was something to load."""
+        if self._plugins_loaded:
             return False
-        self._entry_points_loaded = True
-        found = entry_points(group=ENTRY_POINT_GROUP)
-        for point in found:
-            loaded = point.load()
-            if isinstance(loaded, Dialect):
-                for attribute in loaded.attributes:
-                    self.load_attr_or_type(attribute)
-                loaded = tuple(loaded.operations)
-            for op_type in loaded:
-                self.load_op(op_type)
+        self._plugins_loaded = True
+        found = list(loaded(ENTRY_POINT_GROUP))
+        for plugin, value in found:
+            self._load_dialect_of(plugin, value)
         return bool(found)
+
+    def _load_dialect_of(self, plugin: Plugin, value: Any) -> None:
+        """Load a package's operations and attributes; those that cannot be loaded are left out, with a warning."""
+        attributes = list(value.attributes) if isinstance(value, Dialect) else ()
+        try:
+            operations = list(value.operations if isinstance(value, Dialect) else value)
+        except TypeError:
+            leave_out(plugin, f"expected {GROUPS[ENTRY_POINT_GROUP]}, got {type(value).__name__}")
+            return
+        _load_each(plugin, attributes, Attribute, self.load_attr_or_type)
+        _load_each(plugin, operations, Operation, self.load_op)
+
+
+def _load_each(plugin: Plugin, classes: Sequence[Any], base: type, load: Callable[[Any], None]) -> None:
+    kind = base.__name__.lower()
+    for one in classes:
+        try:
+            if isclass(one) and issubclass(one, base):
+                load(one)
+            else:
+                leave_out(plugin, f"{one!r} is no {kind} class")
+        except AlreadyRegisteredConstructException as error:
+            leave_out(plugin, f"there is another one: {error}")
 
 
 def _respell(name: str) -> str:

@@ -17,15 +17,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from threading import RLock
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from xdsl.ir import Operation
 
 from .diagnostics import Diagnostic, DiagnosticError
+from .plugins import Plugin, leave_out, loaded
 
 Rule = TypeVar("Rule")
 OpType = type[Operation]
@@ -36,9 +36,9 @@ class Rules(Generic[Rule]):
     The rules of a pass by operation class; a class without a rule has that of its nearest base with one.
 
     The first lookup imports every file of `package`, so that a new file edits no list, and then loads the entry points
-    of the group `group` of other installed packages, each a sequence of (operation class, rule). `name` is the table's
-    name in messages. Registering two rules for one class raises DiagnosticError, unless the table takes `several`:
-    they are then tried in the order of registration.
+    of the group `group` of other installed packages, each a sequence of (operation class, rule); what does not load is
+    left out with a warning (plugins.py). `name` is the table's name in messages. Registering two rules for one class
+    raises DiagnosticError, unless the table takes `several`: they are then tried in the order of registration.
     """
 
     def __init__(self, name: str, package: str | None = None, group: str | None = None, several: bool = False):
@@ -87,6 +87,12 @@ class Rules(Generic[Rule]):
     def __contains__(self, op_type: OpType) -> bool:
         return bool(self.all(op_type))
 
+    def __bool__(self) -> bool:
+        """Whether there are any rules."""
+        if not self._complete:
+            self._load()
+        return bool(self._rules)
+
     def missing(self, op_types: Iterable[OpType]) -> list[OpType]:
         """The classes without a rule."""
         return [op_type for op_type in op_types if op_type not in self]
@@ -106,11 +112,20 @@ class Rules(Generic[Rule]):
                 return
             if self.package is not None:
                 import_files(self.package)
-            for point in entry_points(group=self.group) if self.group is not None else ():
-                package = point.dist.name if point.dist is not None else point.value
-                for op_type, rule in point.load():
-                    self._register(op_type, rule, f"the entry point {self.group} of {package}")
+            for plugin, rules in loaded(self.group) if self.group is not None else ():
+                self._add_those_of(plugin, rules)
             self._complete = True
+
+    def _add_those_of(self, plugin: Plugin, rules: Iterable[tuple[Any, Rule]]) -> None:
+        try:
+            for op_type, rule in rules:
+                if not issubclass(op_type, Operation):
+                    raise TypeError(f"{op_type.__name__} is no class of operations")
+                self._register(op_type, rule, f"the entry point {self.group} of {plugin.package}")
+        except (TypeError, ValueError) as error:
+            leave_out(plugin, f"expected pairs of an operation class and its rule: {error}")
+        except DiagnosticError as error:
+            leave_out(plugin, error.diagnostics[0].message)
 
 
 def import_files(package: str) -> list[ModuleType]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import cast
 
+from ..hlo_dialect.plugins import describe_error, plugins
 from .program.target import Target
 
 ENTRY_POINT_GROUP = "xhlo.targets"
@@ -21,12 +21,12 @@ ALIASES = {"gpu": "nvptx"}
 
 
 class UnknownTargetError(LookupError):
-    """There is no target with the name."""
+    """There is no target with the name, or the package that has it cannot be loaded."""
 
 
 def target_names() -> tuple[str, ...]:
     """The names of all targets, ours first."""
-    installed = {point.name for point in entry_points(group=ENTRY_POINT_GROUP)}
+    installed = {plugin.name for plugin in plugins(ENTRY_POINT_GROUP)}
     return (*OWN_TARGETS, *sorted(installed - set(OWN_TARGETS)))
 
 
@@ -37,7 +37,14 @@ def get_target(name: str) -> Target:
     if name in OWN_TARGETS:
         module = import_module(f".{name}.target", __package__)
         return cast(Target, getattr(module, OWN_TARGETS[name]))
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        if point.name == name:
-            return cast(Target, point.load())
+    for plugin in plugins(ENTRY_POINT_GROUP):
+        if plugin.name == name:
+            try:
+                found = plugin.load()
+            except (Exception, SystemExit) as error:
+                problem = describe_error(error)
+                raise UnknownTargetError(f"the target '{name}' of {plugin} cannot be loaded: {problem}") from error
+            if not isinstance(found, Target):
+                raise UnknownTargetError(f"{plugin} is no instance of a class derived from Target, but {found!r}")
+            return found
     raise UnknownTargetError(f"no target is named '{name}'; there are: {', '.join(target_names())}")

@@ -11,8 +11,9 @@ import textwrap
 from collections.abc import Sequence
 
 from ..hlo_dialect.garbage_collector import stop_gc
+from ..hlo_dialect.plugins import speak_as
 from ..passes.manager.pipelines import PipelineError
-from ..passes.manager.registry import DuplicatePassError, list_passes
+from ..passes.manager.registry import DuplicatePassError, PassFileError, list_passes, register_file
 from .command_line import Arguments, CommandLine, Option, UsageError
 from .completion import completion_script
 from .opt_settings import GENERAL, OPTIONS, PASSES, REFUSED, understand
@@ -42,8 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     process = ProcessTime(whole=argv is None)
     if argv is None:
         stop_gc()
+        speak_as("hlo-opt")
     words = sys.argv[1:] if argv is None else argv
     try:
+        load_files(words)
         line = command_line()
         arguments = line.parse(words)
         if arguments.has("help"):
@@ -60,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (name := arguments.value("explain")) is not None:
             return _explain(name)
         settings = understand(arguments)
-    except (UsageError, PipelineError, DuplicatePassError) as error:
+    except (UsageError, PipelineError, DuplicatePassError, PassFileError) as error:
         print(f"hlo-opt: error: {error}", file=sys.stderr)
         print("hlo-opt --help lists the options", file=sys.stderr)
         return 2
@@ -69,6 +72,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     begin("hlo-opt", arguments)
     return finished(run(settings, process))
+
+
+def load_files(words: Sequence[str]) -> None:
+    """
+    Register the passes of the files that `--load` names, before the command line is parsed, so that they have flags.
+
+    Raises PassFileError, DuplicatePassError.
+    """
+    waiting = list(words[: words.index("--")] if "--" in words else words)
+    while waiting:
+        name, equals, path = waiting.pop(0).partition("=")
+        if name in ("--load", "-load") and (equals or waiting):
+            register_file(path if equals else waiting.pop(0))
 
 
 def _print(text: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ..hlo_dialect.plugins import speak_as
 from .command_line import CommandLine, UsageError
 from .completion import completion_script
 from .process_time import ProcessTime
@@ -25,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The console command. Returns the exit status."""
     process = ProcessTime(whole=argv is None)
     line = CommandLine(OPTIONS)
+    if argv is None:
+        speak_as("hlo-run")
     try:
         arguments = line.parse(sys.argv[1:] if argv is None else argv)
         if arguments.has("help"):

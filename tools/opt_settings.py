@@ -41,6 +41,8 @@ OPTIONS = (
     Option("allow-unregistered-dialect", "Accept operations of unknown dialects", GENERAL),
     Option("no-fast-reader", "Read everything with the general parser", GENERAL),
     Option("pass-pipeline", "Passes as text: `a,b{option=1}`", PIPELINES, "required", "PIPELINE", short="p"),
+    Option("load", "Load the passes that a Python file defines, before the other options are read", PIPELINES,
+           "required", "FILE.py"),
     Option("fuse", "Prepare the program and group its operations into hlo.fusion", PIPELINES),
     Option("lower", "Go on to linalg, loops, nvvm (of GPUs) or the llvm dialect (default)", PIPELINES, "optional",
            "|".join(STAGES)),

@@ -14,13 +14,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from xdsl.ir import Operation
 
 from ..diagnostics import Diagnostic, DiagnosticError, fail
+from ..plugins import Plugin, leave_out, loaded
 from ..rules import import_files
 from ..types import Array, ArrayType
 from .call import CustomCall, describe_call
@@ -60,7 +60,24 @@ class CustomCallTarget:
 
 
 class CustomCallError(DiagnosticError):
-    """An error in a target's function; `__cause__` is the exception, if it raised one."""
+    """
+    An error in a target's function; `__cause__` is the exception, if it raised one.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> @xhlo.custom_call("docs.fails")
+    ... def fails(call, x):
+    ...     raise RuntimeError("out of tickets")
+    >>> exe = xhlo.compile('''func.func @main(%x: tensor<f32>) -> tensor<f32> {
+    ...   %0 = hlo.custom_call @docs.fails(%x) : (tensor<f32>) -> tensor<f32>
+    ...   return %0 : tensor<f32>
+    ... }''')
+    >>> try:
+    ...     exe(1.0)
+    ... except xhlo.CustomCallError as error:
+    ...     print(repr(error.__cause__))
+    RuntimeError('out of tickets')
+    """
 
 
 class Registry:
@@ -109,8 +126,14 @@ class Registry:
             self._loaded = True
             for file in import_files(__package__ or ""):
                 self._targets |= {target.name: target for target in getattr(file, "TARGETS", ())}
-            for point in entry_points(group=ENTRY_POINT_GROUP):
-                self._targets |= {target.name: target for target in point.load()}
+            for plugin, targets in loaded(ENTRY_POINT_GROUP):
+                self._add_those_of(plugin, targets)
+
+    def _add_those_of(self, plugin: Plugin, targets: Any) -> None:
+        try:
+            self._targets |= {target.name: target for target in targets}
+        except (AttributeError, TypeError) as error:
+            leave_out(plugin, f"expected a sequence of CustomCallTarget: {error}")
 
 
 REGISTRY = Registry()
@@ -132,6 +155,16 @@ def register_custom_call(
     dtypes of `call.results`. `check(call)` returns a description of what is wrong with a call's types and attributes,
     or None; it is called before anything runs. `decomposition(op)` replaces the call by other operations, so that
     nothing is called back. Raises ValueError where the name is taken, unless `replace`.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> xhlo.register_custom_call("docs.sorted", lambda call, x: np.sort(x))
+    >>> exe = xhlo.compile('''func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {
+    ...   %0 = hlo.custom_call @docs.sorted(%x) : (tensor<3xi32>) -> tensor<3xi32>
+    ...   return %0 : tensor<3xi32>
+    ... }''')
+    >>> exe(np.array([2, 3, 1], np.int32))
+    array([1, 2, 3], dtype=int32)
     """
     REGISTRY.add(CustomCallTarget(name, function, check, decomposition), replace)
 
@@ -143,7 +176,21 @@ def custom_call(
     decomposition: Decomposition | None = None,
     replace: bool = False,
 ) -> Callable[[FunctionT], FunctionT]:
-    """The decorator form of `register_custom_call`."""
+    """
+    The decorator form of `register_custom_call`.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> @xhlo.custom_call("docs.flip")
+    ... def flip(call, x):
+    ...     return x[::-1]
+    >>> exe = xhlo.compile('''func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {
+    ...   %0 = hlo.custom_call @docs.flip(%x) : (tensor<3xi32>) -> tensor<3xi32>
+    ...   return %0 : tensor<3xi32>
+    ... }''')
+    >>> exe(np.arange(3, dtype=np.int32))
+    array([2, 1, 0], dtype=int32)
+    """
 
     def register(function: FunctionT) -> FunctionT:
         register_custom_call(name, function, check=check, decomposition=decomposition, replace=replace)

@@ -17,7 +17,7 @@ from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import tensor_type
 from ...hlo_dialect.walking import operations_in
 
-decompositions = Rules[Decomposition]("decompose-hlo", __package__)
+decompositions = Rules[Decomposition]("decompose-hlo", __package__, "xhlo.decompositions")
 short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=true}", __package__)
 """The decomposition for targets that multiply f16 and bf16 directly."""
 

@@ -142,14 +142,22 @@ class Clusters:
         )
 
     def fits(self, one: Cluster, other: Cluster) -> bool:
-        """Whether the two together stay within the limits."""
+        """Whether the two together stay within the limits, and no rule of another package keeps them apart."""
         if len(one.ops) + len(other.ops) > MAX_OPS or not _same_window(one.number, other.number):
+            return False
+        if self.graph.apart and self._kept_apart(one, other):
             return False
         if len(one.inputs) + len(other.inputs) <= MAX_INPUTS:
             return True
         joined = dict.fromkeys([*one.inputs, *other.inputs])
         inside = [v for v in joined if self._inside(v, one) or self._inside(v, other)]
         return len(joined) - len(inside) <= MAX_INPUTS
+
+    def _kept_apart(self, one: Cluster, other: Cluster) -> bool:
+        return any(
+            (producer in one.ops and user in other.ops) or (producer in other.ops and user in one.ops)
+            for producer, user in self.graph.apart
+        )
 
     def _inside(self, value: SSAValue, cluster: Cluster) -> bool:
         number = self.graph.index.get(value.owner)  # pyright: ignore[reportArgumentType, reportCallIssue]

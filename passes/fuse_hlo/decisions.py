@@ -82,6 +82,9 @@ def _fused(clusters: Clusters, node: Node, cluster: Cluster) -> Iterator[Decisio
 
 
 def _reason(clusters: Clusters, rules: ProducerFusion, node: Node, user: Node) -> str:
+    asked = clusters.graph.apart.get((node.index, user.index))
+    if asked is not None:
+        return asked
     target = clusters.live[clusters.home(user.index)]
     own = clusters.live[clusters.home(node.index)]
     fit = rules.fit(node, target) if own.kind != "row" else None

@@ -20,6 +20,7 @@ from ...hlo_dialect.types import shape_of
 from .clusters import MAX_INPUTS, MAX_OPS
 from .decisions import Decision, Verdict
 from .graph import bytes_of, role_of
+from .packages import reason_apart
 
 
 def fuse_epilogues(block: Block) -> Iterator[Decision]:
@@ -52,7 +53,16 @@ def _epilogue_of(product: FusionOp) -> FusionOp | None:
     shape = shape_of(product.outs[0].type)
     if any(shape_of(result.type) != shape for result in loop.outs):
         return None
-    if not _reads_at_own_index(loop.body.block.args[_operand_number(product, loop)], shape):
+    argument = loop.body.block.args[_operand_number(product, loop)]
+    made_by = product.body.block.last_op
+    if made_by is not None and any(
+        reason_apart(value.owner, use.operation) is not None
+        for value in made_by.operands
+        if isinstance(value.owner, Operation)
+        for use in argument.uses
+    ):
+        return None
+    if not _reads_at_own_index(argument, shape):
         return None
     inputs = dict.fromkeys([*product.operands, *loop.operands])
     if len(inputs) - 1 > MAX_INPUTS or _size(product) + _size(loop) > MAX_OPS:

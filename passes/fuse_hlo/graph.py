@@ -18,11 +18,12 @@ from xdsl.traits import is_side_effect_free
 
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.diagnostics import fail
-from ...hlo_dialect.op import EXPENSIVE, HloOp, Role, is_elementwise
+from ...hlo_dialect.op import HloOp, Role, is_elementwise
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.ops.movement import ReshapeOp
 from ...hlo_dialect.shapes import reshape_parts
 from ...hlo_dialect.types import element_of, is_splat, numpy_dtype, shape_of
+from .packages import cost_of, reason_apart
 
 LOOP_ROLES: frozenset[str] = frozenset({"elementwise", "broadcast", "movement", "gather", "iota", "reshape"})
 """Roles whose result at one index is computed from operand elements at indices that follow from it."""
@@ -79,6 +80,8 @@ class BlockGraph:
         self.nodes: list[Node] = []
         self.index: dict[Operation, int] = {}
         self.unknown_ops: list[Operation] = []
+        self.apart: dict[tuple[int, int], str] = {}
+        """Pairs of a producer and its user that another package keeps in different fusions, with the reason."""
         for op in block.ops:
             self._add(op)
         self._order_effects()
@@ -121,7 +124,7 @@ class BlockGraph:
         if op.results and isinstance(op.results[0].type, TensorType):
             node.shape, node.bytes = shape_of(op.results[0]), bytes_of(op.results[0])
             node.elements = math.prod(node.shape)
-            node.cost = op.COST if isinstance(op, HloOp) else EXPENSIVE
+            node.cost = cost_of(op)
         if role == "reduce" or role == "broadcast":
             node.dims = int_array(op, "dimensions" if role == "reduce" else "broadcast_dimensions")
             node.operand_shape = shape_of(op.operands[0])
@@ -136,6 +139,9 @@ class BlockGraph:
         for number in node.operands:
             producer = nodes[number]
             producer.users.append(node.index)
+            reason = reason_apart(producer.op, node.op)
+            if reason is not None:
+                self.apart[number, node.index] = reason
             if node.role == "elementwise" and (producer.role == "reduce" or producer.after_reduce):
                 node.after_reduce = node.after_reduce or producer.shape == node.shape
 

@@ -144,6 +144,10 @@ class ProducerFusion:
 
     def fit(self, node: Node, cluster: Cluster) -> Fit | str:
         """How `cluster`, which uses `node`, would compute it, or a text saying why it cannot."""
+        apart = self.clusters.graph.apart
+        asked = (apart.get((node.index, user)) for user in node.users if user in cluster.ops) if apart else ()
+        if reason := next(filter(None, asked), None):
+            return reason
         if node.role == "reduce":
             return self._fit_reduce(node, cluster)
         if node.role == "concatenate" and self._is_part(node, cluster):

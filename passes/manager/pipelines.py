@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .nesting import MODULE, AnyPass, NestedPass, NestingError, Path, nested_text, split_pipeline
-from .registry import UnknownPassError, get_pass
+from .registry import PassFileError, UnknownPassError, get_pass
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -118,7 +118,7 @@ def build_pass(spec: ArgSpec) -> ModulePass:
     """The pass that a spec describes. Raises PipelineError."""
     try:
         pass_type = get_pass(spec.name)
-    except UnknownPassError as error:
+    except (UnknownPassError, PassFileError) as error:
         raise PipelineError(str(error)) from None
     try:
         return pass_type.from_pass_spec(spec)

@@ -6,24 +6,30 @@ The pass registry: every pass by name, found without importing it.
   imported when the pass is requested.
 * xDSL's own, under their names (`canonicalize`, `cse`, ..).
 * Passes of installed packages, through xDSL's entry points (group `xdsl.universe`).
+* Passes of files that a command line names (`hlo-opt --load=my_pass.py`).
 
-Names are unique: a second registration raises DuplicatePassError.
+Names are unique: a second registration raises DuplicatePassError; for an installed package it is a warning.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from xdsl.passes import ModulePass
+
+    from ...hlo_dialect.plugins import Plugin
 
 Origin = Literal["xhlo", "xdsl", "plugin"]
 
@@ -43,6 +49,10 @@ _XDSL_ENTRY = re.compile(r'^ {8}"([\w.-]+)": get_\w+,$', re.MULTILINE)
 
 class DuplicatePassError(Exception):
     """Two passes have the same name."""
+
+
+class PassFileError(ValueError):
+    """A file of passes, or a pass of another package, that cannot be loaded."""
 
 
 class UnknownPassError(LookupError):
@@ -131,16 +141,20 @@ def _xdsl_loader(name: str) -> Callable[[], type[ModulePass]]:
     return load
 
 
-def _plugin_passes() -> Iterator[PassEntry]:
+def _plugin_passes() -> Iterator[tuple[Plugin, PassEntry]]:
     """The passes of other packages' universes. Their entry points must be loaded to get the names."""
-    from importlib.metadata import entry_points
+    from ...hlo_dialect.plugins import leave_out, plugins
 
-    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-        if point.value.startswith("xdsl."):
+    for plugin in plugins(ENTRY_POINT_GROUP):
+        if plugin.point.value.startswith("xdsl."):
             continue  # xDSL's own universe is covered by _xdsl_passes
-        universe = point.load()
-        for name, load in universe.all_passes.items():
-            yield PassEntry(name, "plugin", "", f"{point.name} ({point.value})", load)
+        try:
+            passes = dict(plugin.load().all_passes)
+        except (Exception, SystemExit) as error:
+            leave_out(plugin, error)
+            continue
+        for name, load in passes.items():
+            yield plugin, PassEntry(name, "plugin", "", f"{plugin.name} ({plugin.point.value})", load)
 
 
 @cache
@@ -154,11 +168,89 @@ def builtin_registry() -> PassRegistry:
 
 @cache
 def full_registry() -> PassRegistry:
-    """The builtin registry plus the passes of installed packages. Raises DuplicatePassError."""
+    """
+    The builtin registry plus the passes of installed packages and of loaded files. A package that fails to load, or
+    whose pass has a taken name, is left out with a warning.
+    """
+    from ...hlo_dialect.plugins import leave_out
+
     registry = PassRegistry()
-    for entry in (*builtin_registry(), *_plugin_passes()):
+    for entry in (*builtin_registry(), *_of_files):
         registry.register(entry)
+    for plugin, entry in _plugin_passes():
+        try:
+            registry.register(entry)
+        except DuplicatePassError as error:
+            leave_out(plugin, str(error))
     return registry
+
+
+_of_files: list[PassEntry] = []
+"""The passes of the files that `register_file` read."""
+
+
+def register_file(path: str) -> list[PassEntry]:
+    """
+    Import a Python file and register the passes that it defines: the classes derived from ModulePass with a `name`.
+
+    Raises PassFileError for a file that cannot be read or imported or that defines no pass, DuplicatePassError for a
+    name that is taken.
+    """
+    import inspect
+
+    from xdsl.passes import ModulePass
+
+    module = _import_file(path)
+    found = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, ModulePass) and value.__module__ == module.__name__
+    ]
+    found = [cls for cls in found if isinstance(getattr(cls, "name", None), str)]
+    if not found:
+        raise PassFileError(f"{path} defines no pass: no class derived from ModulePass or HloPass that has a name")
+    registry = full_registry()
+    entries = [
+        PassEntry(cls.name, "plugin", _summary(inspect.getdoc(cls) or ""), path, partial(_itself, cls)) for cls in found
+    ]
+    for entry in entries:
+        registry.register(entry)
+        _of_files.append(entry)
+    return entries
+
+
+def _itself(cls: type[ModulePass]) -> type[ModulePass]:
+    return cls
+
+
+def _import_file(path: str) -> ModuleType:
+    """The file as a module of its own name. Raises PassFileError."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from ...hlo_dialect.plugins import describe_error
+
+    name = f"loaded_{re.sub(r'[^A-Za-z0-9]', '_', str(Path(path).resolve()))}"
+    spec = spec_from_file_location(name, path) if path.endswith(".py") else None
+    if spec is None or spec.loader is None:
+        raise PassFileError(f"cannot load {path}: expected a Python file, my_pass.py")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        if isinstance(error, OSError) and error.filename == path:
+            raise PassFileError(f"cannot read {path}: {error.strerror}") from error
+        raise PassFileError(f"cannot load {path}: {describe_error(error)}{_line_in(path, error)}") from error
+    return module
+
+
+def _line_in(path: str, error: BaseException) -> str:
+    """The last line of the file that the exception passed, for a message."""
+    from traceback import extract_tb
+
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+    return f" ({path}:{lines[-1]})" if lines else ""
 
 
 def find_pass(name: str) -> PassEntry | None:
@@ -167,11 +259,21 @@ def find_pass(name: str) -> PassEntry | None:
 
 
 def get_pass(name: str) -> type[ModulePass]:
-    """The class of a pass, imported now. Raises UnknownPassError."""
+    """
+    The class of a pass, imported now. Raises UnknownPassError, PassFileError for a pass of another package whose import
+    fails.
+    """
     entry = find_pass(name)
     if entry is None:
         raise UnknownPassError(f"no pass is named '{name}'{_similar(name)}")
-    return entry.load()
+    try:
+        return entry.load()
+    except Exception as error:
+        if entry.origin != "plugin":
+            raise
+        from ...hlo_dialect.plugins import describe_error
+
+        raise PassFileError(f"the pass '{name}' of {entry.home} cannot be loaded: {describe_error(error)}") from error
 
 
 def list_passes() -> tuple[PassEntry, ...]:

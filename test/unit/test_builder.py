@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from xhlo.hlo_dialect import dialect
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.dialect import hlo_operations
 from xhlo.hlo_dialect.ops.elementwise_unary import NegateOp
+from xhlo.hlo_dialect.plugins import Plugin
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 
@@ -208,11 +210,9 @@ def test_custom_calls() -> None:
 def test_an_operation_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """No list names it."""
 
-    class Point:
-        def load(self) -> Any:
-            return (type("OtherOp", (NegateOp,), {"name": "other.opposite"}),)
-
-    monkeypatch.setattr(dialect, "entry_points", lambda group: [Point()])
+    other = type("OtherOp", (NegateOp,), {"name": "other.opposite"})
+    plugin = Plugin(EntryPoint("other", "other:OPS", "xhlo.ops"))
+    monkeypatch.setattr(dialect, "loaded", lambda group: [(plugin, (other,))])
     b = xhlo.Builder()
     x = b.parameter("f32", (2,))
     assert b.operation("other.opposite", x).shape == (2,)

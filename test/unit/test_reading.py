@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import ml_dtypes
@@ -27,6 +28,7 @@ from counting import calls
 from xhlo.hlo_dialect import dialect
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.dialect import make_context
+from xhlo.hlo_dialect.plugins import Plugin
 from xhlo.hlo_dialect.printing import print_module
 from xhlo.hlo_dialect.reading import parse_module
 from xhlo.hlo_dialect.reading.attributes import MAX_LOCATION_DEPTH
@@ -416,10 +418,7 @@ def test_installed_packages_add_operations(monkeypatch: pytest.MonkeyPatch) -> N
         result = result_def()
         assembly_format = "$operand attr-dict `:` functional-type($operand, $result)"
 
-    class Point:
-        def load(self) -> tuple[type[Operation], ...]:
-            return (DoubleOp,)
-
-    monkeypatch.setattr(dialect, "entry_points", lambda group: [Point()] if group == "xhlo.ops" else [])
+    plugin = Plugin(EntryPoint("acme", "acme:OPS", "xhlo.ops"))
+    monkeypatch.setattr(dialect, "loaded", lambda group: [(plugin, (DoubleOp,))] if group == "xhlo.ops" else [])
     text = function("  %0 = acme.double %x : (tensor<4xf32>) -> tensor<4xf32>")
     assert isinstance(only(read(text), "acme.double"), DoubleOp)
