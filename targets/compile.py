@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..hlo_dialect.custom_calls.registry import REGISTRY
+from ..hlo_dialect.diagnostics import DiagnosticError
 from ..hlo_dialect.garbage_collector import paused_gc
 from ..passes.manager.pipelines import MATH_MODES
+from ..passes.manager.places import Placement
 from ..passes.manager.timing import Timing
+from .program.dump import FOLDER_VARIABLE, dump
+from .program.errors import hide_our_frames, show_source
+from .program.executable import Executable, Maker
 from .program.executable_cache import ExecutableCache
 from .program.guard_side import guard_side
 from .program.pipeline import parse_source
+from .program.signature import Signature, signature_of, tree_of_arguments, tree_of_result
 from .program.source import Source, read_source
 from .program.target import Target
 from .registry import UnknownTargetError, get_target
@@ -22,8 +30,6 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
-    from .program.executable import Executable
-
 CACHED = 256
 """The number of executables that the process caches."""
 
@@ -31,20 +37,29 @@ CACHED = 256
 _CACHE = ExecutableCache(CACHED)
 
 
-def compile_program(
+TargetName = Literal["cpu", "gpu", "nvptx", "simt"]
+MathMode = Literal["strict", "default", "fast"]
+
+
+def compile(
     program: Any,
-    target: str = "cpu",
+    target: TargetName | Target = "cpu",
     *,
     profile: bool = False,
-    math: str = "default",
-    guard: bool | str | None = None,
+    math: MathMode = "default",
+    guard: bool | Literal["start", "end"] | None = None,
+    pipeline: Placement | None = None,
+    in_tree: Any = None,
+    out_tree: Any = None,
 ) -> Executable:
     """
     Compile a program for a target: "cpu", or "gpu", the GPU at hand (without one, a typical one).
 
-    `program` is StableHLO or hlo text, a path to such a file, a module, or the result of `jax.jit(f).lower(..)`; its
-    entry is `@main`. Text of a later level (`hlo-opt --fuse --lower=linalg`) goes on from there. A program that takes
-    arrays of unknown sizes is compiled at the call, once for each combination of sizes (`SpecializingExecutable`).
+    `program` is StableHLO or hlo text, a path to such a file, a module (ours, or `ir.Module` of MLIR's bindings), or a
+    result of `jax.jit(f).lower(..)` or `jax.export.export(jax.jit(f))(..)`; its entry is `@main`. Text of a later level
+    (`hlo-opt --fuse --lower=linalg`) goes on from there. A program that takes arrays of unknown sizes is compiled at
+    the call, once for each combination of sizes (`SpecializingExecutable`). `target` is a name, or a `Target`, such as
+    another package's; its name will do too.
 
     With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` lets a GPU approximate
     elementary functions and contract products and sums to fma; "default" and "strict" do not. `guard=True` compiles for
@@ -52,25 +67,92 @@ def compile_program(
     "start" finds reads before their start too, but not all after their end. By default the environment variable
     XHLO_GUARD decides.
 
+    `pipeline` places passes: `{"before:fuse-hlo": "my-pass{limit=3}"}` (docs/extending.md). `in_tree`, a tuple with an
+    example of each positional argument, and `out_tree`, an example of the result, make the executable take and return
+    trees of tuples, lists, dicts and dataclasses; a PyTreeDef of JAX will do, and programs that JAX lowered or exported
+    have theirs. With the environment variable XHLO_DUMP_TO set, every stage is written to that folder.
+
     Raises DiagnosticError for an invalid program, or one that the target does not support, ValueError for an unknown
-    target, TypeError for a `program` of another kind. Equal programs are compiled once per process; with the
-    environment variable XHLO_CACHE_DIR, once for all processes that share the folder.
+    target, place or pass, TypeError for a `program` of another kind. Equal programs are compiled once per process; with
+    the environment variable XHLO_CACHE_DIR, once for all processes that share the folder.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> text = '''func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    ...   %0 = hlo.negate %x : tensor<4xf32>
+    ...   return %0 : tensor<4xf32>
+    ... }'''
+    >>> exe = xhlo.compile(text)
+    >>> exe(np.ones(4, np.float32))
+    array([-1., -1., -1., -1.], dtype=float32)
+    >>> exe = xhlo.compile(text, in_tree=({"x": 0},), out_tree=["y"])
+    >>> exe({"x": np.ones(4, np.float32)})
+    [array([-1., -1., -1., -1.], dtype=float32)]
     """
     try:
-        backend = get_target(target).present()
+        executable = compile_program(program, target, profile=profile, math=math, guard=guard, pipeline=pipeline)
+        return _with_trees(executable, signature_of(program), in_tree, out_tree)
+    except (DiagnosticError, TypeError, ValueError) as error:
+        hide_our_frames(error)
+        raise
+
+
+def compile_program(
+    program: Any,
+    target: str | Target = "cpu",
+    *,
+    profile: bool = False,
+    math: str = "default",
+    guard: bool | str | None = None,
+    pipeline: Placement | None = None,
+) -> Executable:
+    """What `compile` does, for options that are not checked yet, and without trees."""
+    source = read_source(program)
+    try:
+        backend = _configured(target, math, pipeline)
+        side = guard_side(guard)
+        key = (source.text, backend.name, backend.machine, backend.places.key, profile, side, REGISTRY.version)
+        return _CACHE.get_or_make(key, partial(_kept_or_compiled, source, backend, profile, side))
+    except DiagnosticError as error:
+        show_source(error, {source.filename: source.text})
+        raise
+
+
+def _configured(target: str | Target, math: str, pipeline: Placement | None) -> Target:
+    """The target with its options. Raises ValueError."""
+    try:
+        backend = (target if isinstance(target, Target) else get_target(target)).present()
     except UnknownTargetError as error:
         raise ValueError(str(error)) from None
     if math not in MATH_MODES:
         raise ValueError(f"no mode of math is named '{math}'; there are {', '.join(MATH_MODES)}")
     if math != "default" and "math" in backend.options:
         backend = backend.configured({"math": math})
-    source = read_source(program)
-    guard = guard_side(guard)
-    key = (source.text, backend.name, backend.machine, profile, guard, REGISTRY.version)
-    return _CACHE.get_or_make(key, partial(_kept_or_compiled, source, backend, profile, guard))
+    return backend if pipeline is None else backend.with_passes(pipeline)
+
+
+def _with_trees(executable: Executable, stated: Signature | None, in_tree: Any, out_tree: Any) -> Executable:
+    """The executable as it is called: with the trees of the caller, else with JAX's."""
+    inputs, results, names = len(executable.input_types), len(executable.output_types), executable.signature.names
+    if in_tree is not None or out_tree is not None:
+        trees = Signature(
+            names,
+            None if in_tree is None else tree_of_arguments(in_tree),
+            None if out_tree is None else tree_of_result(out_tree),
+        )
+        return executable.called_as(trees)
+    # JAX passes large constants as arguments of their own in some programs: those take arrays one by one.
+    if stated is None or not stated.fits(inputs, results):
+        return executable
+    kept = range(inputs) if stated.kept is None else stated.kept
+    if stated.leaf_names:
+        names = tuple(stated.leaf_names[leaf] for leaf in kept)
+    return executable.called_as(replace(stated, names=names))
 
 
 def _kept_or_compiled(source: Source, target: Target, profile: bool, guard: str) -> Executable:
+    if os.environ.get(FOLDER_VARIABLE):
+        dump(Path(source.filename).stem.strip("<>") or "main", source, target)
     compile_ = partial(compile_source, source, target, profile, guard=guard)
     if guard or not os.environ.get("XHLO_CACHE_DIR"):
         return compile_()
@@ -104,10 +186,20 @@ def compile_source(
             source = prepare(ctx, module) or source
         if has_unknown_sizes(module):
             specialize = partial(_kept_or_compiled, target=target, profile=profile, guard=guard_side(guard))
-            return SpecializingExecutable(source, module, specialize)
-        lowering = Lowering(ctx, module, target, timing, profile=profile, guard=guard)
-        executable = target.build(lowering, partial(target.text_at, source))
+            executable = SpecializingExecutable(source, module, specialize)
+        else:
+            lowering = Lowering(ctx, module, target, timing, profile=profile, guard=guard)
+            executable = target.build(lowering, partial(target.text_at, source))
+    return _made(executable, source, target, guard)
+
+
+def _made(executable: Executable, source: Source | None, target: Target, guard: bool | str | None) -> Executable:
+    """The executable with what it takes to call it by its names, to show it and to make it again."""
     executable.source = source
+    executable.signature = Signature(executable.facts.names)
+    again = None if source is None else partial(compile_source, source, target, guard=guard)
+    explain = None if source is None else partial(target.explain, source)
+    executable.maker = Maker(target.name, deserialize, again, explain)
     return executable
 
 
@@ -122,6 +214,13 @@ def deserialize(data: bytes) -> Executable:
     Raises ValueError for bytes that are not an executable, are damaged, lack a required signature, or were made for
     another version or machine, and DiagnosticError if the program calls host functions that are not registered in this
     process.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }"
+    >>> data = xhlo.compile(text).serialize()
+    >>> xhlo.deserialize(data)(np.ones(2, np.float32))
+    array([1., 1.], dtype=float32)
     """
     from .program.signing import verified
 
@@ -145,8 +244,7 @@ def load_executable(data: bytes) -> Executable:
         except UnknownTargetError as error:
             raise ValueError(str(error)) from None
         executable = target.load(serialized, _no_text if source is None else partial(target.text_at, source))
-    executable.source = source
-    return executable
+    return _made(executable, source, target, guard="")
 
 
 def _no_text(stage: str) -> str:

@@ -20,10 +20,11 @@ from ..passes.manager.ir_dumps import PrintIR, Statistics
 from ..passes.manager.nesting import AnyPass
 from ..passes.manager.pass_manager import PassFailure, PassManager
 from ..passes.manager.pipelines import FUSE_NONE, PipelineError, build_passes, pipeline_text
+from ..passes.manager.places import Spec, pass_name
 from ..passes.manager.reproducer import pipeline_of
 from ..passes.manager.timing import Timing
 from ..targets.program.level import level_of
-from ..targets.program.pipeline import cached_passes, pass_name
+from ..targets.program.pipeline import cached_passes
 from .diagnostic_output import OUTPUT
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
@@ -214,10 +215,15 @@ class _Session:
         level = level_of(module)
         left = target.passes_after(level, target.last_stage)
         kept = set(map(pass_name, left))
-        specs = [step.spec for step in steps if not step.automatic or pass_name(step.spec) in kept]
-        if not (settings.fused or level) and any(spec in FUSE_NONE for spec in specs):
+        chosen: list[Spec] = []
+        for step in steps:
+            if not step.automatic:
+                chosen.append(step.spec)
+            elif pass_name(step.spec) in kept:
+                chosen += target.placed((step.spec,))
+        if not (settings.fused or level) and any(spec in FUSE_NONE for spec in chosen):
             OUTPUT.say("note", "without --fuse each operation becomes a kernel of its own")
-        return cached_passes(tuple(specs))
+        return cached_passes(tuple(chosen))
 
     # Output ----------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ..hlo_dialect.types import Array
 from ..passes.manager.pass_manager import PassFailure
 from ..passes.manager.timing import Timing
 from ..targets.cpu.interrupts import StillRunning
+from ..targets.program.profile import Profile
 from ..targets.registry import get_target
 from .array_files import load_arrays
 from .arrays import compare, pick
@@ -27,7 +28,6 @@ from .streams import StreamError, write_text
 
 if TYPE_CHECKING:
     from ..targets.program.executable import Executable
-    from ..targets.program.facts import Kernel
 
 Runner = Callable[[Sequence[Array]], tuple[Array, ...]]
 
@@ -139,23 +139,6 @@ def _repeated(runner: Runner, arguments: Sequence[Array], count: int, executable
     return f"{count} {runs}: median {statistics.median(times) * 1e3:.3f} ms, least {min(times) * 1e3:.3f} ms\n"
 
 
-def _profile_name(kernel: Kernel) -> str:
-    """A kernel's name; for a call, with its callee: a library, or a function of the host program."""
-    return f"{kernel.name} [{kernel.library or 'callback'}]" if kernel.target else kernel.name
-
-
 def profile_table(executable: Executable) -> str:
     """A table with one line per kernel, the most expensive first."""
-    rows = sorted(executable.kernels, key=lambda kernel: -kernel.nanoseconds)
-    total = sum(kernel.nanoseconds for kernel in rows)
-    names = {kernel.name: _profile_name(kernel) for kernel in rows}
-    width = max([len("kernel"), *map(len, names.values())])
-    lines = [f"{'kernel':<{width}}{'calls':>8}{'ms':>11}{'%':>7}{'GB/s':>9}{'GFLOP/s':>9}"]
-    for kernel in rows:
-        ns = max(kernel.nanoseconds, 1)
-        share = 100 * kernel.nanoseconds / total if total else 0.0
-        rates = f"{kernel.bytes * kernel.calls / ns:>9.2f}{kernel.flops * kernel.calls / ns:>9.2f}"
-        name = f"{names[kernel.name]:<{width}}"
-        lines.append(f"{name}{kernel.calls:>8}{kernel.nanoseconds / 1e6:>11.3f}{share:>7.1f}{rates}")
-    lines.append(f"{'total':<{width}}{sum(kernel.calls for kernel in rows):>8}{total / 1e6:>11.3f}")
-    return "\n".join(lines) + "\n"
+    return str(Profile.of(executable.kernels))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ...targets.program.trees import flatten, map_leaves
 from ..numpy.arrays import METHODS, namespace
-from ..numpy.trees import flatten, map_leaves
 from .eager import run
 
 CPU = "cpu"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.types import element_type_of
+from ...targets.program.trees import flatten
 from ..numpy.arrays import TRACE, TracedArray, builder_of, lift
-from ..numpy.trees import flatten
 from .array import CPU, Array, unwrapped
 
 CREATION: dict[str, Any] = {}

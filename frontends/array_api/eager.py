@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ...hlo_dialect.reference import evaluate
+from ...targets.program.trees import Structure, unflatten
 from ..numpy.arrays import FUNCTIONS, TracedArray
 from ..numpy.errors import TraceError
 from ..numpy.indexing import size_depends_on_elements
 from ..numpy.jit import NUMBERS, Compiled, JitFunction, Options
-from ..numpy.trees import Structure, unflatten
 
 FEW_ELEMENTS = 4096
 """The most elements of the arguments of a program that is interpreted at first."""

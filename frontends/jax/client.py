@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import platform
 import re
@@ -11,6 +12,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ...hlo_dialect.plugins import fingerprint
 from ...targets.cpu import jit
 from ...targets.program.guard_side import guard_side
 from . import REPORTED
@@ -131,8 +133,11 @@ def _platform_name(args: Any) -> None:
 
 @entry("Client_PlatformVersion")
 def _platform_version(args: Any) -> None:
-    # It is part of the keys of JAX's persistent cache, whose programs are not guarded.
+    # It is part of the keys of JAX's persistent cache, whose programs are not guarded, and not changed by packages.
     guard = ", guarded" if guard_side(None) else ""
+    packages = fingerprint()
+    if packages:
+        guard += f", packages {hashlib.sha256(repr(packages).encode()).hexdigest()[:16]}"
     args.platform_version, args.platform_version_size = text(
         f"xhlo {xhlo_version()}, LLVM {'.'.join(map(str, jit.llvm.llvm_version_info))}{guard}"
     )

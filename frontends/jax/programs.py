@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
@@ -21,7 +17,8 @@ from ...targets.compile import compile_source
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.cpu.replicated import partition
 from ...targets.cpu.target import CPU
-from ...targets.program.pipeline import parse_source, run_passes
+from ...targets.program.dump import dump
+from ...targets.program.pipeline import run_passes
 from ...targets.program.source import Source
 from .c_api import Code
 from .compile_options import DUMP_PASS_RE, DUMP_TO, check_options
@@ -118,7 +115,7 @@ def compile_text(text: str, options: CompileOptions, profile: bool = False) -> C
             apply_layouts(module, layouts)
             source = Source(print_module(module), _FILENAME)
         if not profile:
-            dump(name, source, options)
+            _dump(name, source, options)
         return source
 
     executable = compile_source(Source(text, _FILENAME), CPU, profile, prepare)
@@ -159,55 +156,10 @@ def _is_donated(attributes: DictionaryAttr) -> bool:
     return ALIAS in attributes.data or (isinstance(donor, IntegerAttr) and bool(donor.value.data))
 
 
-DUMP_VARIABLE = "XHLO_DUMP_TO"
-DUMP_PASS_VARIABLE = "XHLO_DUMP_PASS_RE"
-_dumped = itertools.count()
-_STAGES = {"hlo": "mlir", "fused": "mlir", "linalg": "mlir", "loops": "mlir", "llvm": "ll", "asm": "s"}
-
-
-def dump(name: str, source: Source, options: CompileOptions) -> None:
-    """
-    Write the program at every stage into the folder XHLO_DUMP_TO, and after every pass whose name XHLO_DUMP_PASS_RE
-    matches: `module_0003.jit_f.fused.mlir`, `module_0003.jit_f.after_07_cse.mlir`. Compile options may name both, too.
-
-    The output of a failing stage is left out. Raises PluginError for a folder that cannot be written.
-    """
-    folder = options.overrides.get(DUMP_TO) or os.environ.get(DUMP_VARIABLE)
-    pattern = options.overrides.get(DUMP_PASS_RE) or os.environ.get(DUMP_PASS_VARIABLE)
-    if not folder:
-        return
-    stem = f"module_{next(_dumped):04}.{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}"
+def _dump(name: str, source: Source, options: CompileOptions) -> None:
+    """Write every stage into the folder of XHLO_DUMP_TO, or that of the compile options. Raises PluginError."""
+    folder, passes = options.overrides.get(DUMP_TO), options.overrides.get(DUMP_PASS_RE)
     try:
-        target = Path(str(folder))
-        target.mkdir(parents=True, exist_ok=True)
-        (target / f"{stem}.input.mlir").write_text(source.text)
-        if pattern:
-            _dump_passes(target, stem, source, str(pattern))
-        for stage, suffix in _STAGES.items():
-            try:
-                (target / f"{stem}.{stage}.{suffix}").write_text(CPU.text_at(source, stage))
-            except DiagnosticError:
-                return
-    except OSError as error:
-        raise PluginError(Code.FAILED_PRECONDITION, f"the folder {folder} for dumps: {error}") from None
-
-
-def _dump_passes(target: Path, stem: str, source: Source, pattern: str) -> None:
-    from ...hlo_dialect.dialect import make_context
-
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise PluginError(
-            Code.INVALID_ARGUMENT, f"the regular expression {pattern} of passes to dump: {error}"
-        ) from None
-    ctx = make_context()
-    module = parse_source(source, ctx)
-    for number, spec in enumerate(CPU.passes_to(CPU.last_stage)):
-        try:
-            run_passes(ctx, module, (spec,))
-        except DiagnosticError:
-            return
-        if wanted.search(spec):
-            name = re.sub(r"[^A-Za-z0-9-]+", "_", spec).strip("_")
-            (target / f"{stem}.after_{number:02}_{name}.mlir").write_text(print_module(module))
+        dump(name, source, CPU, str(folder or ""), str(passes or ""))
+    except DiagnosticError as error:
+        raise PluginError(Code.FAILED_PRECONDITION, error.diagnostics[0].message) from None

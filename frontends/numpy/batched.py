@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ...targets.program.trees import flatten, map_leaves, paths, unflatten
 from ..batching.batcher import Batcher
 from ..builder.builder import Builder
 from .arrays import TracedArray, builder_of, lift
 from .errors import TraceError
 from .shapes import moveaxis
-from .trees import flatten, map_leaves, paths, unflatten
 
 _UNMAPPED = object()
 
@@ -65,6 +65,12 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     the elements are computed one after the other.
 
     Raises TraceError.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(xhlo.vmap(lambda x, y: x @ y))
+    >>> f(np.ones((3, 2)), np.ones((3, 2)))
+    array([2., 2., 2.])
     """
 
     @functools.wraps(function)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ...targets.program.trees import flatten, map_leaves, paths, unflatten
 from ..builder.builder import Builder, Value
 from .arrays import TracedArray, astype, builder_of, lift
 from .errors import TraceError
-from .trees import flatten, map_leaves, paths, unflatten
 
 
 def _builder(*trees: Any) -> Builder | None:
@@ -64,6 +64,12 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     The result of `branches[index](*operands)`, the index clamped; only that one runs.
 
     All return the same structure, shapes and dtypes. Raises TraceError.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(lambda i, x: xhlo.switch(i, [np.negative, np.square], x))
+    >>> f(np.int32(1), np.array([2.0, 3.0]))
+    array([4., 9.])
     """
     builder = _builder(index, operands)
     if not isinstance(index, TracedArray):
@@ -75,7 +81,15 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """The result of `true_fun(*operands)` or `false_fun(*operands)`, as `switch`. Raises TraceError."""
+    """
+    The result of `true_fun(*operands)` or `false_fun(*operands)`, as `switch`. Raises TraceError.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(lambda x: xhlo.cond(x.sum() > 0, np.sqrt, np.abs, x))
+    >>> f(np.array([4.0, 9.0])), f(np.array([-4.0, 1.0]))
+    (array([2., 3.]), array([4., 1.]))
+    """
     builder = _builder(pred, operands)
     if not isinstance(pred, TracedArray):
         return true_fun(*operands) if pred else false_fun(*operands)
@@ -110,6 +124,12 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     `while cond_fun(value): value = body_fun(value)`, from `init`.
 
     The body returns the structure, shapes and dtypes that it takes. Raises TraceError.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(lambda x: xhlo.while_loop(lambda v: v.sum() < 100, lambda v: 2 * v, x))
+    >>> f(np.array([1.0, 2.0]))
+    array([ 64., 128.])
     """
     builder = _builder(init)
     if builder is None:
@@ -133,7 +153,15 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init: Any) -> Any:
-    """`for i in range(lower, upper): value = body_fun(i, value)`, from `init`. Raises TraceError."""
+    """
+    `for i in range(lower, upper): value = body_fun(i, value)`, from `init`. Raises TraceError.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(lambda x: xhlo.fori_loop(0, 5, lambda i, value: value + i * x, x))
+    >>> f(np.array([1.0, 2.0]))
+    array([11., 22.])
+    """
     builder = _builder(lower, upper, init)
     if builder is None:
         for number in range(lower, upper):
@@ -153,6 +181,12 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, *, revers
     `carry, y = f(carry, x)` for each x along the first dimension of `xs`, from `init`; the ys are stacked.
 
     Raises TraceError.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(lambda xs: xhlo.scan(lambda total, x: (total + x, total), xs[0] * 0, xs))
+    >>> f(np.array([1.0, 2.0, 3.0]))
+    (array(6.), array([0., 1., 3.]))
     """
     builder = _builder(init, xs)
     if builder is None:
@@ -183,5 +217,13 @@ def _scan_in_python(f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: An
 
 
 def map_(f: Callable[[Any], Any], xs: Any) -> Any:
-    """`f` of each element along the first dimension, one after the other; the results are stacked."""
+    """
+    `f` of each element along the first dimension, one after the other; the results are stacked.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> f = xhlo.jit(lambda xs: xhlo.map(lambda x: x.sum(), xs))
+    >>> f(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([3., 7.])
+    """
     return scan(lambda carry, x: (carry, f(x)), (), xs)[1]

@@ -30,6 +30,7 @@ from ...hlo_dialect.printing.graph import graph_of
 from ...targets.compile import compile_program
 from ...targets.cpu.executable import CpuExecutable
 from ...targets.program.executable import Executable
+from ...targets.program.trees import LEAF, Assembler, Structure, assembler, flatten, paths, unflatten
 from ..builder.builder import Builder
 
 # Imported because they register the functions that they compile.
@@ -42,7 +43,6 @@ from .entrances import TAKING, entering
 from .errors import TraceError
 from .named_sizes import NamedSizes
 from .shortcuts import Shortcuts
-from .trees import LEAF, Assembler, Structure, assembler, flatten, paths, unflatten
 from .ufuncs import call_ufunc
 from .unrolling import Repetitions
 
@@ -427,6 +427,15 @@ def jit(
     autograph: `if`, `while`, `for` and `and`, `or`, `not` on arrays become control flow of the program.
 
     Raises TraceError, a TypeError, at the line that cannot be compiled.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> @xhlo.jit
+    ... def softmax(x):
+    ...     e = np.exp(x - x.max(axis=-1, keepdims=True))
+    ...     return e / e.sum(axis=-1, keepdims=True)
+    >>> softmax(np.zeros((2, 4))).sum(axis=-1)
+    array([1., 1.])
     """
     options = Options(_names(static_argnames), _names(donate_argnames), NamedSizes(shapes or {}), target, autograph)
     if function is None:

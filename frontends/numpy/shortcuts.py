@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .trees import fields_of, flatten, map_leaves
+from ...targets.program.trees import fields_of, flatten, map_leaves
 
 Found = TypeVar("Found")
 _NUMBERS = frozenset((bool, int, float, complex, *(np.dtype(code).type for code in "?bhilqBHILQefdFD")))

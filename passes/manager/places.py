@@ -15,11 +15,14 @@ from functools import cache
 from inspect import isclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .nesting import NestedPass
 from .pipelines import PipelineError, build_passes, parse_specs
 from .registry import find_pass
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
+
+    from .nesting import AnyPass
 
 PassLike: TypeAlias = "str | ModulePass | type[ModulePass]"
 """A pass as text (`my-pass{limit=3}`, also several), as an object, or its class, for its defaults."""
@@ -27,7 +30,7 @@ PassLike: TypeAlias = "str | ModulePass | type[ModulePass]"
 Placement: TypeAlias = "Mapping[str, PassLike | Sequence[PassLike]]"
 """Passes by place: `before:` or `after:` and the name of a pass of the pipeline."""
 
-Spec: TypeAlias = "str | ModulePass"
+Spec: TypeAlias = "str | AnyPass"
 """One pass of a pipeline: its text, or the pass itself."""
 
 ENTRY_POINT_GROUP = "xhlo.pipeline"
@@ -37,7 +40,7 @@ ENTRY_POINT_GROUP = "xhlo.pipeline"
 class Places:
     """Passes by place, each with its options."""
 
-    passes: Mapping[str, tuple[ModulePass, ...]] = field(default_factory=dict[str, "tuple[ModulePass, ...]"])
+    passes: Mapping[str, tuple[AnyPass, ...]] = field(default_factory=dict[str, "tuple[AnyPass, ...]"])
 
     def around(self, specs: Sequence[Spec]) -> tuple[Spec, ...]:
         """The passes of a pipeline, with those of each place beside the pass that the place names."""
@@ -66,7 +69,7 @@ class Places:
         for place, passes in sorted(self.passes.items()):
             for one in passes:
                 entry = find_pass(one.name)
-                if entry is None or entry.load() is not type(one) or not _is_stated(one):
+                if entry is None or isinstance(one, NestedPass) or entry.load() is not type(one) or not _is_stated(one):
                     return None
                 found.append(f"{place}={one.pipeline_pass_spec()}")
         return tuple(found)
@@ -76,7 +79,7 @@ class Places:
 class _Key:
     """A pass that equals others with the same options, if its class states them as fields; else only itself."""
 
-    one: ModulePass
+    one: AnyPass
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and (self.one is other.one or (_is_stated(self.one) and self.one == other.one))
@@ -85,7 +88,7 @@ class _Key:
         return hash(type(self.one))
 
 
-def _is_stated(one: ModulePass) -> bool:
+def _is_stated(one: AnyPass) -> bool:
     """Whether the fields of a dataclass hold all options of a pass."""
     return "__dataclass_fields__" in vars(type(one)) or not vars(one)
 
@@ -103,7 +106,7 @@ def read_places(given: Placement, known: Collection[str]) -> Places:
     """
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"pipeline= takes a mapping from places to passes, got {type(given).__name__}")
-    places: dict[str, tuple[ModulePass, ...]] = {}
+    places: dict[str, tuple[AnyPass, ...]] = {}
     for place, passes in given.items():
         side, colon, name = str(place).partition(":")
         if side not in ("before", "after") or not colon:
@@ -117,7 +120,7 @@ def read_places(given: Placement, known: Collection[str]) -> Places:
     return Places(places)
 
 
-def _built(one: Any) -> list[ModulePass]:
+def _built(one: Any) -> list[AnyPass]:
     from xdsl.passes import ModulePass
 
     if isinstance(one, str):

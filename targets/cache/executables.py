@@ -1,17 +1,19 @@
 """
 Executables in the cache folder.
 
-The key is the program's text, the options, the versions of the machine and its software, and the compiler's own files.
+The key is the program's text, the options, the versions of the machine and its software, the compiler's own files and
+those of the packages that extend it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from ...hlo_dialect.custom_calls.registry import ENTRY_POINT_GROUP, REGISTRY
+from ...hlo_dialect.plugins import fingerprint as plugins_fingerprint
+from ...hlo_dialect.plugins import plugins
 from ..program.container import FORMAT
 from ..program.executable import Executable
 from ..program.source import Source
@@ -32,10 +34,12 @@ def kept_executable(
     """The program's executable: loaded from its file, or compiled and, if possible, stored there."""
     environment = target.environment()
     # Another process may register a different function.
-    registered = "custom_call" in source.text and (REGISTRY.version or entry_points(group=ENTRY_POINT_GROUP))
-    if environment is None or registered:
+    registered = "custom_call" in source.text and (REGISTRY.version or plugins(ENTRY_POINT_GROUP))
+    places = target.places.text
+    if environment is None or registered or places is None:
         return compile_()
-    key = [FORMAT, environment, compiler_fingerprint(), source.text, source.filename, target.name, profile]
+    key = [FORMAT, environment, compiler_fingerprint(), plugins_fingerprint(), places, source.text, source.filename]
+    key += [target.name, profile]
     return kept(key, ".xhlo", compile_, lambda executable: executable.serialize(), load)
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.diagnostics import DiagnosticError
 from ...hlo_dialect.types import Array
 from ..program.arguments import host_array
 from ..program.checks import check_results
-from ..program.executable import Executable
+from ..program.errors import hide_our_frames
+from ..program.executable import Executable, overlaps
 from ..program.facts import Facts, Kernel
 from .callbacks import Callbacks
 from .image import Image
@@ -83,25 +85,42 @@ class CpuExecutable(Executable):
 
         return serialize(self.image, self.source)
 
-    def __call__(self, *arguments: Any) -> Array | tuple[Array, ...]:
-        self.check_count(arguments)
-        arrays: list[Array] = []
-        pointers: list[int] = []
-        for index, (argument, expected) in enumerate(zip(arguments, self._expected, strict=True)):
-            if (
-                type(argument) is np.ndarray
-                and (argument.dtype, argument.shape) == expected
-                and argument.flags.c_contiguous
-            ):
-                array = argument
-            else:
-                array = host_array(argument, index, self.facts.inputs[index])
-            arrays.append(array)
-            pointers.append(_address(array))
-        outputs = [new_array(*output) for output in self._outputs]
-        pointers.extend(map(_address, outputs))
-        self._run(pointers, (arrays, outputs))
-        return self.results(outputs)
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        try:
+            if named or out is not None or len(arguments) != len(self._expected):
+                return self.call(arguments, named, out)
+            pointers: list[int] = []
+            for argument, expected in zip(arguments, self._expected, strict=True):
+                if (
+                    type(argument) is np.ndarray
+                    and (argument.dtype, argument.shape) == expected
+                    and argument.flags.c_contiguous
+                ):
+                    pointers.append(_address(argument))
+                else:
+                    return self.call(arguments, named)
+            outputs = [new_array(*output) for output in self._outputs]
+            pointers.extend(map(_address, outputs))
+            self._run(pointers, (arguments, outputs))
+            return self.results(outputs)
+        except (DiagnosticError, TypeError) as error:
+            hide_our_frames(error)
+            raise
+
+    def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
+        arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
+        outputs: list[Array] = []
+        for index, output in enumerate(self._outputs):
+            place = memory[index] if memory is not None and index < len(memory) else None
+            # Kernels read arguments after they have written parts of results.
+            taken = place is None or overlaps(place, arrays) or overlaps(place, outputs)
+            outputs.append(new_array(*output) if place is None or taken else place)
+        self._run([*map(_address, arrays), *map(_address, outputs)], (arrays, outputs))
+        for index, place in enumerate(memory or ()):
+            if outputs[index] is not place:
+                np.copyto(place, outputs[index])
+                outputs[index] = place
+        return outputs
 
     def _run(self, pointers: list[int], held: object) -> None:
         if self.facts.profiled:

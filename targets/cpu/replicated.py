@@ -187,7 +187,7 @@ class ReplicatedExecutable:
             raise TypeError(f"expected the arguments of {count} devices, got those of {len(arguments)}")
 
         def run(number: int) -> tuple[Array, ...]:
-            results = self.executable(*arguments[number])
+            results: Array | tuple[Array, ...] = self.executable(*arguments[number])
             return results if isinstance(results, tuple) else (results,)
 
         return run_on_devices(run, self.num_replicas, self.num_partitions, independent=self._independent)

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.types import Array
 from ..program.arguments import host_array
+from ..program.errors import hide_our_frames
 from ..program.executable import Executable
 from .image import GpuImage
 from .runtime.arrays import DeviceArray, is_on_device, operand, stream_handle
@@ -76,9 +79,28 @@ class GpuExecutable(Executable):
         row.calls += 1
         row.nanoseconds += nanoseconds
 
-    def __call__(self, *arguments: Any, stream: Any = None, on_device: bool | None = None) -> Any:
-        self.check_count(arguments)
+    def __call__(
+        self, *arguments: Any, out: Any = None, stream: Any = None, on_device: bool | None = None, **named: Any
+    ) -> Any:
+        try:
+            flat = self.signature.bind(arguments, named, self.facts.inputs)
+            memory = None if out is None else self._memory_of(out)
+            return self.results(self._computed(flat, memory, stream, on_device))
+        except (DiagnosticError, TypeError) as error:
+            hide_our_frames(error)
+            raise
+
+    def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Any]:
+        return self._computed(arguments, memory, None, None)
+
+    def _computed(
+        self, arguments: Sequence[Any], memory: Sequence[Array] | None, stream: Any, on_device: bool | None
+    ) -> list[Any]:
         inputs = self.facts.inputs
+        if memory is not None:
+            if on_device:
+                raise TypeError("out= takes NumPy arrays: on_device=True leaves the results on the GPU")
+            on_device = False
         if on_device is None:
             on_device = any(map(is_on_device, arguments))
         for index, (argument, wanted) in enumerate(zip(arguments, inputs, strict=True)):
@@ -106,4 +128,8 @@ class GpuExecutable(Executable):
         count = self.facts.result_count
         # Checks only use the extra results.
         extra = [array.numpy() for array in outputs[count:]]
-        return self.results([*(array if on_device else array.numpy() for array in outputs[:count]), *extra])
+        results: list[Any] = [array if on_device else array.numpy() for array in outputs[:count]]
+        for index, place in enumerate(memory or ()):
+            np.copyto(place, results[index])
+            results[index] = place
+        return [*results, *extra]

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import ParseError
 from .source import Source
 
 MAGIC = b"XHLOEXEC"
-FORMAT = 2
+FORMAT = 3
 """The format version. Increase it when the header, the sections or the code's calling convention changes."""
 
 MAX_TEXT = 1 << 31

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, NameLoc, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ...dialects.support.kernel import PROGRAM, entry_name
@@ -64,6 +64,26 @@ def entry_types(module: ModuleOp, unknown_sizes: bool = False) -> tuple[ArrayTyp
         _array_types(function, "argument", inputs, unknown_sizes),
         _array_types(function, "result", outputs, unknown_sizes),
     )
+
+
+def entry_names(module: ModuleOp) -> tuple[str, tuple[str, ...]]:
+    """
+    The program's name, its module's or else the entry's, and the names of its arguments: those of their locations, as
+    JAX writes them, or of the values in the text.
+    """
+    name = "" if module.sym_name is None else module.sym_name.data
+    entry = find_entry(module)
+    if entry is None:
+        return name or ENTRY, ()
+    arguments = [argument for argument in entry.body.block.args if not isinstance(argument.type, TokenType)]
+    return name or entry.sym_name.data, tuple(map(_argument_name, arguments))
+
+
+def _argument_name(argument: SSAValue) -> str:
+    location = getattr(argument, "location", None)
+    if isinstance(location, NameLoc):
+        return location.desc.data
+    return argument.name_hint or ""
 
 
 def _array_types(function: Operation, what: str, types: Iterable[Attribute], unknown_sizes: bool = False) -> ArrayTypes:

@@ -109,6 +109,10 @@ class Facts:
     """Present in guard mode."""
     stages: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds of compile time by stage, in order."""
+    name: str = ""
+    """The program's name: its module's, else that of the entry."""
+    names: tuple[str, ...] = ()
+    """The arguments' names, empty for those without; none at all if the program does not have them."""
 
 
 def checks_of(module: ModuleOp) -> tuple[Check, ...]:

@@ -28,6 +28,8 @@ def facts_fields(facts: Facts) -> dict[str, Any]:
         "host_calls": list(map(_host_call_fields, facts.host_calls)),
         "loops": facts.loops,
         "profiled": facts.profiled,
+        "name": facts.name,
+        "names": list(facts.names),
     }
 
 
@@ -43,6 +45,8 @@ def facts_of(fields: Mapping[str, Any]) -> Facts:
         host_calls=tuple(map(_host_call_of, fields["host_calls"])),
         loops=fields["loops"],
         profiled=fields["profiled"],
+        name=str(fields["name"]),
+        names=tuple(map(str, fields["names"])),
     )
 
 

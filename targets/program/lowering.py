@@ -10,20 +10,21 @@ A fact is read after the pass that makes it explicit in the module, whatever the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import StringAttr
 
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.entry import ENTRY
+from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
-from .entry import entry_of, entry_types
+from .entry import entry_names, entry_of, entry_types
 from .facts import Facts, arena_bytes, checks_of, has_loops, host_calls_of, kernels_of, result_count
 from .guard import GuardFacts, read_accesses, read_ports, read_slots
 from .guard_side import guard_side
 from .level import level_of
-from .pipeline import Pipeline, pass_name, run_passes
+from .pipeline import Pipeline, run_passes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -74,6 +75,7 @@ class Lowering:
 
     def _start(self, done: str) -> None:
         """Go on after the pass `done`, empty for a program at the level of hlo."""
+        self.facts.name, names = entry_names(self.module)
         if not done:
             entry_of(self.module).sym_name = StringAttr(ENTRY)
             self._run(self._pipeline.front)
@@ -81,6 +83,8 @@ class Lowering:
         else:
             self._resume(done)
         _read_entry(self.module, self.facts)
+        # Passes of the front may split arguments.
+        self.facts.names = names if len(names) == len(self.facts.inputs) else ()
 
     def _resume(self, done: str) -> None:
         """Read the facts that passes up to `done` make explicit. Raises DiagnosticError if it is too late for some."""
@@ -101,22 +105,24 @@ class Lowering:
 
     def _run(self, specs: Sequence[str]) -> None:
         start = 0
-        specs = tuple(self._profiled(self._guarded(specs)))
-        for end, spec in enumerate(specs, 1):
+        placed = tuple(self._profiled(self._guarded(self._pipeline.placed(specs))))
+        for end, spec in enumerate(placed, 1):
             read = _FACTS.get(pass_name(spec))
-            if read is not None or end == len(specs):
-                run_passes(self._ctx, self.module, specs[start:end], self.timing, self._verify)
+            if read is not None or end == len(placed):
+                run_passes(self._ctx, self.module, placed[start:end], self.timing, self._verify)
                 start = end
             if read is not None:
                 read(self.module, self.facts)
 
-    def _guarded(self, specs: Sequence[str]) -> Sequence[str]:
+    def _guarded(self, specs: Sequence[Spec]) -> Iterator[Spec]:
         guard, replaced = self.facts.guard, self._pipeline.guards
-        if guard is None:
-            return specs
-        return [each.replace("SIDE", guard.side) for spec in specs for each in replaced.get(spec, (spec,))]
+        for spec in specs:
+            if guard is None or not isinstance(spec, str) or spec not in replaced:
+                yield spec
+            else:
+                yield from (each.replace("SIDE", guard.side) for each in replaced[spec])
 
-    def _profiled(self, specs: Sequence[str]) -> Iterator[str]:
+    def _profiled(self, specs: Iterable[Spec]) -> Iterator[Spec]:
         for spec in specs:
             yield spec
             follower = self._pipeline.profiler.get(pass_name(spec))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from ...passes.manager.pipelines import FRONT, FUSE, FUSE_NONE
+from ...passes.manager.pipelines import FRONT, FUSE, FUSE_NONE, build_passes
+from ...passes.manager.places import Placement, Places, Spec, package_places, pass_name, read_places
 from ...passes.manager.timing import Timing
 
 if TYPE_CHECKING:
@@ -27,6 +29,23 @@ class Pipeline:
 
     guards: Mapping[str, tuple[str, ...]] = {}
     """In guard mode: passes that replace a pass, with SIDE for the side. Empty if the target has no guard mode."""
+
+    places: Places = Places()
+    """The passes that a compilation asks for beside those of the pipeline; see `with_passes`."""
+
+    def with_passes(self, given: Placement) -> Self:
+        """
+        The same with passes at named places (passes/manager/places.py). Raises PipelineError for places that the
+        pipeline does not have and unknown passes, TypeError for what is no pass.
+        """
+        names = dict.fromkeys(map(pass_name, self.passes_to(self.last_stage)))
+        changed = copy(self)
+        object.__setattr__(changed, "places", self.places.and_then(read_places(given, names)))  # it may be frozen
+        return changed
+
+    def placed(self, specs: Sequence[Spec]) -> tuple[Spec, ...]:
+        """The passes as they run: with those at named places, of installed packages first."""
+        return self.places.around(package_places().around(specs))
 
     def require_guard(self) -> None:
         """Check that the target has a guard mode. Raises DiagnosticError."""
@@ -81,11 +100,6 @@ class Pipeline:
         return (*self.front, *self.fusion(fuse), *lowering)
 
 
-def pass_name(spec: str) -> str:
-    """The name of the pass that a spec describes."""
-    return spec.partition("{")[0]
-
-
 def parse_source(source: Source, ctx: Context) -> ModuleOp:
     """The verified module of a source. Raises DiagnosticError."""
     from ...hlo_dialect.reading import parse_module
@@ -94,10 +108,10 @@ def parse_source(source: Source, ctx: Context) -> ModuleOp:
 
 
 def run_passes(
-    ctx: Context, module: ModuleOp, specs: Sequence[str], timing: Timing | None = None, verify: bool = False
+    ctx: Context, module: ModuleOp, specs: Sequence[Spec], timing: Timing | None = None, verify: bool = False
 ) -> None:
     """
-    Run the passes named by `specs`, one after the other; `verify` the module after each.
+    Run the passes, one after the other; `verify` the module after each.
 
     Raises DiagnosticError for errors in the program, PassFailure for bugs in a pass.
     """
@@ -107,13 +121,15 @@ def run_passes(
     PassManager(ctx, passes, verify_each=verify, verify_end=False, timing=timing or Timing()).run(module)
 
 
-@lru_cache(maxsize=256)
-def cached_passes(specs: tuple[str, ...]) -> tuple[AnyPass, ...]:
+def cached_passes(specs: tuple[Spec, ...]) -> tuple[AnyPass, ...]:
     """
     The passes of a list of specs, cached, because building them takes longer than running them on small programs.
 
     Raises PipelineError.
     """
-    from ...passes.manager.pipelines import build_passes
+    return tuple(one for spec in specs for one in (_cached(spec) if isinstance(spec, str) else (spec,)))
 
-    return tuple(build_passes(specs))
+
+@lru_cache(maxsize=512)
+def _cached(spec: str) -> tuple[AnyPass, ...]:
+    return tuple(build_passes(spec))

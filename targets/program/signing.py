@@ -33,6 +33,15 @@ def sign_executable(data: bytes, private_key: bytes) -> bytes:
     The bytes of a serialized executable with a signature by an Ed25519 key, given as PEM without a password.
 
     Raises ValueError for another kind of key, RuntimeError without the package cryptography.
+
+    >>> import xhlo
+    >>> from importlib.util import find_spec
+    >>> data = xhlo.compile("func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }").serialize()
+    >>> if find_spec("cryptography"):
+    ...     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    ...     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+    ...     key = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    ...     assert xhlo.deserialize(xhlo.sign_executable(data, key))(2.0) == 2
     """
     key = _library("hazmat.primitives.serialization").load_pem_private_key(private_key, None)
     if not isinstance(key, _library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):

@@ -27,7 +27,8 @@ def read_source(program: Any) -> Source:
     * text: a str of several lines, or one that holds a `{`;
     * a path: os.PathLike, or any other str;
     * a module of the hlo dialect, or a Source;
-    * anything with `as_text()`, as `jax.jit(f).lower(..)` returns.
+    * a module of MLIR's or JAX's Python bindings (`ir.Module`);
+    * what `jax.export.export(jax.jit(f))(..)` returns, or anything with `as_text()`, as `jax.jit(f).lower(..)` does.
 
     Raises TypeError for anything else, DiagnosticError for a file that cannot be read.
     """
@@ -42,11 +43,18 @@ def read_source(program: Any) -> Source:
         return Source(program, "<text>")
     if isinstance(program, (str, os.PathLike)):
         return _read_file(Path(os.fspath(cast("str | os.PathLike[str]", program))))
+    mlir_module = getattr(program, "mlir_module", None)
+    if callable(mlir_module):
+        return Source(str(mlir_module()), f"<{type(program).__name__}>")
+    operation = getattr(program, "operation", None)
+    if hasattr(operation, "get_asm"):
+        return Source(str(cast(Any, operation).get_asm(enable_debug_info=True)), "<ir.Module>")
     as_text = getattr(program, "as_text", None)
     if callable(as_text):
         return Source(str(as_text()), f"<{type(program).__name__}>")
     raise TypeError(
-        f"expected StableHLO text, a path, a module or what jax.jit(f).lower() returns, got {type(program).__name__}"
+        "expected StableHLO text, a path, a module, or what jax.jit(f).lower(..) or jax.export returns, got "
+        f"{type(program).__name__}"
     )
 
 

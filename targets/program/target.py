@@ -17,17 +17,20 @@ The description imports nothing heavy: methods import their dependencies.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from ...hlo_dialect.garbage_collector import paused_gc
-from .pipeline import Pipeline, parse_source, pass_name, run_passes
+from ...passes.manager.places import pass_name
+from .pipeline import Pipeline, parse_source, run_passes
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from ...hlo_dialect.diagnostics import Diagnostic
     from .container import Serialized
     from .executable import Executable
+    from .fusions import Fusion, Remark
     from .lowering import Lowering
     from .source import Source
 
@@ -101,22 +104,39 @@ class Target(Pipeline, ABC):
         text emission of the target ("llvm" is LLVM IR then). Raises ValueError for an unknown stage, or one that the
         program was past when it was given.
         """
-        from ...hlo_dialect.dialect import make_context
         from ...hlo_dialect.printing import print_module
-        from .level import level_of
 
         emitters = {name: emit for name, emit in self.emitters.items() if name not in self.binary}
         stages = {"hlo": None, "fused": None, **dict(zip(self.lowering, self.lowering, strict=True))}
         stages |= dict.fromkeys(emitters, self.last_stage)
         if stage not in stages:
             raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")
-        ctx = make_context()
         with paused_gc():
-            module = parse_source(source, ctx)
-            if stage != "hlo":
-                done = level_of(module)
-                specs = self.passes_after(done, stages[stage])
-                if done and not specs and pass_name(self.passes_to(stages[stage])[-1]) != done:
-                    raise ValueError(f"no stage {stage!r}: the program was given after the pass {done!r}")
-                run_passes(ctx, module, specs)
+            module, _ = self._module_at(source, stage, stages[stage])
             return str(emitters.get(stage, print_module)(module))
+
+    def explain(self, source: Source) -> tuple[Sequence[Fusion], Sequence[Remark]]:
+        """The fusions of a program, and the remarks on them. Raises ValueError if the program was past fusion."""
+        from .fusions import fusions_in, remark_of
+
+        with paused_gc():
+            module, diagnostics = self._module_at(source, "fused", None)
+            return fusions_in(module), tuple(map(remark_of, diagnostics))
+
+    def _module_at(self, source: Source, stage: str, wanted: str | None) -> tuple[ModuleOp, Sequence[Diagnostic]]:
+        """
+        The module after the last pass of the lowering's stage `wanted`, None for fusions, or as it was read if `stage`
+        is "hlo"; and the diagnostics of the passes. Raises ValueError if the program was past it.
+        """
+        from ...hlo_dialect.dialect import make_context
+        from .level import level_of
+
+        ctx = make_context()
+        module = parse_source(source, ctx)
+        if stage != "hlo":
+            done = level_of(module)
+            specs = self.passes_after(done, wanted)
+            if done and not specs and pass_name(self.passes_to(wanted)[-1]) != done:
+                raise ValueError(f"no stage {stage!r}: the program was given after the pass {done!r}")
+            run_passes(ctx, module, self.placed(specs))
+        return module, ctx.diagnostics.emitted

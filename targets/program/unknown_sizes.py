@@ -8,6 +8,7 @@ entry's types are static, and `resolve-dynamic-shapes` computes the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -21,8 +22,8 @@ from ...hlo_dialect.ops.dynamism.dimension_sizes import bounds_of
 from ...hlo_dialect.printing import print_module
 from ...hlo_dialect.shapes import DYNAMIC, is_static
 from ...hlo_dialect.types import ArrayType, make_tensor, tensor_type
-from .arguments import check_array
-from .entry import entry_of, entry_types
+from .arguments import as_array, check_array
+from .entry import entry_names, entry_of, entry_types
 from .executable import Executable
 from .executable_cache import ExecutableCache
 from .facts import Facts
@@ -59,6 +60,9 @@ def specialized(source: Source, shapes: Shapes) -> Source:
     types = [argument.type for argument in entry.body.block.args]
     entry.properties["function_type"] = FunctionType.from_lists(types, entry.function_type.outputs.data)
     run_passes(ctx, module, ("inline", "resolve-dynamic-shapes"))
+    returned = entry.body.block.last_op
+    assert returned is not None, "the verifier has seen it"
+    entry.properties["function_type"] = FunctionType.from_lists(types, [value.type for value in returned.operands])
     return Source(print_module(module, locations=True), source.filename)
 
 
@@ -68,15 +72,21 @@ class SpecializingExecutable(Executable):
     def __init__(self, source: Source, module: ModuleOp, compile_: Callable[[Source], Executable]):
         """`compile_` makes the executable of a program without unknown sizes."""
         inputs, outputs = entry_types(module, unknown_sizes=True)
-        super().__init__(Facts(inputs=inputs, outputs=outputs, result_count=len(outputs)), self._text)
+        name, names = entry_names(module)
+        facts = Facts(inputs=inputs, outputs=outputs, result_count=len(outputs), name=name, names=names)
+        super().__init__(facts, self._text)
         self.source = source
         self._source = source
         self._compile = compile_
         self._kept = ExecutableCache(KEPT)
         self._bounds = [bounds_of(argument.type) for argument in entry_of(module).body.block.args]
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.specialize(*arguments)(*arguments)
+    def call(self, arguments: Sequence[Any], named: dict[str, Any], out: Any = None) -> Any:
+        inputs = self.facts.inputs
+        flat = self.signature.bind(arguments, named, inputs)
+        arrays = [as_array(argument, index, inputs[index]) for index, argument in enumerate(flat)]
+        found = self._specialized(arrays).called_as(replace(self.signature, in_tree=None, kept=None))
+        return found.call(arrays, {}, out)
 
     def specialize(self, *arguments: Any) -> Executable:
         """
@@ -85,7 +95,9 @@ class SpecializingExecutable(Executable):
         Raises TypeError for arguments that do not fit the program's types, DiagnosticError if their sizes do not fit
         together.
         """
-        self.check_count(arguments)
+        return self._specialized(self.signature.bind(arguments, {}, self.facts.inputs))
+
+    def _specialized(self, arguments: Sequence[Any]) -> Executable:
         shapes = tuple(map(_shape_of, arguments))
         return self._kept.get_or_make(shapes, lambda: self._make(arguments, shapes))
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...hlo_dialect.types import Array
-from ..program.arguments import host_array
 from ..program.executable import Executable
 from ..program.facts import Facts, Kernel
 from ..program.lowering import Lowering
@@ -47,12 +45,10 @@ class SimtExecutable(Executable):
         """Raises ValueError: interpreted programs are not kept."""
         raise ValueError("programs of the target simt are not serialized: it interprets their IR")
 
-    def __call__(self, *arguments: Any) -> Array | tuple[Array, ...]:
-        self.check_count(arguments)
-        arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
+    def run(self, arrays: list[Array]) -> list[Array]:
         outputs = [undefined(type_.shape, type_.dtype) for type_ in self.facts.outputs]
         self.program.run(arrays, outputs)
-        return self.results(outputs)
+        return outputs
 
 
 def build(lowering: Lowering, text_at: Callable[[str], str]) -> SimtExecutable:

@@ -18,12 +18,12 @@ import numpy as np
 from xdsl.ir import Block, Region
 
 from ....hlo_dialect.ops.control_flow import IfOp, ReturnOp, WhileOp
+from ....targets.program.trees import LEAF, flatten, map_leaves, paths, unflatten
 from ...builder.builder import Builder
 from ...builder.locations import callers_location
 from ..arrays import TracedArray, astype, broadcast_to, builder_of, is_weak, lift
 from ..errors import TraceError
 from ..shapes import promoted, reshape
-from ..trees import LEAF, flatten, map_leaves, paths, unflatten
 from ..ufuncs import call_ufunc
 from .undefined import Undefined
 

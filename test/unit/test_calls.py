@@ -1,0 +1,526 @@
+"""
+Calls of executables: names, trees, memory for the results, arrays of other libraries, copies, profiles, errors.
+
+The forms that are slower than arrays by position; test_executable.py has those.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import xhlo
+from xhlo.targets.program import dlpack
+from xhlo.targets.program.profile import Profile
+from xhlo.targets.program.signature import ExampleTree, Signature
+from xhlo.targets.simt.target import SIMT
+
+TEXT = """
+func.func @main(%x: tensor<3xf32>, %scale: tensor<f32>) -> (tensor<3xf32>, tensor<f32>) {
+  %0 = hlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> tensor<3xf32>
+  %1 = hlo.multiply %x, %0 : tensor<3xf32>
+  return %1, %scale : tensor<3xf32>, tensor<f32>
+}
+"""
+X = np.arange(3, dtype=np.float32)
+
+
+def one(element: str, shape: str = "3x") -> xhlo.Executable:
+    """The identity."""
+    kind = f"tensor<{shape}{element}>"
+    return xhlo.compile(f"func.func @main(%x: {kind}) -> {kind} {{ return %x : {kind} }}")
+
+
+# Names and representation ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["cpu", "simt"])
+def test_arguments_by_name(target: Any) -> None:
+    exe = xhlo.compile(TEXT, target)
+    for y, scale in (exe(X, scale=2.0), exe(scale=2.0, x=X), exe(X, 2.0)):
+        assert (y.tolist(), float(scale)) == ([0, 2, 4], 2)
+
+
+def test_what_it_is() -> None:
+    exe = xhlo.compile(TEXT)
+    assert repr(exe) == "<xhlo executable main for cpu: (x: float32[3], scale: float32[]) -> (float32[3], float32[])>"
+    text = "module @step { func.func @main(%arg0: tensor<2x?xbf16>) -> tensor<2x?xbf16> { return %arg0 : tensor<2x?xbf16> } }"
+    assert repr(xhlo.compile(text)) == "<xhlo executable step for cpu: (arg0: bfloat16[2, ?]) -> bfloat16[2, ?]>"
+    lowered = xhlo.compile(exe.as_text("linalg"))
+    assert repr(lowered) == repr(exe) and lowered(x=X, scale=1.0)[0].tolist() == [0, 1, 2]
+    assert repr(xhlo.deserialize(exe.serialize())) == repr(exe)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "message"),
+    [
+        ((X,), {}, "expected 2 arguments, got 1; missing: scale"),
+        ((), {"scale": 1.0}, "expected 2 arguments, got 1; missing: x"),
+        ((X, 1.0, 2.0), {}, r"expected 2 arguments, got 3; the program takes \(x: float32\[3\], scale: float32\[\]\)"),
+        ((X,), {"scal": 1.0}, r"no argument is named 'scal'; the program takes \(x: "),
+        ((X, 1.0), {"x": X}, r"argument 0 \('x'\) is given twice, by position and by name"),
+        ((X,), {"scale": "2"}, "argument 1: expected an array of type tensor<f32>, got str"),
+    ],
+)
+def test_wrong_calls(arguments: tuple[Any, ...], named: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        xhlo.compile(TEXT)(*arguments, **named)
+
+
+# Trees -----------------------------------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    y: Any
+    scale: Any
+
+
+@dataclasses.dataclass
+class Inputs:
+    scale: Any
+
+
+def test_trees_by_example() -> None:
+    exe = xhlo.compile(TEXT, in_tree=([0, {"b": Inputs(0)}],), out_tree=Pair(0, 0))
+    result = exe([X, {"b": Inputs(3.0)}])
+    assert isinstance(result, Pair) and result.y.tolist() == [0, 3, 6] and result.scale == 3
+    assert exe(X, 3.0).scale == 3, "one by one as well"
+    into = Pair(np.empty(3, np.float32), np.empty((), np.float32))
+    found = exe([X, {"b": Inputs(2.0)}], out=into)
+    assert found.y is into.y and into.scale == 2
+    for wrong, message in (
+        ([X, {"c": 1.0}], r"expected the keys \['b'\], got \['c'\]"),
+        ([X], "expected a list of 2, got a list of 1"),
+        ((X, {"b": Inputs(1.0)}), "expected a list of 2, got a tuple of 2"),
+    ):
+        with pytest.raises(TypeError, match=f"the argument does not have the structure .*{message}"):
+            exe(wrong)
+    assert xhlo.compile(TEXT, in_tree=({"b": 0, "a": 0},))({"a": 2.0, "b": X})[1] == 2, "keys in any order"
+
+
+def test_plain_results_cost_no_tree() -> None:
+    assert xhlo.compile(TEXT, out_tree=(0, 0))._unflatten is None
+    assert xhlo.compile(TEXT, out_tree=[0, 0])._unflatten is not None
+    assert one("f32").called_as(Signature(out_tree=ExampleTree.of((0,))))(X)[0].shape == (3,)
+
+
+def test_wrong_trees() -> None:
+    with pytest.raises(ValueError, match="in_tree has 3 leaves, but the program takes 2 arrays"):
+        xhlo.compile(TEXT, in_tree=(0, 0, 0))
+    with pytest.raises(ValueError, match="out_tree has 1 leaves, but the program returns 2 arrays"):
+        xhlo.compile(TEXT, out_tree=[0])
+    with pytest.raises(
+        TypeError, match="in_tree= takes a PyTreeDef or a tuple with an example of each argument, got dict"
+    ):
+        xhlo.compile(TEXT, in_tree={"x": 0})
+
+
+@pytest.fixture(scope="module")
+def jax() -> Any:
+    return pytest.importorskip("jax")
+
+
+def step(params: Any, x: Any, unused: Any, *, scale: Any = 1.0) -> Any:
+    return {"y": params["w"] @ x * scale, "x": (x,)}
+
+
+PARAMS = {"w": np.ones((4, 3), np.float32)}
+UNUSED = np.zeros(2, np.float32)
+
+
+@pytest.mark.parametrize("form", ["lowered", "exported"])
+def test_trees_of_jax(jax: Any, form: str) -> None:
+    jitted = jax.jit(step)
+    program = jitted.lower(PARAMS, X, UNUSED, scale=2.0) if form == "lowered" else None
+    if program is None:
+        import jax.export
+
+        program = jax.export.export(jitted)(PARAMS, X, UNUSED, scale=2.0)
+    exe = xhlo.compile(program)
+    assert repr(exe).endswith(
+        "(params['w']: float32[4, 3], x: float32[3], scale: float32[]) -> (float32[3], float32[4])>"
+    )
+    result = exe(PARAMS, X, UNUSED, scale=2.0)
+    assert list(result) == ["x", "y"] and result["y"].tolist() == [6] * 4 and type(result["x"]) is tuple
+    assert exe(PARAMS["w"], X, 2.0)["y"].tolist() == [6] * 4, "the program's own arguments"
+    with pytest.raises(
+        TypeError,
+        match="JAX dropped the argument unused of the function" if form == "lowered" else "JAX dropped the argument 2 ",
+    ):
+        exe(X)
+    again = pickle.loads(pickle.dumps(exe))
+    assert again(PARAMS, X, UNUSED, scale=3.0)["y"].tolist() == [9] * 4
+
+
+def test_modules_of_jax(jax: Any) -> None:
+    lowered = jax.jit(lambda x: x * 2).lower(X)
+    exe = xhlo.compile(lowered.compiler_ir("stablehlo"))
+    assert exe(x=X).tolist() == [0, 2, 4]
+    symbolic = jax.export.symbolic_shape("n")
+    exported = jax.export.export(jax.jit(lambda x: [x + 1]))(jax.ShapeDtypeStruct(symbolic, np.float32))
+    assert [y.tolist() for y in xhlo.compile(exported)(X)] == [[1, 2, 3]]
+
+
+def test_a_function_of_jax_whose_constants_are_arguments(jax: Any) -> None:
+    large = np.arange(64.0, dtype=np.float32)
+    exe = xhlo.compile(jax.jit(lambda x: x + large[:3]).lower(X))
+    assert len(exe.input_types) >= 1 and repr(exe)
+
+
+# Memory for the results ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["cpu", "simt"])
+def test_results_go_to_given_memory(target: Any) -> None:
+    exe = xhlo.compile(TEXT, target)
+    y, scale = np.zeros(3, np.float32), np.zeros((), np.float32)
+    found = exe(X, 2.0, out=(y, scale))
+    assert found[0] is y and found[1] is scale and y.tolist() == [0, 2, 4]
+    assert exe.compile_stages is not None
+
+
+def test_memory_that_overlaps_with_arguments() -> None:
+    exe = xhlo.compile(
+        "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+        "  %0 = hlo.reverse %x, dims = [0] : tensor<4xf32>\n  return %0, %x : tensor<4xf32>, tensor<4xf32>\n}"
+    )
+    memory = np.arange(8, dtype=np.float32)
+    exe(memory[2:6], out=(memory[2:6], memory[4:]))
+    assert memory.tolist() == [0, 1, 5, 4, 2, 3, 4, 5], "as if both were computed before either was written"
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.zeros(4, np.float32), r"out= for result 0: expected a float32\[3\] NumPy array, got float32\[4\]"),
+        (np.zeros(3), r"got float64\[3\]"),
+        (np.zeros(6, np.float32)[::2], "got one that is not row-major without gaps"),
+        (np.frombuffer(bytes(12), np.float32), "got one that is read-only"),
+        ([0.0, 1.0, 2.0], "out= has 3 arrays, the program returns 1"),
+        ("memory", "got str"),
+    ],
+)
+def test_wrong_memory(out: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        one("f32")(X, out=out)
+
+
+# Arrays of other libraries ---------------------------------------------------------------------------------------
+
+
+class Torch:
+    """Like a tensor of torch: `__array__` fails for bf16, which `__dlpack__` exports."""
+
+    def __init__(self, array: Any, device: int = dlpack.CPU, by_array: bool = False):
+        self.array, self.device, self.by_array, self.asked = array, device, by_array, None
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.by_array:
+            return self.array
+        raise TypeError("Got unsupported ScalarType BFloat16")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+    def __dlpack__(self, *, dl_device: Any = None, max_version: Any = None) -> Any:
+        self.asked = dl_device
+        array = self.array
+        return dlpack.export(
+            array, array.ctypes.data, array.shape, array.dtype, (dlpack.CPU, 0), max_version is not None
+        )
+
+
+class OnlyDlpack:
+    def __init__(self, array: Any, strides: tuple[int, ...] | None = None):
+        self.array, self.strides = array, strides
+
+    def __dlpack__(self) -> Any:
+        array = self.array
+        return dlpack.export(array, array.ctypes.data, array.shape, array.dtype, (dlpack.CPU, 0), False)
+
+
+def test_arrays_of_other_libraries() -> None:
+    x = X.astype(ml_dtypes.bfloat16)
+    exe = one("bf16")
+    assert exe(Torch(x)).tolist() == exe(OnlyDlpack(x)).tolist() == exe(Torch(x, by_array=True)).tolist() == [0, 1, 2]
+    far = Torch(x, device=dlpack.CUDA)
+    assert exe(far).tolist() == [0, 1, 2] and far.asked == (dlpack.CPU, 0), "its library copies it"
+    assert one("f32", "")(OnlyDlpack(np.array(3, np.float32))) == 3
+    assert one("f32", "0x")(OnlyDlpack(np.zeros(0, np.float32))).shape == (0,)
+    with pytest.raises(TypeError, match="argument 0: expected dtype bfloat16"):
+        exe(OnlyDlpack(X))
+
+
+def test_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    exe = one("bf16")
+    assert exe(torch.arange(3, dtype=torch.bfloat16)).tolist() == [0, 1, 2]
+
+
+def test_arrays_that_cannot_be_read() -> None:
+    class Sparse:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            raise RuntimeError("call to_dense() first")
+
+    with pytest.raises(
+        TypeError, match=r"argument 0: Sparse cannot be read as an array: call to_dense\(\) first"
+    ) as caught:
+        one("f32")(Sparse())
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_bytes_in_the_other_order() -> None:
+    exe = xhlo.compile(TEXT)
+    y, scale = exe(X.astype(">f4"), np.array(2, ">f4"))
+    assert (y.tolist(), scale.tolist(), y.dtype.isnative) == ([0, 2, 4], 2, True)
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "expected"),
+    [
+        ("f32", 2, 2),
+        ("f32", 2.5, 2.5),
+        ("bf16", 2.5, 2.5),
+        ("f8E4M3FN", 2, 2),
+        ("i1", True, True),
+        ("i32", -7, -7),
+        ("ui8", 255, 255),
+        ("i4", -8, -8),
+        ("i64", -(2**63), -(2**63)),
+        ("complex<f32>", 1 + 2j, 1 + 2j),
+        ("complex<f64>", 3, 3),
+        ("ui8", 256, None),
+        ("ui8", -1, None),
+        ("i4", 8, None),
+        ("i32", 2.0, None),
+        ("i32", True, None),
+        ("i1", 1, None),
+        ("f32", 1j, None),
+    ],
+)
+def test_numbers_of_python(element: str, value: Any, expected: Any) -> None:
+    exe = one(element, "")
+    if expected is None:
+        with pytest.raises(TypeError, match=f"argument 0: expected .*{element}.*, got the {type(value).__name__} "):
+            exe(value)
+    else:
+        result = exe(value)
+        assert result.shape == () and result == expected
+
+
+def test_numbers_for_programs_of_unknown_sizes() -> None:
+    exe = xhlo.compile(
+        "func.func @main(%x: tensor<?xf32>, %n: tensor<i32>) -> (tensor<?xf32>, tensor<i32>) {\n"
+        "  return %x, %n : tensor<?xf32>, tensor<i32>\n}",
+        in_tree=({"x": 0, "n": 0},),
+        out_tree={"x": 0, "n": 0},
+    )
+    # The example's order is that of the program.
+    assert exe({"n": 3, "x": X})["n"] == 3
+    assert exe(X, n=3)["x"].tolist() == [0, 1, 2]
+    into = {"x": np.empty(3, np.float32), "n": np.empty((), np.int32)}
+    assert exe(X, 5, out=into)["n"] is into["n"] and into["n"] == 5
+    with pytest.raises(TypeError, match=r"out= for result 0: expected a float32\[2\] NumPy array, got float32\[3\]"):
+        exe(X[:2], 5, out=into)
+
+
+# Copies ----------------------------------------------------------------------------------------------------------
+
+
+def test_copies() -> None:
+    exe = xhlo.compile(TEXT)
+    for again in (copy.copy(exe), copy.deepcopy({"a": [exe]})["a"][0], pickle.loads(pickle.dumps(exe))):
+        assert again is not exe and repr(again) == repr(exe)
+        assert again(X, scale=2.0)[0].tolist() == [0, 2, 4]
+        assert again.as_text("fused") == exe.as_text("fused")
+
+
+def test_pickles_of_executables_without_machine_code() -> None:
+    """They are compiled again: with the same target, passes and guard."""
+    text = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"
+    for exe in (xhlo.compile(TEXT, "simt"), xhlo.compile(text), xhlo.compile(TEXT, guard=True)):
+        again = pickle.loads(pickle.dumps(exe))
+        assert (type(again), repr(again)) == (type(exe), repr(exe))
+    placed = pickle.loads(pickle.dumps(xhlo.compile(TEXT, SIMT, pipeline={"before:cse": "dce"})))
+    assert list(placed.maker.compile.args[1].places.passes) == ["before:cse"]
+
+
+def test_pickles_are_trusted_as_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(xhlo.compile(TEXT))
+    monkeypatch.setenv("XHLO_TRUSTED_KEYS", "keys.pem")
+    with pytest.raises(ValueError, match="the executable is not signed"):
+        pickle.loads(data)
+
+
+def test_a_pickle_is_loaded_by_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "exe.pickle"
+    path.write_bytes(pickle.dumps(xhlo.compile(TEXT)))
+    program = (
+        f"import pickle, numpy as np; print(pickle.load(open({str(path)!r}, 'rb'))(np.ones(3, np.float32), 2.0)[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[2. 2. 2.]\n", done.stderr
+
+
+# Profiles, fusions, remarks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["cpu", "simt"])
+def test_profiles(target: Any) -> None:
+    exe = xhlo.compile(TEXT, target)
+    profile = exe.profile(X, scale=2.0, runs=3)
+    (row,) = profile
+    assert (len(profile), profile[0], row.calls, row.kind) == (1, row, 3, "loop")
+    assert row.share == 1 and profile.milliseconds == row.milliseconds > 0
+    (entry,) = json.loads(profile.to_json())
+    assert entry == dataclasses.asdict(row) == profile.to_dicts()[0]
+    table = str(profile)
+    assert table.splitlines()[0].split() == ["kernel", "calls", "ms", "%", "GB/s", "GFLOP/s"]
+    assert row.kernel in table and "<pre>kernel" in profile._repr_html_()
+    assert exe.profile(X, 2.0, runs=1)[0].calls == 1, "profiles do not add up"
+    assert not exe.facts.profiled
+
+
+def test_profiles_as_data_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Frames:
+        @staticmethod
+        def DataFrame(rows: Any, columns: Any) -> Any:
+            return rows, columns
+
+    profile = xhlo.compile(TEXT).profile(X, 2.0, runs=1)
+    monkeypatch.setitem(sys.modules, "pandas", Frames)
+    rows, columns = profile.to_dataframe()
+    assert rows == profile.to_dicts() and columns[:2] == ["kernel", "kind"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        profile.to_dataframe()
+
+
+def test_an_empty_profile_is_a_table() -> None:
+    assert str(Profile(())).splitlines()[1].split() == ["total", "0", "0.000"]
+
+
+def test_fusions_and_remarks() -> None:
+    text = """
+func.func @main(%x: tensor<64xf32>) -> tensor<f32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.exponential %x : tensor<64xf32>
+  %1 = hlo.reduce(%0 init: %zero) applies hlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+"""
+    exe = xhlo.compile(text)
+    (fusion,) = exe.fusions
+    assert (fusion.kind, fusion.inputs, fusion.outputs) == ("reduce", ("tensor<64xf32>",), ("tensor<f32>",))
+    assert fusion.place.startswith("<text>:5:") and "hlo.exponential" in fusion.operations
+    assert str(fusion).startswith(f"{fusion.place}: reduce fusion of ")
+    (remark,) = exe.remarks
+    assert (remark.file, remark.line) == ("<text>", 4)
+    assert (
+        str(remark) == "<text>:4:8: remark: fused hlo.exponential into the reduce fusion of hlo.reduce: saves 512 bytes"
+    )
+    past = xhlo.compile(exe.as_text("linalg"))
+    with pytest.raises(ValueError, match="given after the pass 'fuse-linalg'"):
+        past.fusions  # noqa: B018
+
+
+# Errors ----------------------------------------------------------------------------------------------------------
+
+
+WRONG = "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = hlo.add %x, %y : tensor<f32>\n  return %0 : tensor<f32>\n}"
+
+
+def frames(error: BaseException) -> list[str]:
+    return [frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(error.__traceback__)]
+
+
+def test_errors_show_the_line_and_no_frames_of_ours() -> None:
+    with pytest.raises(xhlo.DiagnosticError) as caught:
+        xhlo.compile(WRONG)
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("<text>:2:20: error: ") and lines[1] == "  %0 = hlo.add %x, %y : tensor<f32>"
+    assert lines[2].strip() == "^" and lines[2].index("^") == 19
+    assert frames(caught.value) == [__name__]
+    for call in (lambda: xhlo.compile(TEXT)(X), lambda: xhlo.compile(TEXT, "simt")(X), lambda: xhlo.compile(3)):
+        with pytest.raises(TypeError) as wrong:
+            call()
+        assert set(frames(wrong.value)) == {__name__}
+    with pytest.raises(ValueError, match="no target is named 'abacus'") as unknown:
+        xhlo.compile(TEXT, "abacus")
+    assert frames(unknown.value) == [__name__]
+
+
+def test_errors_that_may_be_bugs_keep_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        return int("x")
+
+    monkeypatch.setattr("xhlo.targets.cpu.build.emit_units", fail)
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        xhlo.compile(TEXT + "// a bug")
+    assert "xhlo.targets.cpu.build" in frames(caught.value)
+
+
+def test_all_frames_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XHLO_TRACEBACK", "full")
+    with pytest.raises(xhlo.DiagnosticError) as caught:
+        xhlo.compile(WRONG)
+    assert "xhlo.targets.compile" in frames(caught.value)
+
+
+def test_frames_of_the_users_functions_and_causes_stay() -> None:
+    def cry(call: Any, x: Any) -> Any:
+        raise RuntimeError("no tickets")
+
+    xhlo.register_custom_call("test_calls.cry", cry, replace=True)
+    exe = xhlo.compile(
+        "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n"
+        "  %0 = hlo.custom_call @test_calls.cry(%x) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}"
+    )
+    with pytest.raises(xhlo.CustomCallError) as caught:
+        exe(1.0)
+    cause = caught.value.__cause__
+    assert isinstance(cause, RuntimeError) and frames(cause)[-1] == __name__
+    assert frames(caught.value) == [__name__]
+
+
+def test_programs_built_in_python_show_their_lines() -> None:
+    b = xhlo.Builder()
+    x = b.parameter("f32", (2,))
+    y = b.custom_call(x, call_target_name="test_calls.unknown", result_type=("f32", (2,)))
+    with pytest.raises(xhlo.DiagnosticError, match="is not registered") as caught:
+        xhlo.compile(b.build(y))
+    assert 'y = b.custom_call(x, call_target_name="test_calls.unknown"' in str(caught.value)
+
+
+# Dumps -----------------------------------------------------------------------------------------------------------
+
+
+def test_dumps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XHLO_DUMP_TO", str(tmp_path / "dumps"))
+    monkeypatch.setenv("XHLO_DUMP_PASS_RE", "cse|outline-k")
+    path = tmp_path / "scaled.mlir"
+    path.write_text(TEXT + "// dumped once")
+    xhlo.compile(path)
+    xhlo.compile(path)
+    found = sorted(file.name.partition(".")[2] for file in (tmp_path / "dumps").iterdir())
+    stages = ["asm.s", "fused.mlir", "hlo.mlir", "input.mlir", "linalg.mlir", "llvm.ll", "loops.mlir"]
+    assert [name for name in found if ".after_" not in name] == [f"scaled.{name}" for name in stages]
+    after = [name for name in found if ".after_" in name]
+    assert [name.rpartition("_")[2] for name in after] == ["cse.mlir", "outline-kernels.mlir"]
+    monkeypatch.setenv("XHLO_DUMP_PASS_RE", "(")
+    with pytest.raises(xhlo.DiagnosticError, match="the regular expression"):
+        xhlo.compile(TEXT + "// another")
+    monkeypatch.setenv("XHLO_DUMP_TO", str(path))
+    with pytest.raises(xhlo.DiagnosticError, match="the folder .* for dumps"):
+        xhlo.compile(TEXT + "// a third")
