@@ -64,6 +64,7 @@ bench: .venv/.for-tests
 
 docs: .venv/.for-docs
 	@$(BIN)/python -m xhlo.tools.list_ops > docs/ops.md.new && mv docs/ops.md.new docs/ops.md
+	@$(BIN)/python -m xhlo.tools.list_names
 	@$(BIN)/python docs/scripts/build_site.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file build/site/mkdocs.yml
 	@echo "open build/site/html/index.html"

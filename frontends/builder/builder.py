@@ -92,6 +92,14 @@ class Builder:
 
     Raises DiagnosticError for what the operation's constraints do not allow, at the caller's line; TypeError and
     ValueError for arguments that it does not have.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> b = xhlo.Builder()
+    >>> x = b.parameter("f32", (3,), name="x")
+    >>> exe = xhlo.compile(b.build(b.exponential(x) + x))
+    >>> exe(np.zeros(3, np.float32))
+    array([1., 1., 1.], dtype=float32)
     """
 
     def __init__(self, name: str = "main", watch: Callable[[Operation], None] | None = None):

@@ -43,6 +43,14 @@ def autocluster(*, compile_after: int = 2, min_operations: int = 2) -> Generator
 
     A cluster is compiled when it is recorded for the `compile_after`-th time, if it has at least `min_operations`;
     else NumPy runs it. These two hold for all threads. Arrays keep recording after the block.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> with xhlo.autocluster():
+    ...     x = np.linspace(0, 1, 5)
+    ...     y = np.sqrt(x) + x
+    >>> float(y.sum())
+    5.573132...
     """
     before = SETTINGS.compile_after, SETTINGS.min_operations
     SETTINGS.compile_after, SETTINGS.min_operations = compile_after, min_operations
@@ -59,6 +67,12 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     A copy of an array, of nested lists or of a number as an array that records; one that records is returned as it is.
 
     Raises TypeError for elements that no program computes with, such as objects and strings.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> x = xhlo.asarray([1.0, 4.0, 9.0])
+    >>> np.asarray(np.sqrt(x) + 1)
+    array([2., 3., 4.])
     """
     if type(x) is ClusterArray:
         return x if dtype is None or np.dtype(dtype) == x.dtype else x.astype(dtype)

@@ -22,6 +22,16 @@ def executable_of(compiled: Any) -> CpuExecutable:
     """
     The xhlo executable of the object that `jax.jit(f).lower(..).compile()` returns. Raises TypeError for anything else,
     ValueError for an executable of another platform.
+
+    >>> import os
+    >>> os.environ.setdefault("JAX_PLATFORMS", "xhlo")
+    'xhlo'
+    >>> import jax
+    >>> import numpy as np
+    >>> import xhlo
+    >>> compiled = jax.jit(lambda x: jax.numpy.tanh(x).sum()).lower(np.ones(8, np.float32)).compile()
+    >>> [kernel.kind for kernel in xhlo.executable_of(compiled).kernels]
+    ['reduce']
     """
     runtime = getattr(compiled, "runtime_executable", None)
     if runtime is None:

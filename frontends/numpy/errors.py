@@ -13,6 +13,17 @@ class TraceError(TypeError):
     A function cannot be compiled as it is written.
 
     The message shows the file, the line and the place in it, why, and what to write instead.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> @xhlo.jit
+    ... def f(x):
+    ...     return x if x.sum() > 0 else -x
+    >>> try:
+    ...     f(np.ones(2))
+    ... except xhlo.TraceError:
+    ...     print("use np.where, xhlo.cond, or xhlo.jit(autograph=True)")
+    use np.where, xhlo.cond, or xhlo.jit(autograph=True)
     """
 
     def __init__(self, reason: str, remedy: str = ""):

@@ -37,7 +37,25 @@ _COMPLEX = {"operand": COMPLEX_OPERANDS, "result": COMPLEX_RESULTS}
 
 @dataclass(frozen=True)
 class CustomCall:
-    """Everything that a target's function is told about the call, except for the arrays."""
+    """
+    Everything that a target's function is told about the call, except for the arrays.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> def describe(call: xhlo.CustomCall, x):
+    ...     print(call.target, call.attributes["scale"], call.results[0].text)
+    ...     return x * call.attributes["scale"]
+    >>> xhlo.register_custom_call("docs.describe", describe)
+    >>> exe = xhlo.compile('''func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
+    ...   %0 = hlo.custom_call @docs.describe(%x) {
+    ...     mhlo.backend_config = {scale = 2.0 : f64}, api_version = 4 : i32
+    ...   } : (tensor<2xf64>) -> tensor<2xf64>
+    ...   return %0 : tensor<2xf64>
+    ... }''')
+    >>> exe(np.ones(2))
+    docs.describe 2.0 tensor<2xf64>
+    array([2., 2.])
+    """
 
     target: str
     attributes: Mapping[str, Any]

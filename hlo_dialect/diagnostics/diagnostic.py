@@ -32,7 +32,21 @@ class Diagnostic:
 
 
 class DiagnosticError(Exception):
-    """One or more errors that the user can act on. Never an internal bug."""
+    """
+    One or more errors that the user can act on. Never an internal bug.
+
+    >>> import xhlo
+    >>> try:
+    ...     xhlo.compile('''func.func @main(%x: tensor<f32>) -> tensor<f32> {
+    ...   %0 = hlo.negat %x : tensor<f32>
+    ...   return %0 : tensor<f32>
+    ... }''')
+    ... except xhlo.DiagnosticError as error:
+    ...     print(error)
+    <text>:2:8: error: unknown operation 'hlo.negat'...
+      %0 = hlo.negat %x : tensor<f32>
+           ^
+    """
 
     def __init__(self, diagnostics: Sequence[Diagnostic] | Diagnostic):
         self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)

@@ -39,7 +39,22 @@ _REPORTED = 5
 
 
 class CheckFailure(DiagnosticError):
-    """A check of the program did not hold; the message names indices and values."""
+    """
+    A check of the program did not hold; the message names indices and values.
+
+    >>> import numpy as np
+    >>> import xhlo
+    >>> exe = xhlo.compile('''func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
+    ...   %0 = hlo.constant dense<1> : tensor<2xi32>
+    ...   hlo.custom_call @check.expect_eq(%x, %0) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
+    ...   return %x : tensor<2xi32>
+    ... }''')
+    >>> try:
+    ...     exe(np.array([1, 2], np.int32))
+    ... except xhlo.CheckFailure as failure:
+    ...     print(failure)
+    <text>:3:3: error: check.expect_eq failed: 1 of 2 elements differ: at [1] actual 2, expected 1
+    """
 
 
 def check_kind(name: str) -> str | None:

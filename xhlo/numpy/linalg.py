@@ -3,13 +3,7 @@
 # pyright: reportUnsupportedDunderAll=false
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..frontends.array_api.namespace import EXTENSIONS
 
 globals().update(EXTENSIONS["linalg"])
 __all__ = list(EXTENSIONS["linalg"])
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
