@@ -22,6 +22,8 @@ from .hlo_dialect.custom_calls.registry import register_custom_call as register_
 from .hlo_dialect.diagnostics.diagnostic import DiagnosticError as DiagnosticError
 from .hlo_dialect.ops.check_calls import CheckFailure as CheckFailure
 from .hlo_dialect.plugins import PluginWarning as PluginWarning
+from .targets.ahead.library import Library as Library
+from .targets.ahead.library import compile_ahead as compile_ahead
 from .targets.compile import compile as compile
 from .targets.compile import deserialize as deserialize
 from .targets.nvptx.runtime.arrays import DeviceArray as DeviceArray
@@ -42,12 +44,14 @@ __all__ = [
     "DiagnosticError",
     "Executable",
     "GpuUnavailableError",
+    "Library",
     "PluginWarning",
     "TraceError",
     "__version__",
     "asarray",
     "autocluster",
     "compile",
+    "compile_ahead",
     "cond",
     "custom_call",
     "deserialize",

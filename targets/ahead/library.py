@@ -32,7 +32,16 @@ from .run_function import with_run_function
 
 @dataclass(frozen=True)
 class Library:
-    """A program compiled ahead of time."""
+    """
+    A program compiled ahead of time: what `compile_ahead` returns.
+
+    >>> import xhlo
+    >>> library = xhlo.compile_ahead("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }")
+    >>> library.name, [(port.name, port.element, port.count) for port in library.interface.arguments]
+    ('model', [('x', 'float', 3)])
+    >>> sorted(library.files())
+    ['libmodel.a', 'model.h', 'model.hpp', 'model.o']
+    """
 
     interface: Interface
     machine: Machine
@@ -110,8 +119,14 @@ def compile_ahead(
     Raises DiagnosticError for an invalid program, or one that calls functions of the host program, MachineError for a
     machine that is not supported, LibraryNameError; both are ValueErrors. `timing` receives the seconds of each stage.
 
-        library = xhlo.compile_ahead("model.mlir", cpu="x86-64-v3")
-        library.write("build")
+    >>> import xhlo
+    >>> library = xhlo.compile_ahead('''
+    ... func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    ...   %0 = hlo.add %x, %x : tensor<3xf32>
+    ...   return %0 : tensor<3xf32>
+    ... }''', "twice", triple="aarch64-linux-gnu")
+    >>> "int twice_run(const twice_args *args, const twice_results *results, void *arena);" in library.header
+    True
     """
     machine = Machine.named(triple, cpu)
     if identifier(name) != name:
