@@ -8,6 +8,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ..diagnostics import DiagnosticError
 from ..dialect import make_context
+from ..formats import format_of
 from ..garbage_collector import paused_gc
 from ..verification import verify_module
 from .fast_path import FastParser
@@ -24,13 +25,16 @@ def parse_module(
     verify: bool = True,
 ) -> ModuleOp:
     """
-    The module that `text` denotes; operations outside any module get one.
+    The module that `text` denotes, in MLIR's syntax or in another format (formats.py); operations outside any module
+    get one.
 
     `fast=False` reads everything with the general parser; the result is the same. Operations without a `loc(..)` of
     their own get their position in the text. Raises DiagnosticError.
     """
     context = make_context() if ctx is None else ctx
     with paused_gc():
+        if (other := format_of(text)) is not None:
+            return other.read(text, filename, context)
         module = _parse(text, filename, context, fast)
         if verify:
             verify_module(module)

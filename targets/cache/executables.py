@@ -21,7 +21,7 @@ from ..program.target import Target
 from .files import fingerprint, kept
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_FOLDERS = ("dialects", "hlo_dialect", "lowering", "passes", "targets")
+_FOLDERS = ("dialects", "hlo_dialect", "lowering", "passes", "targets", "frontends/hlo_text")
 
 
 def kept_executable(
@@ -34,7 +34,8 @@ def kept_executable(
     """The program's executable: loaded from its file, or compiled and, if possible, stored there."""
     environment = target.environment()
     # Another process may register a different function.
-    registered = "custom_call" in source.text and (REGISTRY.version or plugins(ENTRY_POINT_GROUP))
+    calls = "custom_call" in source.text or "custom-call" in source.text
+    registered = calls and (REGISTRY.version or plugins(ENTRY_POINT_GROUP))
     places = target.places.text
     if environment is None or registered or places is None:
         return compile_()

@@ -52,7 +52,7 @@ TOOLS = {
 }
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|py|toml))\n")
+_FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|hlo|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
 _IMPORTS = re.compile(r"\b(jax|numpy)\b")
 _SETTING = re.compile(r"[A-Z_]+=")

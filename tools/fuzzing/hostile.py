@@ -103,10 +103,10 @@ MODES: Mapping[str, Callable[[random.Random, Sequence[str]], Case]] = {
 
 
 def sources_of(names: Sequence[str]) -> list[str]:
-    """The texts of files, and of all `.mlir` files in folders; very long ones are left out. Raises OSError."""
+    """The texts of files, and of all `.mlir` and `.hlo` files in folders, without very long ones. Raises OSError."""
     found: list[str] = []
     for path in map(Path, names):
-        files = sorted(path.rglob("*.mlir")) if path.is_dir() else [path]
+        files = sorted((*path.rglob("*.mlir"), *path.rglob("*.hlo"))) if path.is_dir() else [path]
         texts = (file.read_bytes().decode(errors="replace") for file in files if file.stat().st_size <= _MAX_SOURCE)
         found += texts
     return found

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 _TOKEN = re.compile(r'"[^"\n]*"|[%#@!^]?[\w.$-]+(?:#\d+)?|->|\s+|.', re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.%#@])-?[0-9]+(?![\w.])")
-_SIZE = re.compile(r"(?<=[<x])(?:[0-9]+|\?)(?=x)")
-_TYPE = re.compile(r"tensor<[^<>\n]*>")
+_SIZE = re.compile(r"(?<=[<x])(?:[0-9]+|\?)(?=x)|(?<=[\[,])[0-9]+(?=[\],])")
+_TYPE = re.compile(r"tensor<[^<>\n]*>|\b[a-z]+[0-9]+\[[0-9,]*\]")
+"""A type of MLIR, or a shape of HLO text."""
 
 NUMBERS = ("0", "1", "2", "-1", "3", "7", "64", "65", "255", "65536", "2147483647", "2147483648", "-2147483648",
            "1099511627776", "9223372036854775807", "9223372036854775808", "-9223372036854775808",

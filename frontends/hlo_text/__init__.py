@@ -1,0 +1,1 @@
+"""XLA's HloModule text: read into hlo, written from it."""

@@ -1,0 +1,291 @@
+"""
+From a `Program` to a module of hlo.
+
+Tuples are taken apart: what hlo gets are their arrays. Computations that are called become private functions; those of
+fusions and branches are inlined where they are used, others become regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NoReturn, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...hlo_dialect.entry import ENTRY
+from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.creation import ConstantOp
+from ...hlo_dialect.types import HloTensor
+from .header import entry_attributes, module_attributes
+from .literals import LiteralError, read_literal
+from .opcode_classes import ELEMENTWISE
+from .program import Computation, Instruction, Program
+from .registry import COMMON, opcodes
+from .shapes import Shape
+from .step import Step, Value, leaves, structured
+from .values import UnexpectedValueError, read_dictionary
+
+_MAX_DEPTH = 64
+_MAX_GROWTH = 100
+_ALWAYS_ALLOWED = 200_000
+"""Computations may be used several times; a program may so become larger by a factor, but not by any."""
+
+
+def convert(program: Program, ctx: Context) -> ModuleOp:
+    """The module of a program, not verified. Raises DiagnosticError."""
+    return Converter(program, ctx).module()
+
+
+class Converter:
+    """The conversion of one program."""
+
+    def __init__(self, program: Program, ctx: Context):
+        self.program = program
+        self.ctx = ctx
+        self.opcodes = opcodes()
+        self.functions: dict[str, func.FuncOp] = {}
+        self.names = {ENTRY}
+        self.top = Block()
+        written = sum(len(each.instructions) for each in program.computations.values())
+        self.budget = _ALWAYS_ALLOWED + _MAX_GROWTH * written
+
+    def module(self) -> ModuleOp:
+        program, entry = self.program, self.program.entry
+        assert entry is not None
+        main = self._function(ENTRY, entry, None)
+        attributes = module_attributes(program)
+        name = StringAttr(program.name) if program.name else None
+        arguments, results = entry_attributes(program, entry)
+        for key, found in (("arg_attrs", arguments), ("res_attrs", results)):
+            if found is not None:
+                main.properties[key] = found
+        module = ModuleOp(Region(self.top), attributes, name)
+        module.location = program.text.positions.location(program.offset)
+        return module
+
+    # Functions and regions --------------------------------------------------------------------------------------
+
+    def function(self, computation: Computation, step: Step) -> func.FuncOp:
+        """The private function of a computation that is called."""
+        found = self.functions.get(computation.name)
+        if found is None:
+            name, number = computation.name, 0
+            while name in self.names:
+                number += 1
+                name = f"{computation.name}_{number}"
+            self.names.add(name)
+            found = self.functions[computation.name] = self._function(name, computation, step)
+            found.sym_visibility = StringAttr("private")
+        return found
+
+    def _function(self, name: str, computation: Computation, step: Step | None) -> func.FuncOp:
+        region, results = self._body(computation, 0 if step is None else step.depth + 1, step)
+        block = region.block
+        types = FunctionType.from_lists([each.type for each in block.args], [each.type for each in results])
+        end = func.ReturnOp(*results)
+        end.location = root_of(computation).location
+        block.add_op(end)
+        function = func.FuncOp(name, types, region)
+        function.location = self.program.text.positions.location(computation.offset)
+        self.top.add_op(function)
+        return function
+
+    def region(self, computation: Computation, step: Step) -> Region:
+        """A computation as a region that ends with hlo.return."""
+        region, results = self._body(computation, step.depth + 1, step)
+        region.block.add_op(ReturnOp.create(operands=results, location=root_of(computation).location))
+        return region
+
+    def _body(self, computation: Computation, depth: int, step: Step | None) -> tuple[Region, list[SSAValue]]:
+        """A region with the computation's instructions, without a terminator, and the values that it returns."""
+        self._check_depth(depth, computation)
+        block = Block(arg_types=[type_ for shape in parameter_shapes(computation) for type_ in shape.types()])
+        arguments: Iterator[SSAValue] = iter(block.args)
+        operands = [structured(shape, arguments) for shape in parameter_shapes(computation)]
+        for number, parameter in computation.parameters.items():
+            value = operands[number]
+            if isinstance(value, SSAValue):
+                value.name_hint = parameter.name
+        root = self._run(computation, operands, block, depth)
+        results = [value for value in leaves(root) if value is not None]
+        if len(results) != sum(1 for _ in leaves(root)):
+            self._fail(root_of(computation), "returns the context of an asynchronous operation, which has no value")
+        return Region(block), results
+
+    def inlined(self, computation: Computation, operands: Sequence[Value], step: Step) -> Value:
+        """The value of a computation, computed at the end of the step's block."""
+        shapes = parameter_shapes(computation)
+        given = [[None if value is None else value.type for value in leaves(operand)] for operand in operands]
+        if given != [shape.types() for shape in shapes]:
+            step.fail(f"computation {computation.name} takes other parameters than these {len(operands)} operands")
+        self._check_depth(step.depth + 1, computation)
+        return self._run(computation, operands, step.block, step.depth + 1)
+
+    def _check_depth(self, depth: int, computation: Computation) -> None:
+        if depth > _MAX_DEPTH:
+            message = f"computation {computation.name} is called more than {_MAX_DEPTH} deep"
+            raise self.program.text.error(message, computation.offset)
+
+    # Instructions -----------------------------------------------------------------------------------------------
+
+    def _run(self, computation: Computation, operands: Sequence[Value], block: Block, depth: int) -> Value:
+        """Append the instructions of a computation to a block; the value of its root."""
+        values: dict[str, Value] = {}
+        shapes: dict[str, Shape] = {}
+        self.budget -= len(computation.instructions)
+        if self.budget < 0:
+            message = f"computation {computation.name} is used too often: the program grows a hundredfold"
+            raise self.program.text.error(message, computation.offset)
+        for one in computation.instructions:
+            name, opcode, shape = one.name, one.opcode, one.shape
+            simple = ELEMENTWISE.get(opcode)
+            if simple is not None and shape is not None and not one.attributes and shape.type is not None:
+                arguments = [values[each] for each in one.operands]
+                if len(arguments) == simple[1] and not (None in arguments or any(map(_is_tuple, arguments))):
+                    op = simple[0].create(
+                        operands=cast("list[SSAValue]", arguments),
+                        result_types=(shape.type,),
+                        location=one.location,
+                    )
+                    block.add_op(op)
+                    value: Value = op.results[0]
+                    value.name_hint = name
+                    values[name], shapes[name] = value, shape
+                    continue
+            if opcode == "parameter":
+                value = operands[int(one.operands[0])]
+                self._check_attributes(one, COMMON)
+            elif opcode == "constant":
+                value = self._constant(one, block)
+            else:
+                value = self._converted(one, values, shapes, block, depth)
+            values[name] = value
+            shapes[name] = shape if shape is not None else _shape_of(value)
+        return values[root_of(computation).name]
+
+    def _constant(self, one: Instruction, block: Block) -> SSAValue:
+        self._check_attributes(one, COMMON)
+        if one.shape is None or one.shape.type is None or one.shape.type.name != "tensor":
+            self._fail(one, "expected the shape of an array")
+        try:
+            value = read_literal(one.operands[0], cast(HloTensor, one.shape.type))
+        except LiteralError as error:
+            self._fail(one, str(error))
+        op = ConstantOp.create(
+            result_types=[cast(Attribute, value.type)], properties={"value": value}, location=one.location
+        )
+        block.add_op(op)
+        op.results[0].name_hint = one.name
+        return op.results[0]
+
+    def _converted(
+        self, one: Instruction, values: dict[str, Value], shapes: dict[str, Shape], block: Block, depth: int
+    ) -> Value:
+        """The value of an instruction by the conversion of its opcode."""
+        found = self.opcodes.get(one.opcode) or self.opcodes.get(_asynchronous(one.opcode))
+        if found is None:
+            self._fail(one, "unknown opcode")
+        if one.attributes:
+            self._check_attributes(one, found.attributes)
+        if found.operands is not None and len(one.operands) != found.operands:
+            self._fail(one, f"it takes {found.operands} operands, there are {len(one.operands)}")
+        operands = [values[each] for each in one.operands]
+        step = Step(self, block, one, operands, [shapes[each] for each in one.operands], depth)
+        value = cast("Value", found.convert(step))
+        if one.shape is not None and not _fits(one.shape, value):
+            step.fail("the shape of the result does not fit")
+        if step.made and one.attributes:
+            self._describe(step.made[-1], one)
+        if isinstance(value, SSAValue) and value.name_hint is None:
+            value.name_hint = one.name
+        return value
+
+    def _check_attributes(self, one: Instruction, known: frozenset[str]) -> None:
+        for name in one.attributes:
+            if name not in known:
+                raise self.program.text.error(
+                    f"'{one.opcode}': it has no attribute {name}",
+                    max(self.program.text.content.find(f"{name}=", one.attributes_offset), one.offset),
+                )
+
+    def _describe(self, op: Operation, one: Instruction) -> None:
+        """Keep the attributes that mean nothing to the operation itself."""
+        sharding, frontend = one.attributes.get("sharding"), one.attributes.get("frontend_attributes")
+        if sharding is not None:
+            op.attributes["mhlo.sharding"] = StringAttr(sharding)
+        if frontend is not None:
+            op.attributes["mhlo.frontend_attributes"] = self._dictionary(one, frontend)
+        config = one.attributes.get("backend_config")
+        if config is not None and one.opcode != "custom-call":
+            op.attributes["mhlo.backend_config"] = StringAttr(config)
+
+    def _dictionary(self, one: Instruction, text: str) -> DictionaryAttr:
+        try:
+            return DictionaryAttr({name: StringAttr(value) for name, value in read_dictionary(text).items()})
+        except UnexpectedValueError as error:
+            self._fail(one, f"frontend_attributes is no dictionary, expected {error}")
+
+    def _fail(self, one: Instruction, message: str) -> NoReturn:
+        raise self.program.text.error(f"'{one.opcode}': {message}", one.offset)
+
+
+def _is_tuple(value: Value) -> bool:
+    return isinstance(value, tuple)
+
+
+def _fits(shape: Shape, value: Value) -> bool:
+    """Whether a value has the types of a shape, where it has any."""
+    if isinstance(value, SSAValue):
+        return value.type is shape.type or value.type == shape.type
+    return [leaf.type for leaf in leaves(value) if leaf is not None] == _types_where(shape, value)
+
+
+def _types_where(shape: Shape, value: Value) -> list[Attribute] | None:
+    """The types of the leaves of a shape for which there is a value; None where the tuples differ."""
+    if shape.is_tuple != isinstance(value, tuple) and value is not None:
+        return None
+    if value is None:
+        return []
+    if not isinstance(value, tuple):
+        return shape.types()
+    if len(shape.parts) != len(value):
+        return None
+    found: list[Attribute] = []
+    for part, each in zip(shape.parts, value, strict=True):
+        types = _types_where(part, each)
+        if types is None:
+            return None
+        found += types
+    return found
+
+
+def _shape_of(value: Value) -> Shape:
+    """The shape of a value, with default layouts."""
+    if isinstance(value, tuple):
+        return Shape(None, parts=tuple(map(_shape_of, value)))
+    assert value is not None
+    shape = cast(HloTensor, value.type).get_shape() if value.type.name == "tensor" else ()
+    return Shape(value.type, dims=tuple(shape))
+
+
+def _asynchronous(opcode: str) -> str:
+    """The opcode under which `x-start`, `x-update` and `x-done` of any other opcode x are registered."""
+    for ending in ("start", "update", "done"):
+        if opcode.endswith(f"-{ending}"):
+            return f"async-{ending}"
+    return ""
+
+
+def root_of(computation: Computation) -> Instruction:
+    """The instruction whose value the computation returns."""
+    assert computation.root is not None
+    return computation.root
+
+
+def parameter_shapes(computation: Computation) -> list[Shape]:
+    """The shapes of the parameters in order."""
+    found = [computation.parameters[number].shape for number in range(len(computation.parameters))]
+    return [shape for shape in found if shape is not None]

@@ -1,0 +1,1 @@
+"""The conversions of opcodes to operations, one file per family."""

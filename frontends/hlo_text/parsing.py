@@ -1,0 +1,388 @@
+"""
+From HLO text to a `Program`: its statements and their pieces.
+
+A statement on one line, as XLA prints it, is taken apart by one regular expression; any other, with comments, line
+breaks or nested parentheses, by scanning for the pieces' ends. The pieces (a shape, a list of operands, attributes) go
+through the same functions in both cases, which remember what they have read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from ...hlo_dialect.reading.locations import SourcePositions
+from .locations import Locations
+from .program import Computation, Instruction, Program, Text
+from .shapes import Shape, ShapeError, read_shape, shape_at
+
+_NAME = r"[A-Za-z_][\w.-]*+"
+_SHAPE = r"[a-z]\w*+\[[^\]\n]*+\](?:\{[^{}\n]*+\})?+"
+_SPACE = re.compile(r"(?:\s++|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+)*+")
+_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*+")
+_LINE = re.compile(
+    rf"(ROOT )?%?({_NAME}) = ({_SHAPE}|\((?:{_SHAPE}|(?:, )?(?:/\*index=[0-9]+\*/)?)*+\)) ({_NAME})"
+    r'\(([^()\n"\']*+)\)((?:[^\n"/]++|"[^"\\\n]*+"|/(?![/*]))*+)(?:\n|\Z)',
+    re.ASCII,
+)
+_HEAD = re.compile(rf"(ROOT\b)?\s*%?({_NAME})\s*=\s*", re.ASCII)
+_IDENTIFIER = re.compile(rf"%?({_NAME})", re.ASCII)
+_OPCODE = re.compile(rf"\s*+({_NAME})\s*\(", re.ASCII)
+_CLOSE = re.compile(r"""["'(){}\[\]]|/\*|//""")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"' + r"|'(?:[^'\\]|\\.)*+'", re.DOTALL)
+_VALUE = re.compile(r"""[^\s,(){}\[\]"'/]++""")
+_METADATA = re.compile(r',\s*metadata=(\{(?:[^"{}]++|"(?:[^"\\]++|\\.)*+"|\{[^{}]*+\})*+\})')
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w-]*+)\s*=\s*")
+_SIGNATURE_ARROW = re.compile(r"\s*->\s*")
+_MAX_DEPTH = 256
+
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+
+
+def parse_program(content: str, filename: str, *, metadata: bool = True) -> Program:
+    """
+    The program of a text. Raises DiagnosticError, at the place of the first error.
+
+    Without `metadata` the instructions' locations are their places in the text.
+    """
+    return _Parser(Text(content, SourcePositions(content, filename)), metadata).program()
+
+
+class _Parser:
+    def __init__(self, text: Text, metadata: bool):
+        self.text = text
+        self.content = text.content
+        self.pos = 0
+        self.locations = Locations(text, metadata)
+        self.found = Program(text)
+
+    # Characters and brackets ------------------------------------------------------------------------------------
+
+    def skip(self, offset: int) -> int:
+        """The end of the space and the comments that begin at an offset."""
+        return cast(Any, _SPACE.match(self.content, offset)).end()
+
+    def expect(self, character: str, offset: int, where: str) -> int:
+        """The place after a character that must follow."""
+        offset = self.skip(offset)
+        if not self.content.startswith(character, offset):
+            raise self.text.error(f"expected '{character}' {where}", offset)
+        return offset + len(character)
+
+    def closing(self, offset: int) -> int:
+        """The place after the bracket that closes the one at `offset`."""
+        open_ = [(self.content[offset], offset)]
+        at = offset + 1
+        while open_:
+            match = _CLOSE.search(self.content, at)
+            if match is None:
+                raise self.text.error(f"'{open_[-1][0]}' is not closed", open_[-1][1])
+            at, found = match.end(), match[0]
+            if found in _BRACKETS:
+                open_.append((found, match.start()))
+                if len(open_) > _MAX_DEPTH:
+                    raise self.text.error(f"brackets are nested more than {_MAX_DEPTH} deep", match.start())
+            elif found in ('"', "'", "/*", "//"):
+                at = self._skipped(match.start(), found)
+            elif _BRACKETS[open_[-1][0]] != found:
+                raise self.text.error(f"'{open_[-1][0]}' is not closed before '{found}'", open_[-1][1])
+            else:
+                open_.pop()
+        return at
+
+    def _skipped(self, offset: int, opening: str) -> int:
+        """The end of the string or comment that begins at an offset."""
+        pattern = _STRING if opening in "\"'" else _COMMENT
+        match = pattern.match(self.content, offset)
+        if match is None:
+            raise self.text.error(
+                "the string is not closed" if opening in "\"'" else "the comment is not closed", offset
+            )
+        return match.end()
+
+    # The program ------------------------------------------------------------------------------------------------
+
+    def program(self) -> Program:
+        self.pos = self.skip(0)
+        if self.content.startswith("HloModule", self.pos):
+            self.header()
+        found = self.found
+        while self.pos < len(self.content):
+            self.computation()
+            self.pos = self.skip(self.pos)
+        if not found.computations:
+            raise self.text.error("the module has no computations", self.pos)
+        if found.entry is None:
+            found.entry = list(found.computations.values())[-1]
+        return found
+
+    def header(self) -> None:
+        """`HloModule name, attribute=value, ..`, and the tables of files and stack frames."""
+        at = self.skip(self.pos + len("HloModule"))
+        match = _IDENTIFIER.match(self.content, at)
+        if match is None:
+            raise self.text.error("expected the module's name after 'HloModule'", at)
+        self.found.name, self.found.offset = match[1], at
+        end = self.attributes_end(match.end())
+        self.found.attributes = self.attributes(self.content[match.end() : end], match.end())
+        self.pos = self.locations.read_tables(self.skip(end))
+
+    def computation(self) -> None:
+        """`ENTRY %name (a: f32[2]) -> f32[2] { .. }`"""
+        content = self.content
+        is_entry = re.compile(r"ENTRY\b").match(content, self.pos) is not None
+        at = self.skip(self.pos + len("ENTRY")) if is_entry else self.pos
+        match = _IDENTIFIER.match(content, at)
+        if match is None:
+            raise self.text.error("expected the name of a computation", at)
+        found = Computation(match[1], at)
+        at, result, place = self.signature(match.end(), match[1])
+        self.pos = self.expect("{", at, f"at the beginning of computation {found.name}")
+        self.instructions(found)
+        if found.root is None:
+            raise self.text.error(f"computation {found.name} has no instructions", found.offset)
+        if sorted(found.parameters) != list(range(len(found.parameters))):
+            numbers = ", ".join(map(str, sorted(found.parameters)))
+            raise self.text.error(f"the parameters of {found.name} are not numbered 0, 1, ..: {numbers}", found.offset)
+        if result is not None and found.root.shape is not None and not result.matches(found.root.shape):
+            raise self.text.error(f"computation {found.name} does not return its root's shape", place)
+        end = self.attributes_end(self.pos)
+        thread = self.attributes(content[self.pos : end], self.pos)
+        if set(thread) - {"execution_thread"}:
+            raise self.text.error(f"computation {found.name} has unknown attributes: {', '.join(thread)}", self.pos)
+        self.pos = end
+        if found.name in self.found.computations:
+            raise self.text.error(f"there are two computations named {found.name}", found.offset)
+        self.found.computations[found.name] = found
+        if is_entry:
+            if self.found.entry is not None:
+                raise self.text.error(f"there are two entries, {self.found.entry.name} and {found.name}", found.offset)
+            self.found.entry = found
+
+    def signature(self, offset: int, name: str) -> tuple[int, Shape | None, int]:
+        """The end of `(a: f32[2]) -> f32[2]` if it is there, and the shape of the result, with its place."""
+        at = self.skip(offset)
+        if not self.content.startswith("(", at):
+            return at, None, at
+        arrow = _SIGNATURE_ARROW.match(self.content, self.closing(at))
+        if arrow is None:
+            raise self.text.error(f"expected '->' and the shape that {name} returns", self.closing(at))
+        shape, end = self.shape_at(arrow.end())
+        return end, shape, arrow.end()
+
+    def shape_at(self, offset: int) -> tuple[Shape, int]:
+        try:
+            return shape_at(self.content, offset)
+        except ShapeError as error:
+            raise self.text.error(error.message, error.offset) from None
+
+    # Instructions -----------------------------------------------------------------------------------------------
+
+    def instructions(self, into: Computation) -> None:
+        """The statements up to the brace that closes the computation."""
+        content, known = self.content, dict[str, Instruction]()
+        root = False
+        while True:
+            at = self.pos = self.skip(self.pos)
+            if content.startswith("}", at):
+                self.pos = at + 1
+                break
+            is_root, one = self.instruction()
+            if one.name in known:
+                raise self.text.error(f"{into.name} has two instructions named {one.name}", at)
+            known[one.name] = one
+            into.instructions.append(one)
+            if one.opcode == "parameter":
+                self.parameter(into, one)
+            elif one.opcode != "constant":
+                for name in one.operands:
+                    if name not in known:
+                        raise self.text.error(f"'{one.opcode}': there is no instruction {name} before it", one.offset)
+            if is_root:
+                if root:
+                    raise self.text.error(f"{into.name} has two instructions marked ROOT", at)
+                into.root, root = one, True
+        if not root and into.instructions:
+            into.root = into.instructions[-1]
+
+    def parameter(self, into: Computation, one: Instruction) -> None:
+        number = one.operands[0].strip()
+        if not (number.isascii() and number.isdigit() and len(number) < 10):
+            raise self.text.error(f"'parameter': '{number[:40]}' is no number of a parameter", one.offset)
+        if one.shape is None:
+            raise self.text.error("'parameter': expected a shape", one.offset)
+        if int(number) in into.parameters:
+            raise self.text.error(f"'parameter': {into.name} has two parameters {number}", one.offset)
+        into.parameters[int(number)] = one
+
+    def instruction(self) -> tuple[bool, Instruction]:
+        """One statement, from the current place on."""
+        match = _LINE.match(self.content, self.pos)
+        if match is None:
+            return self.scanned()
+        root, name, shape_text, opcode, operands, attributes = match.groups()
+        try:
+            shape = read_shape(shape_text)
+        except ShapeError as error:
+            raise self.text.error(error.message, match.start(3) + error.offset) from None
+        offset, place = match.start(4), match.start(6)
+        if opcode == "parameter" or opcode == "constant":
+            names = (operands,)
+        else:
+            names = self.operands(operands, match.start(5))
+        metadata = ""
+        if attributes and (at := attributes.find(", metadata={")) >= 0:
+            found = _METADATA.match(attributes, at)
+            if found is not None:
+                metadata = found[1]
+                attributes = attributes[:at] + attributes[found.end() :]
+        stated = _attributes_of_line(attributes.rstrip())
+        if stated is None:
+            return self.scanned()
+        location = self.locations.location(metadata, offset)
+        self.pos = match.end()
+        return root is not None, Instruction(name, shape, opcode, names, stated, location, offset, place)
+
+    def scanned(self) -> tuple[bool, Instruction]:
+        """A statement that is not on one line, or holds comments, strings or nested parentheses."""
+        content = self.content
+        match = _HEAD.match(content, self.pos)
+        if match is None:
+            raise self.text.error("expected an instruction, `name = shape opcode(operands)`, or '}'", self.pos)
+        at = self.skip(match.end())
+        shape: Shape | None = None
+        opcode = _OPCODE.match(content, at)
+        if opcode is None:
+            shape, at = self.shape_at(at)
+            opcode = _OPCODE.match(content, self.skip(at))
+        if opcode is None:
+            raise self.text.error("expected an opcode and its operands in parentheses", self.skip(at))
+        offset, first = opcode.start(1), opcode.end()
+        after = self.closing(first - 1)
+        text = content[first : after - 1]
+        if opcode[1] in ("parameter", "constant"):
+            names: tuple[str, ...] = (text,)
+        else:
+            names = self.operands(text, first)
+        end = self.attributes_end(after)
+        attributes = dict(self.attributes(content[after:end], after))
+        location = self.locations.location(attributes.pop("metadata", ""), offset)
+        self.pos = end
+        return match[1] is not None, Instruction(match[2], shape, opcode[1], names, attributes, location, offset, after)
+
+    def operands(self, text: str, offset: int) -> tuple[str, ...]:
+        """The names in `%a, f32[2]{0} %b, /*index=5*/%c`."""
+        names = _names(text)
+        if names is not None:
+            return names
+        found: list[str] = []
+        at, end = self.skip(offset), offset + len(text)
+        while at < end:
+            match = _IDENTIFIER.match(self.content, at)
+            if match is None or self.content.startswith(("[", "("), match.end()):
+                if match is not None and self.content.startswith("(", match.end()):
+                    raise self.text.error("an operand is the name of an instruction; nested ones are not read", at)
+                _, at = self.shape_at(at)
+                at = self.skip(at)
+                match = _IDENTIFIER.match(self.content, at)
+            if match is None:
+                raise self.text.error("expected the name of an operand", at)
+            found.append(match[1])
+            at = self.skip(match.end())
+            if at < end:
+                at = self.skip(self.expect(",", at, "between operands"))
+        return tuple(found)
+
+    # Attributes -------------------------------------------------------------------------------------------------
+
+    def attributes(self, text: str, offset: int) -> Mapping[str, str]:
+        """The attributes in `, a=1, b={..}`, each as text."""
+        found = _attributes_of_line(text)
+        return self.scanned_attributes(text, offset) if found is None else found
+
+    def scanned_attributes(self, text: str, offset: int) -> dict[str, str]:
+        found: dict[str, str] = {}
+        at, end = self.skip(offset), offset + len(text)
+        while at < end:
+            at = self.skip(self.expect(",", at, "before an attribute"))
+            match = _ATTRIBUTE.match(self.content, at)
+            if match is None:
+                raise self.text.error("expected an attribute, `name=value`", at)
+            value_end = self.value_end(match.end())
+            if match[1] in found:
+                raise self.text.error(f"the attribute {match[1]} is given twice", at)
+            found[match[1]] = self.content[match.end() : value_end]
+            at = self.skip(value_end)
+        return found
+
+    def attributes_end(self, offset: int) -> int:
+        """The end of the attributes that begin at an offset."""
+        end = offset
+        while self.content.startswith(",", at := self.skip(end)):
+            match = _ATTRIBUTE.match(self.content, self.skip(at + 1))
+            if match is None:
+                raise self.text.error("expected an attribute, `name=value`", self.skip(at + 1))
+            end = self.value_end(match.end())
+        return end
+
+    def value_end(self, offset: int) -> int:
+        """The end of a value: words, strings and bracketed texts without space between them."""
+        end = offset
+        while end < len(self.content):
+            character = self.content[end]
+            if character in _BRACKETS:
+                end = self.closing(end)
+            elif character in "\"'":
+                end = self._skipped(end, character)
+            elif (match := _VALUE.match(self.content, end)) is not None:
+                end = match.end()
+            else:
+                break
+        if end == offset:
+            raise self.text.error("expected the attribute's value", offset)
+        return end
+
+
+_SIMPLE_NAMES = re.compile(rf"(?:%?{_NAME}(?:, %?{_NAME})*+)?+", re.ASCII)
+_SHAPED_NAMES = re.compile(rf"(?:{_SHAPE} )?+%?({_NAME})(?:, |\Z)", re.ASCII)
+_INDEX = re.compile(r"/\*index=[0-9]+\*/")
+
+
+def _names(text: str) -> tuple[str, ...] | None:
+    """The operands of a line as XLA prints them; None for any other form."""
+    if "/*" in text:
+        text = _INDEX.sub("", text)
+    if _SIMPLE_NAMES.fullmatch(text):
+        return tuple(text.replace("%", "").split(", ")) if text else ()
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        match = _SHAPED_NAMES.match(text, at)
+        if match is None:
+            return None
+        found.append(match[1])
+        at = match.end()
+    return tuple(found)
+
+
+_QUOTED = r'"[^"\\\n]*+"'
+_BRACES = rf'\{{(?:[^"{{}}/]++|{_QUOTED}|\{{(?:[^"{{}}/]++|{_QUOTED}|\{{[^"{{}}/]*+\}})*+\}})*+\}}'
+_PLAIN_ATTRIBUTE = re.compile(
+    rf", ([A-Za-z_][\w-]*+)=((?:[^\s,(){{}}\[\]\"'/]++|{_BRACES}|{_QUOTED}|\[[^\[\]{{}}\"]*+\]|\([^(){{}}\"]*+\))++)"
+)
+
+
+@lru_cache(maxsize=1 << 13)
+def _attributes_of_line(text: str) -> Mapping[str, str] | None:
+    """The attributes of a text as XLA prints it; None for any other form, and where one is repeated."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        match = _PLAIN_ATTRIBUTE.match(text, at)
+        if match is None or match[1] in found:
+            return None
+        found[match[1]] = match[2]
+        at = match.end()
+    return found

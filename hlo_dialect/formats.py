@@ -1,0 +1,58 @@
+"""
+Formats of programs besides MLIR's text: each recognizes its programs by their content, reads and writes them.
+
+A frontend's `format.py` with `FORMAT = Format(..)` joins them, as do entry points of the group `xhlo.formats`. A text
+that none recognizes is MLIR's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+ENTRY_POINT_GROUP = "xhlo.formats"
+"""Entry points of other packages; each loads as a `Format`."""
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of programs."""
+
+    name: str
+    recognizes: Callable[[str], bool]
+    """Whether a text is in this format; called for every text that is read."""
+    read: Callable[[str, str, Context], ModuleOp]
+    """(text, file name for diagnostics, context) to the verified module; raises DiagnosticError."""
+    write: Callable[[ModuleOp], str] | None = None
+    """A module's text; raises DiagnosticError for what the format lacks."""
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All formats: those of this package, in the order of their folders' names, then installed ones."""
+    package = (__package__ or "").rpartition(".")[0]
+    own = [path.parent.name for path in sorted((_ROOT / "frontends").glob("*/format.py"))]
+    found = [import_module(f"{package}.frontends.{name}.format").FORMAT for name in own]
+    found += [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
+    return tuple(cast("list[Format]", found))
+
+
+def format_of(text: str) -> Format | None:
+    """The format that recognizes a text; None for MLIR's."""
+    return next((each for each in formats() if each.recognizes(text)), None)
+
+
+def format_named(name: str) -> Format | None:
+    """The format of that name, or None."""
+    return next((each for each in formats() if each.name == name), None)

@@ -1,0 +1,49 @@
+"""The conformance programs as HLO text, before and after XLA's optimizations: results as XLA:CPU's."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import conformance
+import xhlo
+
+pytestmark = pytest.mark.skipif(not (conformance.ROOT / "hlo_text").is_dir(), reason=conformance.SKIP)
+
+
+def _programs(folder: str) -> list[str]:
+    return sorted(path.name.removesuffix(".hlo") for path in (conformance.ROOT / folder).glob("*.hlo"))
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("name", _programs("hlo_text"))
+def test_jax(name: str) -> None:
+    expected = conformance.jax_program(name.rpartition(".")[0])
+    results = xhlo.compile(conformance.ROOT / "hlo_text" / f"{name}.hlo")(*expected.inputs)
+    found = results if isinstance(results, tuple) else (results,)
+    assert conformance.wrong_outputs(expected, found) == {}
+
+
+@cache
+def _manifest() -> dict[str, Any]:
+    return json.loads((conformance.ROOT / "tf_hlo" / "manifest.json").read_text())
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("name", _programs("tf_hlo"))
+def test_tensorflow(name: str) -> None:
+    program = name.rpartition(".")[0]
+    entry = _manifest()[program]
+    with np.load(conformance.ROOT / "tf_hlo" / f"{program}.npz") as stored:
+        inputs, outputs = (
+            [conformance._array(stored[f"{kind}_{i}"], spec) for i, spec in enumerate(entry[f"{kind}puts"])]
+            for kind in ("in", "out")
+        )
+    results = xhlo.compile(conformance.ROOT / "tf_hlo" / f"{name}.hlo")(*inputs)
+    found = results if isinstance(results, tuple) else (results,)
+    for actual, expected in zip(found, outputs, strict=True):
+        assert conformance.difference(actual, expected, entry["rtol"], False) is None
