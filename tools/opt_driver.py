@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
 from ..hlo_dialect.dialect import make_context
+from ..hlo_dialect.formats import format_named
 from ..hlo_dialect.garbage_collector import paused_gc
 from ..hlo_dialect.printing import print_operation
 from ..hlo_dialect.reading import parse_module
@@ -28,12 +29,18 @@ from ..targets.program.pipeline import cached_passes
 from .diagnostic_output import OUTPUT
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
-from .opt_settings import Settings, Step
+from .opt_settings import FORMATS, Settings, Step
 from .process_time import ProcessTime
 from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
 
-SEPARATORS = {"mlir": "// -----\n", "llvm": "; -----\n", "asm": "# -----\n", "ptx": "// -----\n"}
+SEPARATORS = {
+    "mlir": "// -----\n",
+    "hlo-text": "// -----\n",
+    "llvm": "; -----\n",
+    "asm": "# -----\n",
+    "ptx": "// -----\n",
+}
 """The lines between modules, a comment in each language."""
 
 MAX_VERIFIED_PASSES = 8
@@ -205,7 +212,7 @@ class _Session:
         steps = list(settings.pipeline)
         names = [one.name for one in cached_passes(tuple(step.spec for step in steps))]
         lowered = target.lowering[target.last_stage][-1] in names or _is_llvm(module)
-        if (settings.emit != "mlir" or settings.resources) and not lowered:
+        if (settings.emit not in ("mlir", *FORMATS) or settings.resources) and not lowered:
             specs = target.passes_between(settings.stage, target.last_stage)
             if settings.stage is None and not settings.fused:
                 specs = (*target.passes_to(None, fuse=False), *specs)
@@ -246,7 +253,10 @@ class _Session:
                 self.outcome.texts.append(self._text(module))
             return
         with self.timing.stage(f"emit {self.settings.emit}"):
-            emitted = self.settings.target.emitters[self.settings.emit](module)
+            written = format_named(self.settings.emit)
+            emit = self.settings.target.emitters[self.settings.emit] if written is None else written.write
+            assert emit is not None
+            emitted = emit(module)
         if isinstance(emitted, bytes):
             self.outcome.binary = emitted
         else:

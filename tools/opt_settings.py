@@ -14,7 +14,9 @@ from .completion import COMPLETION
 from .debug_settings import DEBUG_OPTIONS, DebugSettings, understand_debugging
 
 STAGES = ("linalg", "loops", "nvvm", "llvm")
-EMISSIONS = ("mlir", "llvm", "asm", "obj", "ptx", "cubin")
+EMISSIONS = ("mlir", "hlo-text", "llvm", "asm", "obj", "ptx", "cubin")
+FORMATS = ("hlo-text",)
+"""The emissions that are formats of programs (hlo_dialect/formats.py), written from the level that flags ask for."""
 DEFAULT_ELISION = 16
 
 GENERAL, PASSES, PIPELINES, OUTPUT = "General", "Passes", "Pipelines", "Output"
@@ -56,8 +58,8 @@ OPTIONS = (
     Option("fuse-remarks", "Say on standard error what was fused, what not, and why", PIPELINES),
     Option("o", "Write there instead of standard output", OUTPUT, "required", "FILE", short="o"),
     Option(
-        "emit", "mlir, LLVM IR, assembly, an object file, PTX or a GPU's machine code", OUTPUT, "required",
-        "|".join(EMISSIONS),
+        "emit", "mlir, HLO text, LLVM IR, assembly, an object file, PTX or GPU machine code", OUTPUT,
+        "required", "|".join(EMISSIONS),
     ),
     Option("ptx-version", "Write PTX of this version (default: one that fits the chip)", OUTPUT, "required", "X.Y"),
     Option("ptxas-info", "Print registers, spills and shared memory of GPU kernels to stderr", OUTPUT),
@@ -125,8 +127,10 @@ def understand(arguments: Arguments) -> Settings:
     emit = arguments.value("emit") or "mlir"
     if emit not in (*EMISSIONS, *target.emitters):
         raise UsageError(f"--emit is one of {', '.join(EMISSIONS)}, not '{emit}'")
-    if emit != "mlir" and emit not in target.emitters:
-        raise UsageError(f"target {target.name} does not emit {emit}; it emits {', '.join(('mlir', *target.emitters))}")
+    if emit not in ("mlir", *FORMATS, *target.emitters):
+        raise UsageError(
+            f"target {target.name} does not emit {emit}; it emits {', '.join(('mlir', *FORMATS, *target.emitters))}"
+        )
     if arguments.has("ptxas-info") and not target.reports_resources:
         raise UsageError("--ptxas-info is about GPUs: give --target=nvptx")
     pipeline, stage, fused = pipeline_of(arguments, target)

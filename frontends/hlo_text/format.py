@@ -29,4 +29,11 @@ def read(text: str, filename: str, ctx: Context) -> ModuleOp:
     return read_module(text, filename, ctx)
 
 
-FORMAT = Format("hlo-text", recognizes, read)
+def write(module: ModuleOp) -> str:
+    """The module's text. Raises DiagnosticError for what HLO lacks."""
+    from .writing.module import write_module
+
+    return write_module(module)
+
+
+FORMAT = Format("hlo-text", recognizes, read, write)

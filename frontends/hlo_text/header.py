@@ -29,8 +29,8 @@ _KNOWN = frozenset((
     "allow_spmd_sharding_propagation_to_output", "origin_recovery_table",
 ))  # fmt: skip
 _MOST_DEVICES = 1 << 20
-_DONOR, _ALIAS = "jax.buffer_donor", "tf.aliasing_output"
-_LAYOUTS = ("mhlo.xla_entry_computation_parameter_layouts", "mhlo.xla_entry_computation_result_layout")
+DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
+LAYOUTS = ("mhlo.xla_entry_computation_parameter_layouts", "mhlo.xla_entry_computation_result_layout")
 
 
 def _value(program: Program, name: str, read: Callable[[str], T], default: T) -> T:
@@ -94,7 +94,7 @@ def _entry_layouts(program: Program) -> dict[str, Attribute]:
     arrays = [leaf for shape in parameters for leaf in shape.leaves()], list(result.leaves())
     if all(leaf.layout is None for leaves in arrays for leaf in leaves):
         return {}
-    return {name: ArrayAttr(list(map(_layout, leaves))) for name, leaves in zip(_LAYOUTS, arrays, strict=True)}
+    return {name: ArrayAttr(list(map(_layout, leaves))) for name, leaves in zip(LAYOUTS, arrays, strict=True)}
 
 
 def _check_entry(program: Program, parameters: list[Shape], result: Shape) -> None:
@@ -126,12 +126,12 @@ def entry_attributes(
     for output, number, index, kind in _value(program, "input_output_alias", read_aliases, []):
         target = _entry(program, found, parameters, number, index, "input_output_alias")
         assert entry.root is not None
-        target[_ALIAS] = int_attr(_leaf(program, entry.root.shape, output, "input_output_alias"), i32)
+        target[ALIAS] = int_attr(_leaf(program, entry.root.shape, output, "input_output_alias"), i32)
         if kind not in ("", "may-alias", "must-alias"):
             place = _place(program, "input_output_alias")
             raise program.text.error(f"'{kind}' is no kind of alias, expected may-alias or must-alias", place)
     for number, index in _value(program, "buffer_donor", read_donors, []):
-        _entry(program, found, parameters, number, index, "buffer_donor")[_DONOR] = UnitAttr()
+        _entry(program, found, parameters, number, index, "buffer_donor")[DONOR] = UnitAttr()
     assert entry.root is not None
     results: list[dict[str, Attribute]] = [{} for _ in _leaves(entry.root)]
     if entry.root.opcode == "tuple":

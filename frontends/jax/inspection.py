@@ -59,12 +59,13 @@ def install() -> None:
         runtime = self.xla_extension_executable()
         if runtime.client.platform != REPORTED:
             return others(self)
+        from ...hlo_dialect.diagnostics import DiagnosticError
         from .hlo_text import hlo_text
 
         source = _of_runtime(runtime).source
         try:
             return others(self) if source is None else hlo_text(source)
-        except ValueError:
+        except DiagnosticError:
             # An operation that HLO lacks: the program before the passes, which JAX wrote, has a form in HLO.
             return others(self)
 

@@ -36,7 +36,7 @@ class Library:
     A program compiled ahead of time: what `compile_ahead` returns.
 
     >>> import xhlo
-    >>> library = xhlo.compile_ahead("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }")
+    >>> library = xhlo.compile_ahead("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {return %x : tensor<3xf32>}")
     >>> library.name, [(port.name, port.element, port.count) for port in library.interface.arguments]
     ('model', [('x', 'float', 3)])
     >>> sorted(library.files())

@@ -121,8 +121,10 @@ class Executable:
 
     def as_text(self, stage: str = "hlo") -> str:
         """
-        The program as text: "hlo", "fused", a stage of the target's lowering ("linalg", "loops", "llvm", ..), or a text
-        emission of the target ("asm" on the CPU, "ptx" on the GPU). Raises ValueError otherwise.
+        The program as text: "hlo", "fused", a stage of the target's lowering ("linalg", "loops", "llvm", ..), a text
+        emission of the target ("asm" on the CPU, "ptx" on the GPU), or "hlo-text": XLA's text of the fused program.
+
+        Raises ValueError for others, DiagnosticError for a program that has no form in HLO text.
         """
         return self._text_at(stage)
 

@@ -100,15 +100,18 @@ class Target(Pipeline, ABC):
 
     def text_at(self, source: Source, stage: str) -> str:
         """
-        The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the lowering, or a
-        text emission of the target ("llvm" is LLVM IR then). Raises ValueError for an unknown stage, or one that the
-        program was past when it was given.
+        The program as text at a stage: "hlo" as it was read, "fused" with its kernels, a stage of the lowering, a text
+        emission of the target ("llvm" is LLVM IR then), or with its kernels in another format ("hlo-text").
+
+        Raises ValueError for an unknown stage, or one that the program was past when it was given.
         """
+        from ...hlo_dialect.formats import formats
         from ...hlo_dialect.printing import print_module
 
         emitters = {name: emit for name, emit in self.emitters.items() if name not in self.binary}
+        emitters |= {each.name: each.write for each in formats() if each.write is not None}
         stages = {"hlo": None, "fused": None, **dict(zip(self.lowering, self.lowering, strict=True))}
-        stages |= dict.fromkeys(emitters, self.last_stage)
+        stages |= {name: self.last_stage if name in self.emitters else None for name in emitters}
         if stage not in stages:
             raise ValueError(f"no stage {stage!r}: there are {', '.join(stages)}")
         with paused_gc():

@@ -217,7 +217,7 @@ SQUARE = np.eye(4, dtype=np.float32)
     ("function", "arguments", "expected"),
     [
         (lambda x: x @ x.T, [SQUARE], r"ROOT %dot\S* = f32\[4,4\]\{1,0\} dot\(%"),
-        (lambda x: jnp.sin(x) * 2 + 1, [SQUARE], r"fusion\(%\S*\), kind=kLoop, calls=%region"),
+        (lambda x: jnp.sin(x) * 2 + 1, [SQUARE], r"fusion\(%\S*\), kind=kLoop, calls=%fused_computation"),
         (lambda x: x.sum(0), [np.ones((64, 64), np.float32)], r"reduce\(%\S*, %\S*\), dimensions=\{0\}"),
         (lambda x, k: jax.lax.conv(x, k, (1, 1), "SAME"), [IMAGE, KERNEL], r"f32\[1,4,8,8\]\S* convolution\("),
         (jnp.linalg.cholesky, [SQUARE], r'custom-call\(.*custom_call_target="lapack_spotrf_ffi"'),

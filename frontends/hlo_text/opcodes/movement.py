@@ -100,8 +100,8 @@ def dynamic_update_slice(step: Step) -> Value:
     return step.op(DynamicUpdateSliceOp, [step.value(0), step.value(1), *_starts(step, 2)])
 
 
-_GATHER = "offset_dims collapsed_slice_dims operand_batching_dims start_indices_batching_dims start_index_map"
-_SCATTER = (
+GATHER_LISTS = "offset_dims collapsed_slice_dims operand_batching_dims start_indices_batching_dims start_index_map"
+SCATTER_LISTS = (
     "update_window_dims inserted_window_dims input_batching_dims scatter_indices_batching_dims "
     "scatter_dims_to_operand_dims"
 )
@@ -115,24 +115,24 @@ def _index_dimensions(step: Step, names: str) -> IndexDimensions:
     return IndexDimensions(window, collapsed, batching, index_batching, index_map, vector)
 
 
-@opcode("gather", f"{_GATHER} index_vector_dim slice_sizes indices_are_sorted", 2)
+@opcode("gather", f"{GATHER_LISTS} index_vector_dim slice_sizes indices_are_sorted", 2)
 def gather(step: Step) -> Value:
     return step.op(
         GatherOp,
         step.flat(),
-        dimension_numbers=GatherDimensionNumbersAttr.of(_index_dimensions(step, _GATHER)),
+        dimension_numbers=GatherDimensionNumbersAttr.of(_index_dimensions(step, GATHER_LISTS)),
         slice_sizes=int_array(step.ints("slice_sizes")),
         indices_are_sorted=BoolAttr.from_bool(step.bool("indices_are_sorted", False)),
     )
 
 
-@opcode("scatter", f"{_SCATTER} index_vector_dim indices_are_sorted unique_indices to_apply")
+@opcode("scatter", f"{SCATTER_LISTS} index_vector_dim indices_are_sorted unique_indices to_apply")
 def scatter(step: Step) -> Value:
     return step.op(
         ScatterOp,
         step.flat(),
         [step.region(step.computation("to_apply"))],
-        scatter_dimension_numbers=ScatterDimensionNumbersAttr.of(_index_dimensions(step, _SCATTER)),
+        scatter_dimension_numbers=ScatterDimensionNumbersAttr.of(_index_dimensions(step, SCATTER_LISTS)),
         indices_are_sorted=BoolAttr.from_bool(step.bool("indices_are_sorted", False)),
         unique_indices=BoolAttr.from_bool(step.bool("unique_indices", False)),
     )

@@ -7,8 +7,8 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from ...hlo_dialect.attributes import int_attr
-from ...hlo_dialect.collectives.exchanges import (
+from ....hlo_dialect.attributes import int_attr
+from ....hlo_dialect.collectives.exchanges import (
     AllGatherOp,
     AllToAllOp,
     CollectiveBroadcastOp,
@@ -16,12 +16,12 @@ from ...hlo_dialect.collectives.exchanges import (
     PartitionIdOp,
     ReplicaIdOp,
 )
-from ...hlo_dialect.collectives.process_groups import ChannelHandleAttr
-from ...hlo_dialect.collectives.reductions import AllReduceOp, ReduceScatterOp
-from ...hlo_dialect.custom_calls.collective_calls import COMBINERS
-from ...hlo_dialect.custom_calls.operations import CustomCallOp
-from ...hlo_dialect.ops.control_flow import ReturnOp
-from ...hlo_dialect.types import element_of, make_tensor
+from ....hlo_dialect.collectives.process_groups import ChannelHandleAttr
+from ....hlo_dialect.collectives.reductions import AllReduceOp, ReduceScatterOp
+from ....hlo_dialect.custom_calls.collective_calls import COMBINERS
+from ....hlo_dialect.custom_calls.operations import CustomCallOp
+from ....hlo_dialect.ops.control_flow import ReturnOp
+from ....hlo_dialect.types import element_of, make_tensor
 
 _OPERATIONS: dict[str, type[Operation]] = {
     f"xhlo.{class_.name.partition('.')[2]}": class_

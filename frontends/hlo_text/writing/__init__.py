@@ -1,0 +1,1 @@
+"""Writing modules of hlo as XLA's HLO text."""
