@@ -157,7 +157,8 @@ class Converter:
                     continue
             if opcode == "parameter":
                 value = operands[int(one.operands[0])]
-                self._check_attributes(one, COMMON)
+                if one.attributes:
+                    self._check_attributes(one, COMMON)
             elif opcode == "constant":
                 value = self._constant(one, block)
             else:
@@ -167,7 +168,8 @@ class Converter:
         return values[root_of(computation).name]
 
     def _constant(self, one: Instruction, block: Block) -> SSAValue:
-        self._check_attributes(one, COMMON)
+        if one.attributes:
+            self._check_attributes(one, COMMON)
         if one.shape is None or one.shape.type is None or one.shape.type.name != "tensor":
             self._fail(one, "expected the shape of an array")
         try:
@@ -195,7 +197,10 @@ class Converter:
         operands = [values[each] for each in one.operands]
         step = Step(self, block, one, operands, [shapes[each] for each in one.operands], depth)
         value = cast("Value", found.convert(step))
-        if one.shape is not None and not _fits(one.shape, value):
+        if one.shape is None:
+            if None in leaves(value):
+                step.fail("its shape is not stated, and is not inferred for this opcode")
+        elif not _fits(one.shape, value):
             step.fail("the shape of the result does not fit")
         if step.made and one.attributes:
             self._describe(step.made[-1], one)

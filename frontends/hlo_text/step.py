@@ -20,6 +20,18 @@ from .values import UnexpectedValueError, read_bool, read_int, read_ints, read_n
 
 T = TypeVar("T")
 
+_INFERRED = frozenset(
+    """
+    abs add after-all and atan2 batch-norm-grad batch-norm-inference batch-norm-training cbrt ceil cholesky clamp
+    compare complex concatenate convolution cosine count-leading-zeros divide dot erf exponential
+    exponential-minus-one fft floor gather get-dimension-size imag is-finite log log-plus-one logistic map maximum
+    minimum multiply negate not or pad partition-id popcnt power real reduce reduce-window remainder replica-id reverse
+    round-nearest-afz round-nearest-even rsqrt scatter select select-and-scatter shift-left shift-right-arithmetic
+    shift-right-logical sign sine sort sqrt subtract tan tanh transpose triangular-solve xor
+""".split()
+)
+"""Opcodes whose shape may be left out."""
+
 Value: TypeAlias = "SSAValue | tuple[Value, ...] | None"
 """An instruction's value: tuples are Python's; None for what programs cannot use, such as an asynchronous context."""
 
@@ -231,8 +243,8 @@ class Step:
     def _inferred(
         self, cls: type[Operation], operands: Sequence[SSAValue], regions: Sequence[Region], given: Any
     ) -> Value:
-        if not issubclass(cls, HloOp):
-            self.fail("expected a shape")
+        if not issubclass(cls, HloOp) or self.instruction.opcode not in _INFERRED:
+            self.fail("its shape is not stated, and is not inferred for this opcode")
         try:
             op = self.insert(cls.infer(operands, given, regions))
         except VerifyException as error:

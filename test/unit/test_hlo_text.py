@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -291,6 +292,28 @@ def test_errors_of_headers() -> None:
     ):
         with pytest.raises(DiagnosticError, match=message.replace("(", r"\(")):
             parse_module(program(A, header=header), "x.hlo")
+
+
+def test_shapes_may_be_left_out() -> None:
+    left_out = 0
+    for text in (*TEXTS.values(), *DEVICES.values(), HOST):
+        lines, wanted = text.split("\n"), print_module(parse_module(text, "x.hlo"))
+        for number, line in enumerate(lines):
+            match = _INSTRUCTION.match(line)
+            if match is None:
+                continue
+            changed = "\n".join((*lines[:number], f"{match[1]}{match[2]}", *lines[number + 1 :]))
+            try:
+                module = parse_module(changed, "x.hlo")
+            except DiagnosticError as error:
+                assert "its shape is not stated" in str(error), error
+            else:
+                assert print_module(module) == wanted
+                left_out += 1
+    assert left_out > 100
+
+
+_INSTRUCTION = re.compile(r"(\s*(?:ROOT )?%?[\w.-]+ = )(?:\(.*?\)+|\S+) ((?!parameter|constant|copy\()[a-z][\w-]*\(.*)")
 
 
 def test_a_program_may_not_grow_without_bound() -> None:

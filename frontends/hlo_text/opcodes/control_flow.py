@@ -42,7 +42,7 @@ def call(step: Step) -> Value:
         step.fail("the computation takes other parameters than these operands", "to_apply")
     op = func.CallOp(SymbolRefAttr(function.sym_name.data), operands, types.outputs.data)
     step.insert(op)
-    if step.instruction.shape is None or step.shape.types() != list(types.outputs.data):
+    if step.shape.types() != list(types.outputs.data):
         step.fail("the computation returns another shape than the call's")
     return structured(step.shape, iter(op.results))
 

@@ -52,7 +52,8 @@ def _accuracy(text: str) -> ResultAccuracyAttr:
 def compare(step: Step) -> Value:
     direction = step.choice("direction", _DIRECTIONS)
     kind = step.choice("type", _TYPES) if step.has("type") else None
-    return step.op(CompareOp, step.flat(), comparison_direction=direction, compare_type=kind)
+    operands = [step.value(0), step.value(1)]
+    return step.op(CompareOp, operands, comparison_direction=direction, compare_type=kind)
 
 
 @opcode("reduce-precision", "exponent_bits mantissa_bits", 1)
@@ -68,9 +69,11 @@ def iota(step: Step) -> Value:
 
 @opcode("broadcast", "dimensions", 1)
 def broadcast(step: Step) -> Value:
-    is_scalar = step.value(0).type.name == "tensor" and shape_of(step.value(0)) == ()
-    dims = step.ints("dimensions", () if is_scalar else None)
-    return step.op(BroadcastInDimOp, step.flat(), broadcast_dimensions=int_array(dims))
+    """`dimensions` may be left out for a scalar."""
+    value = step.value(0)
+    is_scalar = not step.has("dimensions") and value.type.name == "tensor" and shape_of(value) == ()
+    dims = () if is_scalar else step.ints("dimensions")
+    return step.op(BroadcastInDimOp, [value], broadcast_dimensions=int_array(dims))
 
 
 @opcode("copy", "", 1)
