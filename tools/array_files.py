@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from .streams import STDIN, StreamError, write_file, write_text
 
 ARRAYS = "FILE.npz|FILE.npy|DIR"
 """What holds arrays, for descriptions of options."""
+
+
+_MAGIC = (b"PK", b"\x93NUMPY")
+"""How .npz files, which are ZIP archives, and .npy files begin."""
 
 
 def load_arrays(path: str) -> dict[str, Array]:
@@ -33,15 +37,19 @@ def load_arrays(path: str) -> dict[str, Array]:
             if not files:
                 raise StreamError(f"the directory {path} has no .npy files")
             return {file.stem: array for file in files for array in load_arrays(str(file)).values()}
-        return _read(place, place.stem)
+        with place.open("rb") as stream:
+            return _read(stream, place.stem)
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         shown = STDIN if path == "-" else path
         raise StreamError(f"cannot read arrays from {shown}: {reason}") from None
 
 
-def _read(source: Path | BytesIO, name: str) -> dict[str, Array]:
-    stored: Any = np.load(source, allow_pickle=False)
+def _read(stream: BinaryIO, name: str) -> dict[str, Array]:
+    if not stream.read(8).startswith(_MAGIC):
+        raise ValueError("it is neither a .npz nor a .npy file")
+    stream.seek(0)
+    stored: Any = np.load(stream, allow_pickle=False)
     if isinstance(stored, np.ndarray):
         return {name: cast(Array, stored)}
     with stored:

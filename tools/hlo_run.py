@@ -16,7 +16,7 @@ from .process_time import ProcessTime
 from .run_settings import OPTIONS, understand
 
 OVERVIEW = (
-    "Runs the function @main of a file (or of standard input) on arrays from a .npz file or at random, and prints its "
+    "Runs the function @main of a file (or of standard input) on the arrays given, or on random ones, and prints its "
     "results. Exit status: 0, 1 when the input is wrong, a check of the program fails or a comparison does not hold, 2 "
     "for a wrong command line, 3 for a failure of the compiler."
 )
