@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import io
+import tomllib
 from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import xhlo
 import xhlo.numpy
-from xhlo.tools import hlo_fuzz, hlo_opt, hlo_run
+
+ROOT = Path(__file__).resolve().parents[2]
 
 PYTHON = """# Python
 
@@ -27,7 +31,7 @@ The array API standard 2024.12, `import xhlo.numpy as xp`; see [array-api.md](..
 
 COMMANDS = """# Command lines
 
-The text that `--help` of each tool prints.
+The text that `--help` of each tool prints; [the command line](../command-line.md) explains it.
 
 """
 
@@ -69,11 +73,17 @@ def _first_line(value: Any) -> str:
     return (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
+def tools() -> dict[str, str]:
+    """The commands that the package installs, and their functions as `module:name`."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+
+
 def commands_page() -> str:
     parts = [COMMANDS]
-    for name, tool in (("hlo-opt", hlo_opt), ("hlo-run", hlo_run), ("hlo-fuzz", hlo_fuzz)):
+    for name, place in tools().items():
+        module, _, function = place.partition(":")
         printed = io.StringIO()
         with redirect_stdout(printed):
-            tool.main(["--help"])
+            getattr(import_module(module), function)(["--help"])
         parts.append(f"## {name}\n\n```text\n{printed.getvalue().rstrip()}\n```\n")
     return "\n".join(parts)
