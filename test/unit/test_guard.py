@@ -382,7 +382,7 @@ def test_hlo_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert hlo_run.main(["--guard", str(file)]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].endswith(
-        "spoilt.mlir:3:8: error: 'hlo.exponential' op reads outside of operand 0, tensor<300xf32>, of kernel "
+        "spoilt.mlir:3:8: error: 'stablehlo.exponential' op reads outside of operand 0, tensor<300xf32>, of kernel "
         "@loop_fusion_0: at byte 1200 of 1200"
     )
     assert lines[1] == "  %0 = stablehlo.exponential %x : tensor<300xf32>"

@@ -14,8 +14,8 @@
 // CHECK-NEXT: [0, 1]
 // GRID: error: 'stablehlo.all_gather' op all_gather_c3: it names processes 0..1 (2), cross_replica has 1 on this grid
 // USAGE: hlo-run: error: --repeat is for programs of one process
-// ALONE: error: 'hlo.all_gather' op is not supported by the reference interpreter: several processes exchange data
-// CPU: error: 'hlo.all_gather' op is not supported: several processes exchange data
+// ALONE: error: 'stablehlo.all_gather' op is not supported by the reference interpreter: several processes exchange data
+// CPU: error: 'stablehlo.all_gather' op is not supported: several processes exchange data
 func.func @main() -> tensor<2xui32> {
   %0 = stablehlo.replica_id : tensor<ui32>
   %1 = stablehlo.reshape %0 : (tensor<ui32>) -> tensor<1xui32>
