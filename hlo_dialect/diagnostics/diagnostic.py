@@ -45,7 +45,7 @@ class DiagnosticError(Exception):
     ...     print(error)
     <text>:2:8: error: unknown operation 'hlo.negat'...
       %0 = hlo.negat %x : tensor<f32>
-           ^
+           ^~~~~~~~~
     """
 
     def __init__(self, diagnostics: Sequence[Diagnostic] | Diagnostic):
