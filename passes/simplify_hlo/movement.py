@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...hlo_dialect.expressions.tensor import Builder, Tensor, concatenate
 from ...hlo_dialect.ops.creation import ConstantOp
@@ -128,18 +128,23 @@ def _slice_of_concatenation(inner: ConcatenateOp, op: SliceOp) -> Rewrite | None
     dim, shape = inner.dim, shape_of(op.results[0])
     small = math.prod(shape) <= SMALL_SLICE * math.prod(shape_of(inner.results[0]))
     first, last = op.starts[dim], op.starts[dim] + (shape[dim] - 1) * op.steps[dim]
-    builder, taken, offset = Builder(), list[Tensor](), 0
+    # The parts that the slice reaches into, and the range of each.
+    parts: list[tuple[SSAValue, int, int]] = []
+    offset = 0
     for part in inner.operands:
         size = shape_of(part)[dim]
         low, high = max(first, offset), min(last + 1, offset + size)
         if low < high:
-            inside = tuple(high - low if d == dim and op.steps[dim] == 1 else n for d, n in enumerate(shape))
-            starts = [low - offset if d == dim else start for d, start in enumerate(op.starts)]
-            taken.append(_box(Tensor(builder, part), starts, op.steps, inside))
+            parts.append((part, low - offset, high - offset))
         offset += size
-    alone = len(taken) == 1 and inner.results[0].has_one_use()
+    alone = len(parts) == 1 and inner.results[0].has_one_use()
     if not alone and not (small and op.steps[dim] == 1):
         return None
+    builder, taken = Builder(), list[Tensor]()
+    for part, low, high in parts:
+        inside = tuple(high - low if d == dim and op.steps[dim] == 1 else n for d, n in enumerate(shape))
+        starts = [low if d == dim else start for d, start in enumerate(op.starts)]
+        taken.append(_box(Tensor(builder, part), starts, op.steps, inside))
     return by(taken[0] if len(taken) == 1 else concatenate(taken, dim))
 
 

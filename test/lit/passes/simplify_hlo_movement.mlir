@@ -113,3 +113,13 @@ func.func @large_slice(%x: tensor<2x16xf32>, %y: tensor<6x16xf32>) -> (tensor<8x
   %1 = hlo.slice %0 [2:8, 0:16] : (tensor<8x16xf32>) -> tensor<6x16xf32>
   func.return %0, %1 : tensor<8x16xf32>, tensor<6x16xf32>
 }
+
+// A slice with strides that reaches into several parts stays.
+// CHECK-LABEL: @strides_across_parts
+// CHECK:         %[[C:[0-9]+]] = hlo.concatenate
+// CHECK-NEXT:    hlo.slice %[[C]] [0:8:3, 0:4]
+func.func @strides_across_parts(%x: tensor<2x4xf32>, %y: tensor<6x4xf32>) -> tensor<3x4xf32> {
+  %0 = hlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %1 = hlo.slice %0 [0:8:3, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>
+  func.return %1 : tensor<3x4xf32>
+}
