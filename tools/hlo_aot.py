@@ -1,7 +1,7 @@
 """
 hlo-aot: compiles a program to an object file, a static library and headers, which need no Python.
 
-This file and `aot_settings.py` parse the command line and import nothing heavy; `aot_driver.py` does the work.
+This file and `aot/settings.py` parse the command line and import nothing heavy; `aot/driver.py` does the work.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from .aot_settings import OPTIONS, understand
+from .aot.settings import OPTIONS, understand
 from .command_line import CommandLine, UsageError
 
 OVERVIEW = (
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hlo-aot: error: {error}\nhlo-aot --help lists the options", file=sys.stderr)
         return 2
-    from .aot_driver import run
+    from .aot.driver import run
     from .diagnostic_output import begin, finished
 
     begin("hlo-aot", arguments)

@@ -1,7 +1,7 @@
 """
 hlo-fuzz: generates random programs, checks each, and reduces failing ones.
 
-This file and `fuzz_settings.py` parse the command line and import nothing heavy; `fuzz_driver.py` does the work.
+This file and `fuzzing/settings.py` parse the command line and import nothing heavy; `fuzzing/driver.py` does the work.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .command_line import CommandLine, UsageError
 from .completion import completion_script
-from .fuzz_settings import OPTIONS, understand
+from .fuzzing.settings import OPTIONS, understand
 
 OVERVIEW = (
     "Makes random programs of the hlo dialect, each named by its profile and seed, and checks them; prints those that "
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"hlo-fuzz: error: {error}\nhlo-fuzz --help lists the options", file=sys.stderr)
         return 2
-    from .fuzz_driver import run
+    from .fuzzing.driver import run
 
     return run(settings)
 

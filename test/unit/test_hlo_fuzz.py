@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from xhlo.hlo_dialect.ops.elementwise_unary import FloorOp
-from xhlo.tools import fuzz_settings, hlo_fuzz
+from xhlo.tools import hlo_fuzz
+from xhlo.tools.fuzzing import settings
 from xhlo.tools.fuzzing.operations import random_program
 from xhlo.tools.fuzzing.programs import PROFILES
 from xhlo.tools.fuzzing.shrinking import failure, shrunk
@@ -31,7 +32,7 @@ def test_print_names_each_program_by_its_seed(capsys: pytest.CaptureFixture[str]
 
 
 def test_the_profiles_of_the_command_line_are_those_there_are() -> None:
-    assert tuple(PROFILES) == fuzz_settings.PROFILES
+    assert tuple(PROFILES) == settings.PROFILES
 
 
 FLOORS = """func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {

@@ -6,19 +6,19 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from ..hlo_dialect.types import Array
-from ..passes.manager.timing import Timing
-from ..targets.ahead.c_programs import benchmark_program, test_program
-from ..targets.ahead.interface import LibraryNameError
-from ..targets.ahead.library import Library, compile_ahead
-from ..targets.ahead.machine import MachineError
-from ..targets.program.source import Source
-from .aot_settings import Settings
-from .array_files import load_arrays
-from .arrays import RTOL, pick, random_arrays
-from .failures import EXIT_INPUT, report
-from .run_program import Program
-from .streams import StreamError, write_file
+from ...hlo_dialect.types import Array
+from ...passes.manager.timing import Timing
+from ...targets.ahead.c_programs import benchmark_program, test_program
+from ...targets.ahead.interface import LibraryNameError
+from ...targets.ahead.library import Library, compile_ahead
+from ...targets.ahead.machine import MachineError
+from ...targets.program.source import Source
+from ..array_files import load_arrays
+from ..arrays import RTOL, pick, random_arrays
+from ..failures import EXIT_INPUT, report
+from ..run_program import Program
+from ..streams import StreamError, write_file
+from .settings import Settings
 
 
 def run(settings: Settings) -> int:

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from ..passes.manager.timing import Timing
-from .array_files import load_arrays
-from .arrays import RTOL, pick, random_arrays
-from .failures import EXIT_INPUT, EXIT_INTERRUPTED, report
-from .fuzz_settings import Settings
-from .fuzzing.arrays import DTYPES, Claim
-from .fuzzing.operations import random_program
-from .fuzzing.programs import PROFILES, Program, Value
-from .fuzzing.shrinking import failure, shrunk
-from .run_program import Program as File
-from .streams import StreamError, write_text
+from ...passes.manager.timing import Timing
+from ..array_files import load_arrays
+from ..arrays import RTOL, pick, random_arrays
+from ..failures import EXIT_INPUT, EXIT_INTERRUPTED, report
+from ..run_program import Program as File
+from ..streams import StreamError, write_text
+from .arrays import DTYPES, Claim
+from .operations import random_program
+from .programs import PROFILES, Program, Value
+from .settings import Settings
+from .shrinking import failure, shrunk
 
 
 def run(settings: Settings) -> int:
@@ -69,8 +69,8 @@ def _program_of_file(settings: Settings, name: str, sources: dict[str, str]) -> 
 
 def _check_hostile(settings: Settings) -> int:
     """Make the cases of a hostile mode one after the other, and print those that end wrongly."""
-    from .fuzzing.hostile import MODES, problem, sources_of
-    from .fuzzing.isolation import Limits
+    from .hostile import MODES, problem, sources_of
+    from .isolation import Limits
 
     try:
         sources = sources_of(settings.files)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .command_line import Arguments, Option, UsageError
-from .completion import COMPLETION
+from ..command_line import Arguments, Option, UsageError
+from ..completion import COMPLETION
 
 CHECKS = ("fuse", "guard", "none", "ptx", "sharded", "simt", "sizes", "text", "xla")
 MODES = ("programs", "grammar", "mutate", "pipelines")

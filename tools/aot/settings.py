@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
+from ..command_line import MAX_MEMORY, Arguments, Option, UsageError, limit_memory
 
 GENERAL, MACHINE, PROGRAMS = "General", "Machine", "C programs"
 
