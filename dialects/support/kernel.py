@@ -100,15 +100,6 @@ class Kernel:
         return cast("DenseArrayBase[Any]", tied).get_values() if isinstance(tied, DenseArrayBase) else ()
 
 
-VECTOR_VARIANTS = "vector-function-abi-variant"
-"""The attribute by which LLVM's vectorizer finds the variants of a function."""
-
-
-def vector_variant(function: str, width: int) -> str:
-    """The name of the variant of a function that takes vectors, and a mask of the lanes that it computes."""
-    return f"{function}_x{width}"
-
-
 def loop_sizes(op: Operation) -> tuple[int, ...] | None:
     """The stated sizes of a generic's loops; None if its operands determine them."""
     stated = op.attributes.get(LOOP_SIZES)

@@ -29,11 +29,10 @@ from ...dialects.support.kernel import (
     PARALLEL_BODY,
     PURE,
     VARIANTS,
-    VECTOR_VARIANTS,
     entry_name,
     is_kernel,
-    vector_variant,
 )
+from ...dialects.support.vector_variants import VECTOR_VARIANTS, vector_variant
 from ...dialects.support.views import root_buffer
 from ...hlo_dialect.diagnostics import fail
 from ...hlo_dialect.hlo_pass import HloPass

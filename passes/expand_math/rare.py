@@ -23,8 +23,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...dialects.arith_ops import RemFOp
-from ...dialects.support.kernel import INLINE, PURE, VARIANTS, vector_variant
+from ...dialects.support.kernel import INLINE, PURE, VARIANTS
 from ...dialects.support.scalar import NO_FASTMATH, Scalar, constant
+from ...dialects.support.vector_variants import vector_variant
 from ...lowering.device.parts import MATH_FUNCTION
 from .control_flow import Values, branch
 

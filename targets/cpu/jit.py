@@ -29,7 +29,7 @@ except ImportError as error:
         )
     ) from error
 
-from ...dialects.support.kernel import VECTOR_VARIANTS
+from ...dialects.support.vector_variants import VECTOR_VARIANTS
 from ..cache.files import kept, own_folder
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
