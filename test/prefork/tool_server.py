@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, NoReturn, TextIO
 
 from tool_client import MODULES, RUN_IT_YOURSELF, plain_command, script
@@ -222,8 +222,21 @@ def run_script(path: str, *arguments: str) -> NoReturn:
         module = sys.modules["__main__"] = ModuleType("__main__")
         exec(compile(sys.stdin.read(), "<stdin>", "exec"), module.__dict__)
     else:
-        runpy.run_path(path, run_name="__main__")
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except Exception as error:
+            error.__traceback__ = _frames_of(path, error.__traceback__)
+            sys.excepthook(type(error), error, error.__traceback__)
+            sys.exit(1)
     sys.exit()
+
+
+def _frames_of(path: str, frames: TracebackType | None) -> TracebackType | None:
+    """The frames of a traceback from the script on; all if it has none."""
+    below = frames
+    while below is not None and below.tb_frame.f_code.co_filename != path:
+        below = below.tb_next
+    return below or frames
 
 
 def _standard_stream(descriptor: int, ours: TextIO) -> TextIO:

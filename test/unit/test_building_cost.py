@@ -16,7 +16,6 @@ from xdsl.utils.exceptions import VerifyException
 
 import xhlo
 from xhlo.frontends.numpy import jit as jit_module
-from xhlo.frontends.numpy.trees import assembler, flatten, unflatten
 from xhlo.hlo_dialect.attributes import int_array, int_attr, ints
 from xhlo.hlo_dialect.diagnostics import DiagnosticError
 from xhlo.hlo_dialect.op import append
@@ -28,6 +27,7 @@ from xhlo.hlo_dialect.ops.slicing import ConcatenateOp
 from xhlo.hlo_dialect.types import f32, f64, make_tensor, shape_of
 from xhlo.hlo_dialect.verification import definitions, facts_of, verify_module
 from xhlo.hlo_dialect.verification.definitions import verify_alone
+from xhlo.targets.program.trees import assembler, flatten, unflatten
 
 ROW = make_tensor((3,), f32)
 SCALAR = make_tensor((), f32)

@@ -450,7 +450,7 @@ def test_errors_show_the_line_and_no_frames_of_ours() -> None:
         xhlo.compile(WRONG)
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("<text>:2:20: error: ") and lines[1] == "  %0 = hlo.add %x, %y : tensor<f32>"
-    assert lines[2].strip() == "^" and lines[2].index("^") == 19
+    assert lines[2].strip() == "^~" and lines[2].index("^") == 19
     assert frames(caught.value) == [__name__]
     for call in (lambda: xhlo.compile(TEXT)(X), lambda: xhlo.compile(TEXT, "simt")(X), lambda: xhlo.compile(3)):
         with pytest.raises(TypeError) as wrong:

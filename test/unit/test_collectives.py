@@ -328,7 +328,7 @@ def test_operations_of_the_host_are_refused_by_name(op: str) -> None:
     )
     with pytest.raises(DiagnosticError, match=f"'hlo.{op}' op is not supported by the reference interpreter: it needs"):
         Program(text).results()
-    with pytest.raises(DiagnosticError, match=f"'hlo.{op}' op is not supported: it needs a host"):
+    with pytest.raises(DiagnosticError, match=f"'stablehlo.{op}' op is not supported: it needs a host"):
         xhlo.compile(text)
 
 

@@ -326,7 +326,7 @@ def test_colours_only_on_a_terminal_and_unless_refused(monkeypatch: pytest.Monke
     bright = printed(_Terminal())
     assert "\033[" not in plain
     assert "\033[1;31merror: " in bright
-    assert "\033[1;32m^\033[0m" in bright
+    assert "\033[1;32m^~~~~~~\033[0m" in bright
     monkeypatch.setenv("NO_COLOR", "1")
     assert printed(_Terminal()) == plain
     monkeypatch.delenv("NO_COLOR")
