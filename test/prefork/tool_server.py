@@ -222,10 +222,11 @@ def run_script(path: str, *arguments: str) -> NoReturn:
         module = sys.modules["__main__"] = ModuleType("__main__")
         exec(compile(sys.stdin.read(), "<stdin>", "exec"), module.__dict__)
     else:
+        file = os.path.abspath(path)
         try:
-            runpy.run_path(path, run_name="__main__")
+            runpy.run_path(file, run_name="__main__")
         except Exception as error:
-            error.__traceback__ = _frames_of(path, error.__traceback__)
+            error.__traceback__ = _frames_of(file, error.__traceback__)
             sys.excepthook(type(error), error, error.__traceback__)
             sys.exit(1)
     sys.exit()
