@@ -19,7 +19,6 @@ import io
 import marshal
 import os
 import pkgutil
-import runpy
 import selectors
 import shutil
 import signal
@@ -218,17 +217,17 @@ def run_script(path: str, *arguments: str) -> NoReturn:
     """Run a Python file, or what standard input holds if the path is `-`, as `python` does."""
     sys.argv = [path, *arguments]
     sys.path[0] = "" if path == "-" else str(Path(path).resolve().parent)
-    if path == "-":
-        module = sys.modules["__main__"] = ModuleType("__main__")
-        exec(compile(sys.stdin.read(), "<stdin>", "exec"), module.__dict__)
-    else:
-        file = os.path.abspath(path)
-        try:
-            runpy.run_path(file, run_name="__main__")
-        except Exception as error:
-            error.__traceback__ = _frames_of(file, error.__traceback__)
-            sys.excepthook(type(error), error, error.__traceback__)
-            sys.exit(1)
+    file = "<stdin>" if path == "-" else os.path.abspath(path)
+    source: Any = sys.stdin.read() if path == "-" else Path(file).read_bytes()
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    if path != "-":
+        module.__file__ = file
+    try:
+        exec(compile(source, file, "exec"), module.__dict__)
+    except Exception as error:
+        error.__traceback__ = _frames_of(file, error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.exit(1)
     sys.exit()
 
 
