@@ -26,8 +26,9 @@ MAX_THREADS = 256
 
 _STATE = """
 ; The caller's function, its context, iterations of a chunk, shares, their number; then, under the lock: workers that
-; may still join, those that have joined, those at work, the next job of the list. Last the caller's mode of arithmetic.
-%job = type { ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i32 }
+; may still join, those that have joined, those at work, the next job of the list. Last the caller's mode of arithmetic
+; and its processor.
+%job = type { ptr, ptr, i64, ptr, i64, i64, i64, i64, ptr, i32, i32 }
 ; The next iteration and the end, in a cache line of its own.
 %share = type { i64, i64, [6 x i64] }
 
@@ -90,6 +91,9 @@ entry:
   %mode = call i32 @arithmetic.mode()
   %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
   store i32 %mode, ptr %mode.at
+  %processor = call i32 @processor()
+  %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
+  store i32 %processor, ptr %processor.at
   br label %cut
 cut:
   %t = phi i64 [ 0, %entry ], [ %t.next, %cut ]
@@ -271,6 +275,10 @@ join:
   %mode.at = getelementptr %job, ptr %job, i64 0, i32 9
   %mode = load i32, ptr %mode.at
   call void @set.arithmetic.mode(i32 %mode)
+  ; The system may wake a worker where its caller runs, and let the two share a processor for a long time.
+  %processor.at = getelementptr %job, ptr %job, i64 0, i32 10
+  %processor = load i32, ptr %processor.at
+  call void @leave.processor(i32 %processor)
   call void @run.shares(ptr %job, i64 %me)
   call void @acquire()
   ; All chunks are taken, so nobody needs to join any more. After `active` is 0 and the lock free the job is gone.

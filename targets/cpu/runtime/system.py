@@ -127,6 +127,64 @@ define i64 @xhlo_clock() #0 {
 }
 """
 
+_LINUX_PROCESSORS = """
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
+
+define internal i32 @processor() #0 {
+  %1 = call i32 @sched_getcpu()
+  ret i32 %1
+}
+
+; Move this thread to another of its processors if it runs on this one: without the processor in its set it is moved at
+; once, and with the whole set again it may go anywhere later.
+define internal void @leave.processor(i32 %processor) #0 {
+  %here = call i32 @sched_getcpu()
+  %same = icmp eq i32 %here, %processor
+  %possible = icmp ult i32 %processor, 1024
+  %go = and i1 %same, %possible
+  br i1 %go, label %ask, label %done
+ask:
+  %all = alloca [128 x i8], align 16
+  %others = alloca [128 x i8], align 16
+  %unknown = call i32 @sched_getaffinity(i32 0, i64 128, ptr %all)
+  %unknown.too = call i32 @sched_getaffinity(i32 0, i64 128, ptr %others)
+  %neither = or i32 %unknown, %unknown.too
+  %known = icmp eq i32 %neither, 0
+  br i1 %known, label %move, label %done
+move:
+  %number = zext i32 %processor to i64
+  %place = lshr i64 %number, 3
+  %at = getelementptr i8, ptr %others, i64 %place
+  %bit.number = and i64 %number, 7
+  %bit = shl i64 1, %bit.number
+  %mask = trunc i64 %bit to i8
+  %without = xor i8 %mask, -1
+  %byte = load i8, ptr %at
+  %left = and i8 %byte, %without
+  store i8 %left, ptr %at
+  %refused = call i32 @sched_setaffinity(i32 0, i64 128, ptr %others)
+  %moved = icmp eq i32 %refused, 0
+  br i1 %moved, label %restore, label %done
+restore:
+  %1 = call i32 @sched_setaffinity(i32 0, i64 128, ptr %all)
+  br label %done
+done:
+  ret void
+}
+"""
+
+_NO_PROCESSORS = """
+define internal i32 @processor() #0 {
+  ret i32 -1
+}
+
+define internal void @leave.processor(i32 %processor) #0 {
+  ret void
+}
+"""
+
 _WINDOWS = """
 declare void @InitializeSRWLock(ptr)
 declare void @AcquireSRWLockExclusive(ptr)
@@ -290,8 +348,9 @@ def runtime_ir(triple: str) -> str:
     else:
         processor, pause = _OTHER, ""
     if "windows" in triple:
-        return pool_ir(pause, "i32") + _windows() + processor
-    return pool_ir(pause, "ptr") + _posix("darwin" in triple or "macos" in triple) + processor
+        return pool_ir(pause, "i32") + _windows() + _NO_PROCESSORS + processor
+    places = _LINUX_PROCESSORS if "linux" in triple else _NO_PROCESSORS
+    return pool_ir(pause, "ptr") + _posix("darwin" in triple or "macos" in triple) + places + processor
 
 
 def _windows() -> str:
