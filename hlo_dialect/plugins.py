@@ -68,7 +68,7 @@ class Plugin:
         return f"the package {self.package} ({self.point.name} = {self.point.value} in {self.point.group})"
 
     def load(self) -> Any:
-        """What the entry point names. Raises whatever its import raises."""
+        """The object that the entry point names. Raises whatever its import raises."""
         return self.point.load()
 
 

@@ -102,7 +102,7 @@ class Inserting(Builder):
             except VerifyException as error:
                 raise op_error(op, str(error)) from None
             if facts is not None:
-                # What the facts name is kept, so that no other object has its identity.
+                # The objects that the facts name are kept, so that no other object has its identity.
                 self._known[facts] = op.result_types, (op, op.operand_types, *op.properties.values())
         elif not results:
             set_results(op, known[0])

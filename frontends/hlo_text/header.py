@@ -1,4 +1,4 @@
-"""What the header of a module says: counts of devices, donated arguments, aliases, layouts, shardings."""
+"""The header of a module: counts of devices, donated arguments, aliases, layouts, shardings."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def _hardware_id(args: Any) -> None:
 
 @entry("Device_MemoryStats")
 def _memory_stats(args: Any) -> None:
-    """Of the memory that all devices share, in bytes; host memory that a buffer only refers to does not count."""
+    """The bytes of memory that all devices share; host memory that a buffer only refers to does not count."""
     from ...hlo_dialect.limits import max_memory  # xDSL takes a while to load
 
     native = loaded()

@@ -357,7 +357,7 @@ def emit() -> str:
 
 
 def _key() -> tuple[str, ...]:
-    """What the text follows from: the files of this folder."""
+    """The text's sources: the files of this folder."""
     folder = Path(__file__).resolve().parent
     return "plugin", fingerprint(folder.parent, (folder.name,))
 

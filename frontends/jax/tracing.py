@@ -163,7 +163,7 @@ def xspace(runs: list[Run]) -> bytes:
 
 
 class _Arguments(ctypes.Structure):
-    """Of all functions but `create`; `first` is the profiler, the rest those of `collect_data`."""
+    """The arguments of all functions but `create`; `first` is the profiler, the rest those of `collect_data`."""
 
     _fields_ = (
         ("struct_size", ctypes.c_size_t),

@@ -105,7 +105,7 @@ _BOUNDS = frozenset((int, type(None)))
 
 
 def _facts(key: Any) -> tuple[Any, ...] | None:
-    """What a key of integers and slices consists of, hashable; None for one with arrays."""
+    """The parts of a key of integers and slices, hashable; None for one with arrays."""
     facts: list[Any] = []
     for part in key if type(key) is tuple else (key,):
         kind = type(part)

@@ -76,7 +76,7 @@ class Library:
         return sorted({name for name, defined in symbols(self.object) if not defined} - own)
 
     def files(self) -> Mapping[str, bytes]:
-        """What `write` writes: content by file name."""
+        """The files that `write` makes: content by name."""
         return {
             f"{self.name}.o": self.object,
             f"lib{self.name}.a": self.archive,

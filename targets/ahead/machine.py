@@ -17,7 +17,7 @@ _DEFAULT_CPU = {"x86_64": "x86-64-v3", "armv7": "cortex-a7", "riscv64": "generic
 """The CPU of a triple where none is named; "generic" for other machines."""
 
 _FEATURES = {"riscv64": "+m,+a,+f,+d,+c"}
-"""What a generic CPU of the machine has, as its Linux distributions assume."""
+"""The features of a generic CPU of the machine, as its Linux distributions assume them."""
 
 _MACHINES = ("x86_64", "aarch64", "armv7", "riscv64")
 """The machines whose code is tested: little-endian."""

@@ -94,7 +94,7 @@ def _number(value: Any) -> str:
 def _nan(value: Any) -> str:
     bits = {np.dtype(np.float32): (np.uint32, 23), np.dtype(np.float64): (np.uint64, 52)}.get(value.dtype)
     if bits is None:
-        # Of narrower floats only the sign: whether they have payloads differs from type to type.
+        # Narrower floats keep only the sign: whether they have payloads differs from type to type.
         sign = np.signbit(np.asarray(value).astype(np.float32)) if value.dtype != ml_dtypes.float8_e8m0fnu else False
         return "-nan" if sign else "nan"
     raw = int(np.asarray(value).view(bits[0]))
