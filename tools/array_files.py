@@ -16,7 +16,7 @@ from ..hlo_dialect.types import Array
 from .streams import STDIN, StreamError, write_file, write_text
 
 ARRAYS = "FILE.npz|FILE.npy|DIR"
-"""What holds arrays, for descriptions of options."""
+"""The places that hold arrays, for descriptions of options."""
 
 
 _MAGIC = (b"PK", b"\x93NUMPY")

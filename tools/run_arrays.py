@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..hlo_dialect.diagnostics import DiagnosticError
 from ..hlo_dialect.types import Array
@@ -18,14 +18,20 @@ def read_arguments(settings: Settings, program: Program) -> Sequence[Array]:
     """The arrays to run on. Raises StreamError, DiagnosticError."""
     if settings.inputs is None and not settings.given:
         return random_arrays(program.sized_inputs(settings.shapes), settings.seed)
-    wanted = program.inputs()
+    if settings.inputs is not None:
+        return stored_arguments(settings.inputs, program)
+    arrays = [array for text in settings.given for array in input_arrays(text)]
+    return _picked({f"in_{index}": array for index, array in enumerate(arrays)}, (), "--input", program)
+
+
+def stored_arguments(path: str, program: Program) -> Sequence[Array]:
+    """The program's arguments in a file or directory of arrays. Raises StreamError, DiagnosticError."""
+    return _picked(load_arrays(path), program.argument_names(), path, program)
+
+
+def _picked(stored: Mapping[str, Array], names: Sequence[str | None], where: str, program: Program) -> Sequence[Array]:
     try:
-        if settings.inputs is not None:
-            stored = load_arrays(settings.inputs)
-            return pick(stored, wanted, "in_", program.argument_names(), settings.inputs)
-        arrays = [array for text in settings.given for array in input_arrays(text)]
-        numbered = {f"in_{index}": array for index, array in enumerate(arrays)}
-        return pick(numbered, wanted, "in_", (), "--input")
+        return pick(stored, program.inputs(), "in_", names, where)
     except MisfitError as error:
         raise DiagnosticError(program.misfit(str(error))) from None
 

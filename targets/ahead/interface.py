@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...hlo_dialect.types import ArrayType
 from ..program.facts import Facts
 
 C_KEYWORDS = frozenset(
@@ -50,10 +52,7 @@ class Port:
     @property
     def count(self) -> int:
         """The number of elements."""
-        product = 1
-        for size in self.shape:
-            product *= size
-        return product
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -81,11 +80,12 @@ class Interface:
         return f"{self.name}_{port.element}" if port.element.startswith("complex") else port.element
 
 
-def interface_of(name: str, facts: Facts, argument_names: Sequence[str]) -> Interface:
-    """The interface of a program whose arguments have these names in its text, empty for those without."""
+def interface_of(name: str, facts: Facts) -> Interface:
+    """The interface of a program; arguments have the names of its text, those without are numbered."""
     results = [f"result{number}" for number in range(facts.result_count)]
     results += [f"check{number}" for number in range(len(facts.outputs) - facts.result_count)]
-    arguments = [given or f"arg{number}" for number, given in enumerate(argument_names)]
+    names = facts.names or ("",) * len(facts.inputs)
+    arguments = [given or f"arg{number}" for number, given in enumerate(names)]
     return Interface(
         name,
         _ports(facts.inputs, arguments),
@@ -94,13 +94,10 @@ def interface_of(name: str, facts: Facts, argument_names: Sequence[str]) -> Inte
     )
 
 
-def _ports(types: Sequence[object], names: Sequence[str]) -> tuple[Port, ...]:
-    from ...hlo_dialect.types import ArrayType
-
+def _ports(types: Sequence[ArrayType], names: Sequence[str]) -> tuple[Port, ...]:
     ports: list[Port] = []
     used: set[str] = set()
     for type_, given in zip(types, names, strict=True):
-        assert isinstance(type_, ArrayType)
         name = identifier(given)
         while name in used:
             name += "_"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, fail
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...hlo_dialect.dialect import make_context
-from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...passes.manager.timing import Timing
 from ..cpu.c_library import symbols
@@ -72,8 +69,8 @@ class Library:
     @property
     def undefined_symbols(self) -> list[str]:
         """The functions that the object file needs: those of libc and libm that LLVM calls."""
-        own = {name for name, defined in symbols(self.object) if defined}
-        return sorted({name for name, defined in symbols(self.object) if not defined} - own)
+        found = set(symbols(self.object))
+        return sorted(name for name, defined in found if not defined and (name, True) not in found)
 
     def files(self) -> Mapping[str, bytes]:
         """The files that `write` makes: content by name."""
@@ -139,26 +136,16 @@ def _compile(source: Source, name: str, machine: Machine, timing: Timing) -> Lib
         ctx = make_context()
         with timing.stage("read"):
             module = parse_source(source, ctx)
-        names = _argument_names(module)
         lowering = Lowering(ctx, module, AheadPipeline(machine), timing)
         lowering.to_the_end()
         facts = lowering.facts
         for call in facts.host_calls:
             message = f"the program calls '{call.target}', which only a process with xhlo has: it is not compiled ahead"
             raise DiagnosticError(Diagnostic("error", message, call.location))
-        if len(names) != len(facts.inputs):  # tokens and the like are no arguments
-            names = [""] * len(facts.inputs)
-        interface = interface_of(name, facts, names)
+        interface = interface_of(name, facts)
         with timing.stage("emit LLVM IR"):
             text = machine.header + with_run_function(emit_llvm_ir(lowering.module), interface)
     llvm: dict[str, float] = {}
     code = compile_to_object(text, llvm, machine=machine.target_machine)
     timing.seconds.update((f"LLVM {stage}", seconds) for stage, seconds in llvm.items())
     return Library(interface, machine, code)
-
-
-def _argument_names(module: ModuleOp) -> Sequence[str]:
-    entry = find_entry(module)
-    if entry is None:
-        fail(module, "has no function @main to run at the level of hlo")
-    return [argument.name_hint or "" for argument in entry.body.block.args]

@@ -13,9 +13,9 @@ from ...targets.ahead.interface import LibraryNameError
 from ...targets.ahead.library import Library, compile_ahead
 from ...targets.ahead.machine import MachineError
 from ...targets.program.source import Source
-from ..array_files import load_arrays
-from ..arrays import RTOL, pick, random_arrays
+from ..arrays import RTOL, random_arrays
 from ..failures import EXIT_INPUT, report
+from ..run_arrays import stored_arguments
 from ..run_program import Program
 from ..streams import StreamError, write_file
 from .settings import Settings
@@ -59,11 +59,10 @@ def _run(settings: Settings, program: Program, timing: Timing) -> None:
 
 def _test(settings: Settings, program: Program, library: Library) -> str:
     """The C program that checks what this machine's CPU computes."""
-    wanted = program.inputs()
     if settings.inputs is None:
-        inputs = random_arrays(wanted, settings.seed)
+        inputs = random_arrays(program.inputs(), settings.seed)
     else:
-        inputs = pick(load_arrays(settings.inputs), wanted, "in_", program.argument_names(), settings.inputs)
+        inputs = stored_arguments(settings.inputs, program)
     executable = program.compile("cpu", profile=False)
     results = cast("Array | tuple[Array, ...]", executable(*inputs))
     expected = results if isinstance(results, tuple) else (results,)
