@@ -137,10 +137,17 @@ class InlinePass(HloPass):
         for op in operations_in(module):
             if isinstance(op, CompositeOp):
                 fail(op, f"has the decomposition @{op.callee.root_reference.data}, which has no body")
-        used = _used(module)
-        for function in [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not is_kernel(op)]:
-            private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-            if private and function.sym_name.data not in used:
+        private = [
+            op
+            for op in module.body.block.ops
+            if isinstance(op, func.FuncOp)
+            and not is_kernel(op)
+            and op.sym_visibility is not None
+            and op.sym_visibility.data == "private"
+        ]
+        used = _used(module) if private else set[str]()
+        for function in private:
+            if function.sym_name.data not in used:
                 function.detach()
                 function.erase()
 

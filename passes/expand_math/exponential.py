@@ -13,6 +13,7 @@ import math
 from xdsl.dialects.builtin import IntegerType, bf16, f64
 
 from ...dialects.support.scalar import Scalar, in_double, is_double, polynomial, power_of_two, to_single
+from .powers import with_sign_of_power
 
 LOG2_E = 1 / math.log(2)
 # ln 2 in two parts; n * LN2_HIGH is exact for every exponent n.
@@ -215,17 +216,7 @@ def power(x: Scalar, y: Scalar) -> Scalar:
     log2 = log_m.fma(LOG2_E, exponent)
     log2 = single_size.compare("eq", 0.0).select(-math.inf, single_size.compare("lt", math.inf).select(log2, size))
     result = to_single(_exp2_mixed(_clamped(wide_y * log2, -200.0, 200.0)))
-    integer = y.trunc().compare("eq", y)
-    half = y * 0.5
-    odd = integer & half.trunc().compare("ne", half)
-    negative = x.bits().compare("lt", 0)
-    result = (negative & odd).select(-result, result)
-    finite_negative = x.compare("lt", 0.0) & single_size.compare("lt", math.inf)
-    result = (finite_negative & (integer ^ 1)).select(math.nan, result)
-    # 1 ** y and x ** 0 are 1 even for NaN and infinite operands; (-1) ** inf too.
-    unit = x.compare("eq", 1.0) | y.compare("eq", 0.0)
-    unit = unit | (single_size.compare("eq", 1.0) & y.abs().compare("eq", math.inf))
-    return unit.select(1.0, result)
+    return with_sign_of_power(result, x, y, single_size)
 
 
 def _exp2_mixed(x: Scalar) -> Scalar:

@@ -12,6 +12,7 @@ import math
 from xdsl.dialects.builtin import f64
 
 from ...dialects.support.scalar import Scalar, polynomial
+from .powers import with_sign_of_power
 
 # 1/3, 2 / ln 2 and ln 2, each in two parts.
 THIRD = (0.3333333333333333, 1.850371707708594e-17)
@@ -127,18 +128,7 @@ def power(x: Scalar, y: Scalar) -> Scalar:
     grows = size.compare("eq", 0.0) ^ y.compare("gt", 0.0)
     result = zero_or_infinite.select(grows.select(x.constant(math.inf), 0.0), result)
     result = (x.compare("uno", y)).select(math.nan, result)
-
-    whole = y.trunc().compare("eq", y)
-    half = y * 0.5
-    odd = whole & half.trunc().compare("ne", half)
-    negative = x.bits().compare("lt", 0)
-    result = (negative & odd).select(-result, result)
-    finite_negative = x.compare("lt", 0.0) & size.compare("lt", math.inf)
-    result = (finite_negative & (whole ^ 1)).select(math.nan, result)
-    # 1 ** y and x ** 0 are 1 even for NaN and infinite operands; (-1) ** inf too.
-    unit = x.compare("eq", 1.0) | y.compare("eq", 0.0)
-    unit = unit | (size.compare("eq", 1.0) & y.abs().compare("eq", math.inf))
-    return unit.select(1.0, result)
+    return with_sign_of_power(result, x, y, size)
 
 
 def cbrt(x: Scalar) -> Scalar:
