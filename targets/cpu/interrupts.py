@@ -108,8 +108,8 @@ def run_interruptibly(work: Callable[[], None], arena: Block | None) -> None:
     if _worker is None:
         _worker = _Worker()
     worker, run = _worker, _Run(work, arena, thread_count())
+    _begin(arena)
     try:
-        _begin(arena)
         worker.runs.put(run)
         run.done.wait()
     except KeyboardInterrupt:

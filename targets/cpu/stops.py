@@ -46,7 +46,7 @@ class Stops:
         self._lock = threading.Lock()
         self._threads: dict[int, int] = {}
         """The thread that started each run."""
-        self._asked: list[int] = []
+        self._asked: dict[int, None] = {}
 
     @property
     def symbols(self) -> dict[str, int]:
@@ -63,25 +63,25 @@ class Stops:
         with self._lock:
             del self._threads[arena]
             if arena in self._asked:
-                self._asked.remove(arena)
+                del self._asked[arena]
                 self._publish()
 
     def ask(self, arena: int) -> None:
         """Ask the run on this arena to stop, if it has not ended."""
         with self._lock:
             if arena in self._threads:
-                self._asked.append(arena)
+                self._asked[arena] = None
                 self._publish()
 
     def ask_threads(self, threads: set[int]) -> None:
         """Ask the runs that these threads started to stop."""
         with self._lock:
-            self._asked += [arena for arena, thread in self._threads.items() if thread in threads]
+            self._asked |= {arena: None for arena, thread in self._threads.items() if thread in threads}
             self._publish()
 
     def _publish(self) -> None:
         """A reader that sees half of a change finds the rest at its next safepoint."""
-        shown = self._asked[:ROOM]
+        shown = list(self._asked)[:ROOM]
         self._table[0] = 0
         self._table[1 : 1 + len(shown)] = shown
         self._table[0] = len(shown)
