@@ -1,5 +1,5 @@
 """
-What installed packages add, through entry points. One that breaks, breaks alone: it is left out, with a warning.
+Extensions of installed packages, through entry points. One that breaks, breaks alone: it is left out, with a warning.
 
 The warning names the package, the entry point and the error. What does not need the package works as without it.
 """

@@ -106,7 +106,7 @@ def compile_program(
     guard: bool | str | None = None,
     pipeline: Placement | None = None,
 ) -> Executable:
-    """What `compile` does, for options that are not checked yet, and without trees."""
+    """`compile` for options that are not checked yet, and without trees."""
     source = read_source(program)
     try:
         backend = _configured(target, math, pipeline)

@@ -47,7 +47,7 @@ DEBUG_OPTIONS = (
 
 @dataclass(frozen=True)
 class DebugSettings:
-    """What to show of the passes."""
+    """The options for watching passes."""
 
     before: frozenset[str]
     after: frozenset[str]
@@ -66,7 +66,7 @@ class DebugSettings:
     run_reproducer: bool
 
     def print_ir(self) -> PrintIR:
-        """What to print between passes; one for all modules of a run, because it numbers files."""
+        """The dumps between passes; one for all modules of a run, because it numbers files."""
         from ..passes.manager.ir_dumps import DumpTree, PrintIR
 
         tree = DumpTree(self.tree) if self.tree is not None else None

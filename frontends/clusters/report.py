@@ -57,7 +57,7 @@ def explain_clusters() -> str:
     """
     The clusters of this process, in the order in which they were first met.
 
-    Of each: its operations and their lines, how often it was seen, why it ended, whether it is compiled, and the time
+    For each: its operations and their lines, how often it was seen, why it ended, whether it is compiled, and the time
     saved, in comparison with its fastest run by NumPy.
 
     >>> import numpy as np

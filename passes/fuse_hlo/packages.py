@@ -1,5 +1,5 @@
 """
-What other packages tell fuse-hlo: operations to keep apart, and the costs of operations.
+Statements of other packages to fuse-hlo: operations to keep apart, and the costs of operations.
 
     def keep_apart(producer, user):                  # an entry point in the group xhlo.fusion_rules loads as
         return "the pool runs on another unit"       # ((PoolOp, keep_apart),)

@@ -56,7 +56,7 @@ def open_folder(folder: Path) -> Generator[int]:
     """
     folder = folder.resolve(strict=True)
     for above in folder.parents:
-        # What another user puts in a folder's place is that user's, so only folders for everyone are refused.
+        # Anything that another user puts in a folder's place is that user's, so only folders for everyone are refused.
         status = above.stat()
         if not status.st_mode & stat.S_ISVTX:
             _check_mode(above, status, stat.S_IWOTH)

@@ -185,7 +185,7 @@ class Imported:
 
 
 class _InHostMemory:
-    """What NumPy reads; it keeps the array's owner alive."""
+    """The memory as NumPy reads it; it keeps the array's owner alive."""
 
     def __init__(self, imported: Imported, strides: tuple[int, ...] | None):
         self._owner = imported.owner

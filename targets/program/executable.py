@@ -34,7 +34,7 @@ class Maker:
     compile: Callable[[bool], Executable] | None = None
     """Makes it from its text; the argument says whether to profile. None if the text is not known."""
     explain: Callable[[], tuple[Sequence[Fusion], Sequence[Remark]]] | None = None
-    """What fuse-hlo makes of its text."""
+    """The decisions of fuse-hlo on its text."""
 
 
 class Executable:
@@ -78,7 +78,7 @@ class Executable:
         self._unflatten: Callable[[Sequence[Any]], Any] | None = None
         self._profiling: Executable | None = None
 
-    # What it is ------------------------------------------------------------------------------------------------
+    # Description ----------------------------------------------------------------------------------------------
 
     @property
     def input_types(self) -> tuple[ArrayType, ...]:
@@ -146,7 +146,7 @@ class Executable:
             raise
 
     def call(self, arguments: Sequence[Any], named: dict[str, Any], out: Any = None) -> Any:
-        """What `__call__` does; its errors have all frames."""
+        """The work of `__call__`; its errors have all frames."""
         flat = self.signature.bind(arguments, named, self.facts.inputs)
         return self.results(self.compute(flat, None if out is None else self._memory_of(out)))
 
@@ -282,7 +282,7 @@ class Executable:
 
 
 def _made_again(maker: Maker, data: bytes | None, profiled: bool, signature: Signature) -> Executable:
-    """What pickle calls; the bytes are checked as `xhlo.deserialize` checks them."""
+    """Called by pickle; the bytes are checked as `xhlo.deserialize` checks them."""
     if data is not None:
         executable = maker.load(data)
     else:

@@ -1,4 +1,4 @@
-"""What fuse-hlo made of a program, for the user: its fusions, and the remarks on each decision."""
+"""The work of fuse-hlo on a program, for the user: its fusions, and the remarks on each decision."""
 
 from __future__ import annotations
 

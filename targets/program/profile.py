@@ -19,7 +19,7 @@ class KernelTime:
     kind: str
     calls: int
     milliseconds: float
-    """Of all calls together."""
+    """The sum over all calls."""
     share: float
     """The part of the time of all kernels, from 0 to 1."""
     gigabytes_per_second: float

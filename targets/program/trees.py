@@ -67,7 +67,7 @@ Assembler = Callable[[Iterator[Any]], Any]
 
 
 def assembler(structure: Structure) -> Assembler:
-    """What makes trees of a structure; the structure is looked at once."""
+    """A function that makes trees of a structure; the structure is looked at once."""
     if structure == LEAF:
         return next
     (container, *labels), inner = structure
