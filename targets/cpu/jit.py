@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -115,6 +116,22 @@ def target_machine(triple: str, cpu: str, features: str) -> Any:
         return _machine(triple, cpu, features)
 
 
+def _unlocked(name: str) -> Callable[..., Any]:
+    """
+    A function of llvmlite's library without the lock that llvmlite holds during every call.
+
+    For the two calls that take long: they touch only a module, whose context is its own, and a target machine.
+    """
+    library = llvm.ffi.lib
+    found, locked = getattr(ctypes.CDLL(library._name), name), getattr(library, name)
+    found.argtypes, found.restype = locked.argtypes, locked.restype
+    return found
+
+
+_run_passes = _unlocked("LLVMPY_RunNewModulePassManager")
+_emit = _unlocked("LLVMPY_TargetMachineEmitToMemory")
+
+
 @contextmanager
 def _stage(timings: Timings | None, name: str) -> Generator[None]:
     start = time.perf_counter()
@@ -136,7 +153,7 @@ def _optimized(text: str, machine: Any, timings: Timings | None, level: int) -> 
         options.loop_unrolling = False
         builder: Any = llvm.create_pass_builder(machine, options)
         manager: Any = builder.getModulePassManager()
-        manager.run(module, builder)
+        _run_passes(manager, module, builder)
         if VECTOR_VARIANTS in text:
             # The variants that the vectorizer called are inlined now.
             late: Any = llvm.create_new_module_pass_manager()
@@ -172,8 +189,54 @@ def compile_to_object(text: str, timings: Timings | None = None, level: int = LE
     with _lock:
         machine = machine or _target_machine()
         module = _optimized(text, machine, timings, level)
-        with _stage(timings, "codegen"):
-            return bytes(machine.emit_object(module))
+        return _object(module, machine, timings)
+
+
+def _object(module: Any, machine: Any, timings: Timings | None) -> bytes:
+    """The object file of an optimized module. Raises RuntimeError with LLVM's message."""
+    with _stage(timings, "codegen"):
+        with llvm.ffi.OutputString() as message:
+            buffer = _emit(machine, module, 1, message)
+            if not buffer:
+                raise RuntimeError(str(message))
+        library = llvm.ffi.lib
+        try:
+            return ctypes.string_at(library.LLVMPY_GetBufferStart(buffer), library.LLVMPY_GetBufferSize(buffer))
+        finally:
+            library.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def compile_to_objects(texts: Sequence[str], timings: Timings) -> list[bytes]:
+    """
+    Object files for this machine, made at the same time by as many threads as the process may use.
+
+    `timings` receives the share of each stage in the time that passed.
+    """
+    threads = min(len(texts), default_thread_count())
+    if threads <= 1:
+        return [compile_to_object(text, timings) for text in texts]
+    with _lock:
+        _initialize()
+        spent = [Timings() for _ in texts]
+        start = time.perf_counter()
+        with ThreadPoolExecutor(threads) as pool:
+            objects = list(pool.map(_compile_alone, texts, spent))
+        passed = time.perf_counter() - start
+    whole = sum(seconds for each in spent for seconds in each.values())
+    for each in spent:
+        for name, seconds in each.items():
+            timings[name] = timings.get(name, 0.0) + seconds * passed / whole
+    return objects
+
+
+_thread = threading.local()
+"""`machine`: the target machine of a thread of `compile_to_objects`."""
+
+
+def _compile_alone(text: str, timings: Timings) -> bytes:
+    if not hasattr(_thread, "machine"):
+        _thread.machine = _machine(host_triple(), host_cpu(), host_features())
+    return _object(_optimized(text, _thread.machine, timings, LEVEL), _thread.machine, timings)
 
 
 def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
@@ -193,23 +256,24 @@ def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
 
 
 _shared: OrderedDict[str, bytes] = OrderedDict()
-"""Objects of `compile_shared` by symbol, the most recently used last."""
+"""Objects of `compile_units` by symbol, the most recently used last."""
 
 _SHARED_KEPT = 1024
 
 
-def compile_shared(units: Mapping[str, str], timings: Timings | None = None) -> list[bytes]:
+def compile_units(texts: Sequence[str], shared: Mapping[str, str], timings: Timings) -> tuple[bytes, ...]:
     """
-    Object files of functions that many programs share, each compiled once per process.
+    Object files of a program: its own texts, and functions that many programs share, each compiled once per process.
 
-    `units`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`).
+    `shared`: LLVM IR by symbol, where the symbol is derived from the text (see `emit_units`).
     """
     with _lock:
-        for symbol, text in units.items():
-            if symbol not in _shared:
-                _shared[symbol] = compile_to_object(text, timings)
+        new = [symbol for symbol in shared if symbol not in _shared]
+        made = compile_to_objects([*texts, *(shared[symbol] for symbol in new)], timings)
+        _shared.update(zip(new, made[len(texts) :], strict=True))
+        for symbol in shared:
             _shared.move_to_end(symbol)
-        objects = [_shared[symbol] for symbol in units]
+        objects = (*made[: len(texts)], *(_shared[symbol] for symbol in shared))
         while len(_shared) > _SHARED_KEPT:
             _shared.popitem(last=False)
     return objects

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cpu import SHARED
@@ -24,10 +24,14 @@ from ...hlo_dialect.diagnostics import fail
 from .literals import global_data, global_initializer, symbol
 from .metadata import Metadata
 from .operations import LITERALS, WRITERS, edges
+from .parts import Part, divide, traits
 from .types import type_text
 
 LARGE_CONSTANT = 4096
 """The size in bytes from which a constant is kept out of the text. LLVM may fold smaller ones."""
+
+_EXPORTED = "xhlo_part_"
+"""The beginning of the symbols of functions that other texts call: no function of the C library is named so."""
 
 _UNNAMED = "xhlo_unnamed"
 """The placeholder name of a function while its text, from which its name is derived, is written."""
@@ -50,8 +54,8 @@ def emit_llvm_ir(
 class Units:
     """A module as LLVM IR to be compiled in parts."""
 
-    text: str
-    """The text without `shared` and `data`."""
+    texts: tuple[str, ...]
+    """The texts without `shared` and `data`; the first has the entry."""
     shared: Mapping[str, str]
     """
     The functions that other programs are likely to contain too (`SHARED`): texts by symbol. Equal functions have equal
@@ -66,11 +70,28 @@ def emit_units(module: ModuleOp, guarded: bool = False) -> Units:
     The module as LLVM IR, in parts; if it is `guarded`, with no constants in the text, of which only the alignment of
     elements is known. Raises DiagnosticError for operations outside the llvm dialect.
     """
-    writer = ModuleWriter([module], None, None, None, 1 if guarded else LARGE_CONSTANT)
-    for op in module.body.block.ops:
-        if isinstance(op, llvm.FuncOp) and SHARED in op.attributes:
-            writer.set_apart(op)
-    return Units(writer.text(), writer.apart, writer.data)
+    named = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, llvm.FuncOp | llvm.GlobalOp)}
+    shared = [name for name, op in named.items() if SHARED in op.attributes]
+    apart: dict[str, str] = {}
+    symbols = {name: _set_apart(module, name, apart) for name in shared}
+    parts = divide(named, frozenset(shared))
+    symbols |= {name: f"{_EXPORTED}{name}" for part in parts for name in part.exported}
+    texts: list[str] = []
+    data: dict[str, bytes] = {}
+    for part in parts:
+        writer = ModuleWriter([module], large=1 if guarded else LARGE_CONSTANT, part=part, symbols=symbols)
+        texts.append(writer.text())
+        data |= writer.data
+    return Units(tuple(texts), apart, data)
+
+
+def _set_apart(module: ModuleOp, name: str, texts: dict[str, str]) -> str:
+    """Write a function as a text of its own; return its symbol, which is derived from the text."""
+    alone = Part(frozenset({name}), frozenset({name}), frozenset({name}))
+    text = ModuleWriter([module], part=alone, symbols={name: _UNNAMED}).text()
+    symbol = f"xhlo_shared_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    texts[symbol] = text.replace(_UNNAMED, symbol)
+    return symbol
 
 
 def emit_device_llvm_ir(module: ModuleOp, *, triple: str | None = None) -> str:
@@ -92,13 +113,19 @@ class ModuleWriter:
     def __init__(
         self,
         modules: Sequence[ModuleOp | GpuModuleOp],
-        triple: str | None,
-        cpu: str | None,
-        features: str | None,
+        triple: str | None = None,
+        cpu: str | None = None,
+        features: str | None = None,
         large: int | None = None,
+        part: Part | None = None,
+        symbols: Mapping[str, str] | None = None,
     ):
-        """`large`: bytes from which a constant is kept out of the text; None for none."""
+        """
+        `large`: bytes from which a constant is kept out of the text; None for none. `part`: what the text has of the
+        modules; None for all. `symbols`: the symbols of functions where they are not the names.
+        """
         self.modules = modules
+        self.part = part
         self.large = large
         self.triple = triple
         device = any(isinstance(module, GpuModuleOp) for module in modules)
@@ -108,46 +135,38 @@ class ModuleWriter:
         self.intrinsics: dict[str, str] = {}
         """Declarations by name."""
         self.declared: set[str] = set()
-        self.apart: dict[str, str] = {}
-        """Functions that are emitted as separate texts, by symbol."""
         self.data: dict[str, bytes] = {}
         """Constants that are kept out of the text, by symbol."""
-        self._symbols: dict[str, str] = {}
+        self._symbols = symbols or {}
 
     def text(self) -> str:
         if self.triple is not None:
             self.lines.append(f'target triple = "{self.triple}"')
         for op in (op for module in self.modules for op in module.body.block.ops):
+            if not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
+                fail(op, "is no part of the llvm dialect: it cannot be written as LLVM IR")
+            if self.part is not None and op.sym_name.data not in self.part.named:
+                continue
             if isinstance(op, llvm.FuncOp):
                 FunctionWriter(self, op).write()
-            elif isinstance(op, llvm.GlobalOp):
-                self._global(op)
             else:
-                fail(op, "is no part of the llvm dialect: it cannot be written as LLVM IR")
+                self._global(op)
         return self._finished()
-
-    def set_apart(self, op: llvm.FuncOp) -> None:
-        """Emit a function as a separate text, with a symbol derived from it."""
-        alone = ModuleWriter(self.modules, None, None, None)
-        name = op.sym_name.data
-        alone._symbols[name] = _UNNAMED
-        FunctionWriter(alone, op).write()
-        text = alone._finished()
-        symbol = f"xhlo_shared_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-        self._symbols[name] = symbol
-        self.apart[symbol] = text.replace(_UNNAMED, symbol)
 
     def symbol(self, name: str) -> str:
         """The symbol of a function, without the @."""
-        return self._symbols.get(name) or symbol(name)
+        return symbol(self._symbols.get(name, name))
 
-    def is_apart(self, op: llvm.FuncOp) -> bool:
+    def is_elsewhere(self, op: llvm.FuncOp) -> bool:
         """Whether the function's body is in another text."""
-        return self._symbols.get(op.sym_name.data, _UNNAMED) != _UNNAMED
+        return self.part is not None and op.sym_name.data not in self.part.defined
 
-    def is_unit(self, op: llvm.FuncOp) -> bool:
-        """Whether this text contains only that function."""
-        return self._symbols.get(op.sym_name.data) == _UNNAMED
+    def linkage(self, op: llvm.FuncOp) -> str:
+        """The linkage of a function that is defined in this text, with a space after it."""
+        if self.part is not None and op.sym_name.data in self.part.exported:
+            return "hidden "
+        linkage = op.linkage.linkage.data
+        return "" if linkage == "external" else f"{linkage} "
 
     def _finished(self) -> str:
         lines = self.lines
@@ -240,17 +259,13 @@ class FunctionWriter:
         inputs = op.function_type.inputs.data
         result = type_text(op.function_type.output)
         name = self.module.symbol(op.sym_name.data)
-        traits = " ".join(self._traits())
-        traits = f" {traits}" if traits else ""
-        linkage = op.linkage.linkage.data
-        linkage = "" if linkage == "external" or self.module.is_unit(op) else linkage + " "
-        apart = self.module.is_apart(op)
-        if apart or not op.body.blocks:
+        words = "".join(f" {trait}" for trait in self._traits())
+        if not op.body.blocks or self.module.is_elsewhere(op):
             if name in self.module.declared:
                 return
             self.module.declared.add(name)
             types = ", ".join(type_text(type_) for type_ in inputs)
-            self.lines.append(f"\ndeclare {result} @{name}({types}){traits}")
+            self.lines.append(f"\ndeclare {result} @{name}({types}){words}")
             return
         entry = op.body.blocks[0]
         marks = self._parameter_marks(len(inputs))
@@ -258,25 +273,22 @@ class FunctionWriter:
             f"{type_text(arg.type)}{mark} {self.name(arg)}" for arg, mark in zip(entry.args, marks, strict=True)
         )
         convention = "ptx_kernel " if nvvm.KERNEL in op.attributes else ""
-        self.lines.append(f"\ndefine {linkage}{convention}{result} @{name}({parameters}){traits} {{")
+        self.lines.append(f"\ndefine {self.module.linkage(op)}{convention}{result} @{name}({parameters}){words} {{")
         self._name_edges()
         for block in op.body.blocks:
             self._block(block, block is entry)
         self.lines.append("}")
 
     def _traits(self) -> list[str]:
-        # It is a property in IR made by a pass, an attribute in parsed IR.
-        found = self.op.properties.get("passthrough") or self.op.attributes.get("passthrough")
-        names = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
-        traits = [name.data for name in names if isinstance(name, StringAttr)]
+        found = traits(self.op)
         block = self.op.attributes.get(nvvm.BLOCK_SIZE)
         if isinstance(block, DenseArrayBase):
             sizes = ",".join(str(size) for size in cast("DenseArrayBase[Any]", block).get_values())
-            traits.append(f'"{nvvm.BLOCK_SIZE}"="{sizes}"')
+            found.append(f'"{nvvm.BLOCK_SIZE}"="{sizes}"')
         blocks = self.op.attributes.get(nvvm.MIN_BLOCKS)
         if isinstance(blocks, IntegerAttr):
-            traits.append(f'"{nvvm.MIN_BLOCKS}"="{blocks.value.data}"')
-        return [*traits, "#0"] if self.op.body.blocks and self.module.target else traits
+            found.append(f'"{nvvm.MIN_BLOCKS}"="{blocks.value.data}"')
+        return [*found, "#0"] if self.op.body.blocks and self.module.target else found
 
     def _parameter_marks(self, count: int) -> list[str]:
         """Attributes after each parameter's type: ` noalias align 16`."""

@@ -277,11 +277,11 @@ def test_shared_functions_have_texts_of_their_own() -> None:
     for name, size, value in (("one", 8, 1.0), ("two", 16, 1.0), ("two", 16, 2.0)):
         module = lowered(SHARING.format(name=name, size=size, value=value))
         parts = emit_units(module)
-        text, apart = parts.text, parts.shared
+        (text,), apart = parts.texts, parts.shared
         (symbol,) = apart
         assert f"declare void @{symbol}(ptr, i64)" in text and f"call void @{symbol}(" in text
         accepted(text)
-        assert f"define void @{symbol}(" in accepted(apart[symbol])
+        assert f"define hidden void @{symbol}(" in accepted(apart[symbol])
         assert f"define internal void @{name}(" in accepted(emit_llvm_ir(module))
         units.append(apart)
     assert units[0] == units[1] != units[2]
@@ -289,8 +289,8 @@ def test_shared_functions_have_texts_of_their_own() -> None:
 
 def test_what_was_compiled_apart_is_linked() -> None:
     parts = emit_units(lowered(SHARING.format(name="set", size=4, value=3.0)))
-    objects = [jit.compile_to_object(parts.text), *jit.compile_shared(parts.shared)]
-    assert jit.compile_shared(parts.shared)[0] is objects[1]
+    objects = jit.compile_units(parts.texts, parts.shared, {})
+    assert jit.compile_units(parts.texts, parts.shared, {})[1] is objects[1]
     array = np.zeros(4, np.float32)
     pointers = np.array([array.ctypes.data])
     jit.call(jit.load(objects, ("xhlo_entry",)), "xhlo_entry", pointers)

@@ -1,0 +1,190 @@
+"""
+How the functions of a module are divided into parts that LLVM compiles at the same time.
+
+A part has functions that call one another; kernels, which are never inlined, may be elsewhere. What is inlined anyway,
+and constants, every part that names them has for itself. The division follows from the module alone, so that the
+machine code is the same however many threads compile it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.support.vector_variants import VECTOR_VARIANTS
+
+PART = 250
+"""The least number of operations of a part: LLVM takes ten times longer for them than for setting up another part."""
+
+MOST_PARTS = 16
+
+
+@dataclass(frozen=True)
+class Part:
+    """The functions and globals of one text, by name."""
+
+    defined: frozenset[str]
+    """Those with a body or value in this text."""
+    named: frozenset[str]
+    """Those that the text names, `defined` or not."""
+    exported: frozenset[str]
+    """The functions that other texts call."""
+
+
+Named = Mapping[str, llvm.FuncOp | llvm.GlobalOp]
+
+
+def divide(ops: Named, apart: frozenset[str]) -> tuple[Part, ...]:
+    """
+    The parts of a module's functions and globals, by name, without `apart`, which are compiled by themselves.
+
+    The first has the entry.
+    """
+    graph = _Graph(ops, apart)
+    groups = _joined(graph)
+    count = min(MOST_PARTS, sum(map(graph.size, groups)) // PART, len(groups))
+    if count <= 1:
+        every = frozenset(graph.ops)
+        return (Part(every - apart, every, frozenset()),)
+    chosen = _balanced(groups, graph, count)
+    home = {name: number for number, names in enumerate(chosen) for name in names}
+    exported = frozenset(
+        callee
+        for name, number in home.items()
+        for source in (name, *graph.copied(name))
+        for callee in graph.edges[source]
+        if home.get(callee, number) != number
+    )
+    return tuple(_part(graph, names, exported) for names in chosen)
+
+
+def _part(graph: _Graph, names: Sequence[str], exported: frozenset[str]) -> Part:
+    defined = {*names, *(copy for name in names for copy in graph.copied(name))}
+    named = defined.union(*(graph.edges[name] for name in defined))
+    return Part(frozenset(defined), frozenset(named), exported.intersection(names))
+
+
+class _Graph:
+    """Which functions and globals name which."""
+
+    def __init__(self, ops: Named, apart: frozenset[str]):
+        self.ops = ops
+        self.apart = apart
+        self.edges: dict[str, set[str]] = {}
+        self.bound: dict[str, set[str]] = {}
+        """Those of `edges` that are compiled together with the one that names them."""
+        self._sizes: dict[str, int] = {}
+        for name, op in self.ops.items():
+            self._read(name, op)
+        self._copies = {name for name, op in self.ops.items() if _is_copied(op)}
+        variants = {each for op in self.ops.values() for each in _variants(op) if each in self.ops}
+        self._copies |= variants
+
+    def _read(self, name: str, op: Operation) -> None:
+        named, bound, size = set(_variants(op)) & self.ops.keys(), set[str](), 0
+        if isinstance(op, llvm.FuncOp) and name not in self.apart:
+            for each in (inner for block in op.body.blocks for inner in block.ops):
+                size += 1
+                if isinstance(each, llvm.AddressOfOp):
+                    bound.add(each.global_name.root_reference.data)
+                elif isinstance(each, llvm.CallOp) and each.callee is not None:
+                    callee = each.callee.string_value()
+                    named.add(callee)
+                    if not _stays_a_call(self.ops.get(callee)):
+                        bound.add(callee)
+        self.edges[name] = (named | bound) & self.ops.keys()
+        self.bound[name] = bound & self.ops.keys()
+        self._sizes[name] = size
+
+    def roots(self) -> list[str]:
+        """The functions and globals that are in one part only, in the order of the module."""
+        return [
+            name
+            for name, op in self.ops.items()
+            if name not in self._copies and name not in self.apart and not _is_declaration(op)
+        ]
+
+    def copied(self, name: str) -> list[str]:
+        """What is copied into each part that has `name`."""
+        found: dict[str, None] = {}
+        waiting = [name]
+        while waiting:
+            for each in sorted(self.edges[waiting.pop()] & self._copies):
+                if each not in found:
+                    found[each] = None
+                    waiting.append(each)
+        return list(found)
+
+    def size(self, names: Sequence[str]) -> int:
+        """The operations of these functions and of what they copy."""
+        copies = {copy for name in names for copy in self.copied(name)}
+        return sum(self._sizes[name] for name in (*names, *copies))
+
+
+def _joined(graph: _Graph) -> list[list[str]]:
+    """The roots in groups that stay together, the group of the entry first."""
+    above: dict[str, str] = {name: name for name in graph.roots()}
+
+    def head(name: str) -> str:
+        while above[name] != name:
+            above[name] = name = above[above[name]]
+        return name
+
+    for name in list(above):
+        for source in (name, *graph.copied(name)):
+            for other in sorted(graph.bound[source]):
+                if other in above:
+                    above[head(other)] = head(name)
+    groups: dict[str, list[str]] = {}
+    for name in above:
+        groups.setdefault(head(name), []).append(name)
+    return sorted(groups.values(), key=lambda names: not any(_is_entry(graph.ops[name]) for name in names))
+
+
+def _balanced(groups: list[list[str]], graph: _Graph, count: int) -> list[list[str]]:
+    """`count` parts of about the same size; the first has the first group."""
+    parts: list[list[str]] = [list(groups[0]), *([] for _ in range(count - 1))]
+    sizes = [graph.size(groups[0]), *[0] * (count - 1)]
+    for names in sorted(groups[1:], key=graph.size, reverse=True):
+        least = sizes.index(min(sizes))
+        parts[least] += names
+        sizes[least] += graph.size(names)
+    return [part for part in parts if part]
+
+
+def _is_declaration(op: Operation) -> bool:
+    return isinstance(op, llvm.FuncOp) and not op.body.blocks
+
+
+def _is_entry(op: Operation) -> bool:
+    return isinstance(op, llvm.FuncOp) and op.linkage.linkage.data == "external"
+
+
+def traits(op: Operation | None) -> list[str]:
+    """LLVM's attributes of a function; none for anything else."""
+    # It is a property in IR made by a pass, an attribute in parsed IR.
+    found = (op.properties.get("passthrough") or op.attributes.get("passthrough")) if op is not None else None
+    names = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
+    return [name.data for name in names if isinstance(name, StringAttr)]
+
+
+def _is_copied(op: Operation) -> bool:
+    if isinstance(op, llvm.GlobalOp):
+        return op.constant is not None
+    return not _is_declaration(op) and not {"alwaysinline", "memory(none)"}.isdisjoint(traits(op))
+
+
+def _stays_a_call(op: Operation | None) -> bool:
+    """Whether a function is neither inlined nor needed by the optimizer at its calls."""
+    return op is None or _is_declaration(op) or "noinline" in traits(op)
+
+
+def _variants(op: Operation) -> list[str]:
+    """The functions that a vectorized loop calls instead of this one."""
+    words = [trait for trait in traits(op) if VECTOR_VARIANTS in trait]
+    return [part.rpartition("(")[2].rstrip(')"') for word in words for part in word.split(",")]
