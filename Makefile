@@ -6,6 +6,7 @@
 # make conformance  only the programs of ../shared/conformance: on the reference, on the CPU and as text
 # make gpu-test     the conformance programs, the examples and the exchange of arrays on a GPU; skipped without one
 # make gpu-sanitize the same with each access to memory checked, by compute-sanitizer of the CUDA toolkit
+# make tensorflow-test  xhlo.tensorflow beside TensorFlow, which it installs (0.3 GB)
 # make test-oldest  the quick tests with the oldest xDSL that pyproject.toml admits; asks the package registry
 # make wheels       check that every platform finds wheels of the core's packages; asks the package registry
 # make bench        the measurements of benchmarks/
@@ -19,7 +20,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test test-all test-quick conformance test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
+.PHONY: demo test test-all test-quick conformance tensorflow-test test-oldest wheels gpu-test gpu-sanitize lint format bench docs clean
 
 demo: .venv/.for-use
 	@$(BIN)/python examples/demo.py
@@ -45,6 +46,10 @@ test-oldest: .venv/.for-tests
 
 wheels: .venv/.made
 	@$(BIN)/python test/check_wheels.py
+
+tensorflow-test: .venv/.for-tests
+	@$(PIP) --editable '.[tensorflow]'
+	@$(BIN)/pytest -q -n 0 test/tensorflow
 
 gpu-test: .venv/.for-gpu
 	@$(BIN)/pytest -q -n 0 test/gpu

@@ -39,6 +39,7 @@ _HOMES = {
     "scan": (".frontends.numpy.control_flow", "scan"),
     "sign_executable": (".targets.program.signing", "sign_executable"),
     "switch": (".frontends.numpy.control_flow", "switch"),
+    "tensorflow": (".tensorflow", ""),
     "vmap": (".frontends.numpy.batched", "vmap"),
     "while_loop": (".frontends.numpy.control_flow", "while_loop"),
 }

@@ -1,6 +1,7 @@
 # The public names for type checkers and editors; __init__.py imports each on first use.
 
 from . import numpy as numpy
+from . import tensorflow as tensorflow
 from .frontends.builder.builder import Builder as Builder
 from .frontends.clusters.context import asarray as asarray
 from .frontends.clusters.context import autocluster as autocluster
@@ -65,6 +66,7 @@ __all__ = [
     "scan",
     "sign_executable",
     "switch",
+    "tensorflow",
     "vmap",
     "while_loop",
 ]

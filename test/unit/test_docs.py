@@ -57,7 +57,7 @@ NOT_RUN = {"make", "pip", "ls", "grep", "head", "mkdir", "cc", "build/softmax_te
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.(?:mlir|hlo|py|toml))\n")
 _HUNK = re.compile(r"^@@.*\n", re.MULTILINE)
-_IMPORTS = re.compile(r"\b(jax|numpy)\b")
+_IMPORTS = re.compile(r"\b(jax|numpy|tensorflow|keras)\b")
 _SETTING = re.compile(r"[A-Z_]+=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 

@@ -1,0 +1,1 @@
+"""Functions of TensorFlow and Keras models, traced by TensorFlow, compiled by xhlo."""

@@ -1,0 +1,139 @@
+"""One signature of a function: traced by TensorFlow, its HLO compiled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.dialect import make_context
+from ...hlo_dialect.ops.algorithms.random import RngOp
+from ...targets.compile import compile_program
+from ...targets.program.executable import Executable
+from ...targets.program.pipeline import parse_source
+from ...targets.program.source import Source
+from .constants import ELIDED, with_constants
+from .library import tensorflow
+from .tensors import aligned_array, to_tensor
+
+ALIAS = "tf.aliasing_output"
+
+
+@dataclass
+class Options:
+    """How programs are compiled."""
+
+    target: Any
+    math: str
+
+
+class Program:
+    """
+    The program of one signature.
+
+    Its parameters are the tensors among the arguments, then what the function captured: tensors, and the values of
+    variables. Its results are those of the function, then the new values of the variables that it assigns.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], leaves: Sequence[Any], options: Options, name: str, autograph: bool = True
+    ):
+        """`function` takes the leaves, the tensors and arrays among the arguments."""
+        tf = tensorflow()
+        self.options = options
+        self.specs = [tf.TensorSpec(leaf.shape, tf.dtypes.as_dtype(leaf.dtype)) for leaf in leaves]
+        self.function = tf.function(function, jit_compile=True, autograph=autograph)
+        start = time.perf_counter()
+        concrete = self.function.get_concrete_function(*self.specs)
+        # From shapes and types only: TensorFlow would build some values into the program.
+        stages = self.function.experimental_get_compiler_ir(*self.specs)
+        text = stages(stage="hlo")
+        if ELIDED in text:
+            text = with_constants(text, stages(stage="hlo_serialized"))
+        self.trace_seconds = time.perf_counter() - start
+        self.source = Source(text, f"<{name}>")
+        variables = {id(variable.handle): variable for variable in concrete.variables}
+        self.captured = tuple(variables.get(id(each), each) for each in concrete.captured_inputs)
+        """Variables and tensors: the parameters after the leaves."""
+        self.structure = concrete.structured_outputs
+        self.result_count = len(concrete.outputs)
+        self.module, self.updates = _without_aliases(self.source)
+        """`updates`: result and parameter of each variable that is assigned."""
+        self.calls = 0
+        self.backward: Any = None
+        """Its derivative, once it was asked for (gradients.py)."""
+
+    @cached_property
+    def executable(self) -> Executable:
+        start = time.perf_counter()
+        made = compile_program(self.module, self.options.target, math=self.options.math)
+        self.seconds = self.trace_seconds + time.perf_counter() - start
+        return made
+
+    def values(self, leaves: Sequence[Any]) -> list[Any]:
+        """The tensors and arrays of a call, read from the variables now."""
+        tf = tensorflow()
+        return [*leaves, *(each.read_value() if isinstance(each, tf.Variable) else each for each in self.captured)]
+
+    def assign(self, results: Sequence[Any]) -> None:
+        """Give the variables their new values."""
+        for result, parameter in self.updates:
+            self.captured[parameter - len(self.specs)].assign(results[result])
+
+    @property
+    def described(self) -> str:
+        """The arguments as the user sees them."""
+        return ", ".join(f"{spec.dtype.name}{list(spec.shape)}" for spec in self.specs)
+
+    def packed(self, results: Sequence[Any]) -> Any:
+        """The results in the structure that the function returns them in."""
+        tf = tensorflow()
+        rest = iter(results)
+        flat = [
+            next(rest) if isinstance(each, tf.Tensor) else each
+            for each in tf.nest.flatten(self.structure, expand_composites=True)
+        ]
+        return tf.nest.pack_sequence_as(self.structure, flat, expand_composites=True)
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """The results as tensors, new values of variables last."""
+        executable = self.executable
+        out = [aligned_array(each.shape, each.dtype) for each in executable.output_types]
+        executable(*values, out=out)
+        return [to_tensor(each) for each in out]
+
+
+def _without_aliases(source: Source) -> tuple[ModuleOp, tuple[tuple[int, int], ...]]:
+    """
+    The module of HLO text whose parameters are not given away, and the pairs of results and parameters that XLA would
+    put into one buffer: those of variables.
+
+    A buffer may belong to several tensors, so none is written to in place. Raises DiagnosticError for random numbers
+    whose state TensorFlow keeps to itself: they would be the same in every call.
+    """
+    module = parse_source(source, make_context())
+    for op in module.walk():
+        if isinstance(op, RngOp):
+            fail(
+                op,
+                "makes random numbers from TensorFlow's own state, which compiled code cannot advance; use "
+                "tf.random.Generator, tf.random.stateless_normal and its like, or keras.random",
+            )
+    (main,) = (op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == "main")
+    pairs: list[tuple[int, int]] = []
+    if main.arg_attrs is not None:
+        for parameter, each in enumerate(main.arg_attrs.data):
+            output = each.data.get(ALIAS)
+            if isinstance(output, IntegerAttr):
+                pairs.append((output.value.data, parameter))
+        main.arg_attrs = ArrayAttr(
+            DictionaryAttr({name: value for name, value in each.data.items() if name != ALIAS})
+            for each in main.arg_attrs.data
+        )
+    return module, tuple(sorted(pairs))
