@@ -31,7 +31,8 @@ clock = time.process_time if CPU_TIME else time.perf_counter
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-from jax_programs import JaxProgram, jax_programs  # noqa: E402
+from jax_programs.program import JaxProgram  # noqa: E402
+from network_programs import network_programs  # noqa: E402
 
 PLATFORMS = ("xhlo", "cpu")
 HEAD = """\
@@ -103,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     lines = [HEAD]
     print(HEAD, flush=True)
-    for program in jax_programs():
+    for program in network_programs():
         if options.only in program.name:
             lines.append(row_of(program, options.blocks, options.calls, options.rounds))
             print(lines[-1], flush=True)

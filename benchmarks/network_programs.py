@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax, random
 
+from jax_programs.program import JaxProgram
+
 sys.path.append(str(Path(__file__).parents[1] / "examples" / "jax"))
 
 import diffusion
 import mnist_convnet
 import transformer_lm
-
-
-@dataclass(frozen=True)
-class JaxProgram:
-    """A function without static arguments, and its arguments: NumPy arrays or keys."""
-
-    name: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
 
 
 def convnet_step() -> JaxProgram:
@@ -107,7 +98,7 @@ def resnet_step(params: dict[str, Any], images: Array, labels: Array) -> tuple[d
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
 
 
-def jax_programs() -> list[JaxProgram]:
+def network_programs() -> list[JaxProgram]:
     config = transformer_lm.Config(width=512, heads=8, layers=2, length=256)
     forward = functools.partial(transformer_lm.logits_of, config)
     params, key = transformer_lm.init_state(config, 0)[0], random.key(4)

@@ -1,0 +1,149 @@
+"""Statistics, clustering, regression and random numbers."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax, random
+
+from .program import Programs
+
+PROGRAMS = Programs("statistics")
+program = PROGRAMS.add
+
+
+@program(lambda d: (d.normal(4096, 16), d.normal(8, 16)))
+def k_means(points: Array, centers: Array) -> Array:
+    """Five rounds."""
+
+    def round_of(_: Array, centers: Array) -> Array:
+        distances = jnp.sum((points[:, None] - centers) ** 2, -1)
+        member = jax.nn.one_hot(jnp.argmin(distances, 1), centers.shape[0])
+        return (member.T @ points) / jnp.maximum(jnp.sum(member, 0), 1)[:, None]
+
+    return lax.fori_loop(0, 5, round_of, centers)
+
+
+@program(lambda d: (d.normal(4096, 8), d.normal(6, 8)))
+def gaussian_mixture(points: Array, means: Array) -> tuple[Array, Array, Array]:
+    """Five rounds of expectation and maximization with diagonal covariances."""
+
+    def round_of(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        means, variances, shares = state
+        apart = (points[:, None] - means) ** 2 / variances
+        logs = jnp.log(shares) - 0.5 * jnp.sum(apart + jnp.log(variances), -1)
+        weights = jnp.exp(logs - jax.nn.logsumexp(logs, -1, keepdims=True))
+        total = jnp.sum(weights, 0)
+        means = weights.T @ points / total[:, None]
+        variances = jnp.einsum("nk,nkd->kd", weights, (points[:, None] - means) ** 2) / total[:, None] + 1e-3
+        return means, variances, total / points.shape[0]
+
+    return lax.fori_loop(0, 5, round_of, (means, jnp.ones_like(means), jnp.full(6, 1 / 6)))
+
+
+@program(lambda d: (d.normal(512, 32),))
+def principal_components(x: Array) -> tuple[Array, Array]:
+    """The variances along the components, and the points rebuilt from four of them."""
+    x = x - jnp.mean(x, 0)
+    u, s, v = jnp.linalg.svd(x, full_matrices=False)
+    return s**2 / x.shape[0], (u[:, :4] * s[:4]) @ v[:4]
+
+
+@program(lambda d: (d.normal(2048, 24), d.normal(2048)))
+def linear_regression(x: Array, y: Array) -> Array:
+    """Ridge regression by the normal equations."""
+    return jnp.linalg.solve(x.T @ x + 0.1 * jnp.eye(x.shape[1]), x.T @ y)
+
+
+@program(lambda d: (d.normal(1024, 32), d.integers(0, 2, 1024)))
+def logistic_regression(x: Array, y: Array) -> Array:
+    """50 steps of gradient descent."""
+
+    def loss_of(w: Array) -> Array:
+        logits = x @ w
+        return jnp.mean(jax.nn.softplus(logits) - y * logits)
+
+    return lax.fori_loop(0, 50, lambda _, w: w - 0.5 * jax.grad(loss_of)(w), jnp.zeros(x.shape[1]))
+
+
+@program(lambda d: (d.normal(128, 2048),))
+def quantiles(x: Array) -> Array:
+    return jnp.quantile(x, jnp.array([0.05, 0.5, 0.95]), axis=1)
+
+
+@program(lambda d: (d.normal(1 << 17),))
+def median(x: Array) -> Array:
+    return jnp.median(x)
+
+
+@program(lambda d: (d.normal(1 << 17),))
+def histogram(x: Array) -> Array:
+    return jnp.histogram(x, 64, (-4.0, 4.0))[0]
+
+
+@program(lambda d: (d.integers(0, 256, 1 << 19),))
+def bincount(x: Array) -> Array:
+    return jnp.bincount(x, length=256)
+
+
+@program(lambda d: (d.normal(4096, 64),))
+def correlation(x: Array) -> Array:
+    return jnp.corrcoef(x, rowvar=False)
+
+
+@program(lambda d: (d.normal(1 << 16),))
+def moving_statistics(x: Array) -> tuple[Array, Array]:
+    """Mean and deviation over windows of 64."""
+    first = jnp.cumsum(x)
+    second = jnp.cumsum(x * x)
+    mean = (first[64:] - first[:-64]) / 64
+    return mean, jnp.sqrt(jnp.maximum((second[64:] - second[:-64]) / 64 - mean**2, 0))
+
+
+@program(lambda d: (d.normal(1024, 1000),))
+def argmax_rows(x: Array) -> Array:
+    return jnp.argmax(x, -1)
+
+
+@program(lambda d: (d.normal(1024, 1000), d.integers(0, 1000, 1024)))
+def accuracy(logits: Array, labels: Array) -> tuple[Array, Array]:
+    """The share that is right, and the confusion of labels in ten groups."""
+    guess = jnp.argmax(logits, -1)
+    confusion = jnp.zeros((10, 10), jnp.int32).at[labels // 100, guess // 100].add(1)
+    return jnp.mean(guess == labels), confusion
+
+
+@program(lambda d: (d.key(),))
+def random_normal(key: Array) -> Array:
+    return random.normal(key, (1 << 19,))
+
+
+@program(lambda d: (d.key(),))
+def random_uniform(key: Array) -> Array:
+    return random.uniform(key, (1024, 1024), minval=-1.0)
+
+
+@program(lambda d: (d.key(), d.normal(64, 1000)))
+def random_categorical(key: Array, logits: Array) -> Array:
+    return random.categorical(key, logits)
+
+
+@program(lambda d: (d.key(), d.normal(10000)))
+def random_choice(key: Array, x: Array) -> Array:
+    return random.choice(key, x, (4096,))
+
+
+@program(lambda d: (d.key(), d.normal(1 << 15)))
+def random_permutation(key: Array, x: Array) -> Array:
+    return random.permutation(key, x)
+
+
+@program(lambda d: (d.key(), d.normal(256, 512)))
+def dropout(key: Array, x: Array) -> Array:
+    return jnp.where(random.bernoulli(key, 0.9, x.shape), x / 0.9, 0)
+
+
+@program(lambda d: (d.key(),))
+def random_walks(key: Array) -> tuple[Array, Array]:
+    walks = jnp.cumsum(random.normal(key, (256, 1024)), axis=1)
+    return jnp.max(walks, 1), jnp.mean(walks**2, 0)
