@@ -9,7 +9,7 @@
 # make tensorflow-test  xhlo.tensorflow beside TensorFlow, which it installs (0.3 GB)
 # make test-oldest  the quick tests with the oldest xDSL that pyproject.toml admits; asks the package registry
 # make wheels       check that every platform finds wheels of the core's packages; asks the package registry
-# make bench        the measurements of benchmarks/
+# make bench        xhlo beside other systems, into benchmarks/PEERS.md: half an hour; `BENCH=--quick` looks in minutes
 # make docs         generate docs/ops.md, the table of all operations, and the site in build/site/html
 # make clean        remove everything that the other targets created, including .venv
 #
@@ -64,8 +64,10 @@ format: .venv/.for-tests
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
-bench: .venv/.for-tests
-	@$(BIN)/python benchmarks/compare.py
+BENCH := --write
+
+bench: .venv/.for-bench
+	@$(BIN)/python benchmarks/bench.py $(BENCH)
 
 docs: .venv/.for-docs
 	@$(BIN)/python -m xhlo.tools.list_ops > docs/ops.md.new && mv docs/ops.md.new docs/ops.md
@@ -94,6 +96,11 @@ clean:
 
 .venv/.for-gpu: .venv/.for-tests
 	@$(PIP) --editable '.[gpu]'
+
+.venv/.for-bench: .venv/.for-tests
+	@echo "installing the systems that xhlo is compared with into .venv .."
+	@$(PIP) --editable '.[bench]'
+	@touch $@
 
 .venv/.for-docs: pyproject.toml | .venv/.made
 	@echo "installing xhlo and what builds its site into .venv .."

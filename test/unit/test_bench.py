@@ -1,0 +1,74 @@
+"""The benchmark beside other systems: its rows, the check of results, and the page that it writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from peers import functions, on_jax, on_numpy, report, worker
+from peers.report import Results
+from peers.rows import BY_NAME, ROWS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_rows() -> None:
+    assert len(ROWS) == len(BY_NAME) == 31
+    assert all(callable(getattr(functions, row.name)) for row in ROWS)
+    assert set(on_numpy.FUNCTIONS) <= set(BY_NAME)
+
+
+@pytest.mark.parametrize("name", ["small_add", "lstm"])
+def test_a_system_is_compared_with_float64(name: str, tmp_path: Path) -> None:
+    row, path = BY_NAME[name], tmp_path / "expected.npz"
+    right = on_jax.expected(row)
+    assert all(array.dtype == np.float64 for array in right)
+    np.savez(path, *right)
+    run, reply = worker.prepared(on_numpy, "NumPy", row, str(path))
+    assert run is not None and reply["state"] == "ready"
+    assert len(worker.call_for(run, 0.0)) == 3
+    np.savez(path, *(array + 0.01 for array in right))
+    run, reply = worker.prepared(on_numpy, "NumPy", row, str(path))
+    assert run is None and reply["state"] == "wrong"
+    assert "100.00% of its elements are wrong" in reply["error"]
+
+
+def test_what_a_system_lacks_or_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worker.prepared(on_numpy, "NumPy", BY_NAME["conv2d"], "")[1] == {"state": "absent"}
+    monkeypatch.setitem(on_numpy.FUNCTIONS, "small_add", lambda x, y: x @ y[:3])
+    reply = worker.prepared(on_numpy, "NumPy", BY_NAME["small_add"], "")[1]
+    assert reply["state"] == "failed" and reply["error"].startswith("ValueError: ")
+
+
+def made_up() -> Results:
+    quiet = {
+        "softmax": {"xhlo": 0.001, "JAX": 0.002, "IREE": 0.004},
+        "top_k": {"xhlo": 0.002, "JAX": 0.001, "torch": 0.0005},
+    }
+    hog = {"softmax": {"xhlo": 0.003, "JAX": 0.002}}
+    floors = {"softmax": 0.0005, "top_k": 0.00002}
+    return Results(
+        "a machine", {"xhlo": "1", "JAX": "2"}, floors, {"quiet": quiet, "hog": hog}, {"fft": {"IREE": "no"}}
+    )
+
+
+def test_the_page() -> None:
+    page = report.markdown(made_up())
+    assert "geometric mean 1.41 over 2 rows, ahead of every peer on 1; above what is asked on 1." in page
+    assert re.search(r"\| softmax 4096x1024 \| 0\.50 \| 1\.00 \| 2\.00 \|.* \| 2\.0 \| 0\.50 \| 0\.9 \|", page)
+    assert "the largest: softmax 4096x1024 3.00." in page
+    assert "* FFT 1M, IREE: no" in page
+
+
+def test_the_table_in_the_readme(tmp_path: Path) -> None:
+    table = report.readme_table(made_up())
+    assert "| softmax 4096x1024 | **1.00** | 2.00 | - | 4.00 | - |" in table
+    path = tmp_path / "README.md"
+    path.write_text((ROOT / "README.md").read_text())
+    report.put_between(path, "speed", table)
+    assert table in path.read_text() and "XLA:CPU | ratio" not in path.read_text()
+    with pytest.raises(SystemExit, match="has no <!-- slow -->"):
+        report.put_between(path, "slow", table)
