@@ -28,7 +28,7 @@ from xla_programs import hogs
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "build" / "bench"
-ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu"}
+ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu", "XHLO_CACHE_SIZE": "0"}
 
 
 class System:

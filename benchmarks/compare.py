@@ -118,6 +118,7 @@ def reading(ops: int = 2000) -> float:
 
 
 def main() -> None:
+    os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--calls", type=int, default=8)

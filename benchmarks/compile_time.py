@@ -134,6 +134,7 @@ def table(only: str, repeats: int, clock: Callable[[], float]) -> Iterator[str]:
 
 
 def main() -> None:
+    os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="programs whose name contains this")
     parser.add_argument("--repeats", type=int, default=3)

@@ -127,6 +127,7 @@ def run(platform_name: str) -> dict[str, float]:
 
 
 def main() -> None:
+    os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="measure this process's platform, print JSON")
     parser.add_argument("--rounds", type=int, default=2, help="processes for each platform (default 2)")

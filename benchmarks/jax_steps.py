@@ -94,6 +94,7 @@ def row_of(program: JaxProgram, blocks: int, count: int, rounds: int) -> str:
 
 
 def main() -> None:
+    os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--calls", type=int, default=6)

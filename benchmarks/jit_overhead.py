@@ -9,6 +9,7 @@ counted in the program that is made; each repetition has shapes of its own, so t
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -206,6 +207,7 @@ def building(program: Callable[[int], Any]) -> tuple[int, float]:
 
 
 def main() -> None:
+    os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     warnings.simplefilter("ignore")
     x = np.ones(8)
     add = xhlo.jit(lambda x, y: x + y)

@@ -155,6 +155,7 @@ def summary(rows: list[Row]) -> str:
 
 
 def main() -> None:
+    os.environ["XHLO_CACHE_SIZE"] = "0"  # each program is compiled
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="programs whose names contain one of these words, between commas")
     parser.add_argument("--repeat", type=int, default=5, help="blocks of each side")

@@ -9,8 +9,6 @@ refused before it is allocated, with the operation's location.
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -18,42 +16,23 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 
 from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
-from .machine_memory import MAX_BYTES, machine_memory
+from .machine_memory import MAX_BYTES, asked_memory, machine_memory, parse_size
 from .types import HloTensor, numpy_dtype
 from .walking import operations_in
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
 
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-_SIZE = re.compile(r"([0-9]{1,18})([KMGT]?)(?:i?B)?", re.IGNORECASE)
-
-_chosen: int | None = None
-
-
-def parse_size(text: str) -> int:
-    """Bytes of `4096`, `512M`, `8GiB`. Raises ValueError."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise ValueError(f"'{text}' is no size in bytes such as 4096, 512M or 8G")
-    return int(found[1]) << _UNITS[found[2].upper()]
-
-
-def set_max_memory(size: int | None) -> None:
-    """Set the limit on memory for this process, in bytes; None: the environment's, or the machine's."""
-    global _chosen
-    _chosen = size
-
 
 def max_memory() -> int:
     """The bytes that a program may take. Raises DiagnosticError if XHLO_MAX_MEMORY is no size."""
-    if _chosen is not None:
-        return _chosen
-    text = os.environ.get("XHLO_MAX_MEMORY")
-    if not text:
+    asked = asked_memory()
+    if isinstance(asked, int):
+        return asked
+    if not asked:
         return machine_memory()
     try:
-        return parse_size(text)
+        return parse_size(asked)
     except ValueError as error:
         raise DiagnosticError(Diagnostic("error", f"XHLO_MAX_MEMORY: {error}")) from None
 

@@ -1,8 +1,9 @@
-"""The memory of the machine, in a file that loads no package: the plugin for JAX asks when it starts."""
+"""The memory of the machine, and sizes as text, in a file that loads no package: the plugin for JAX asks early."""
 
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,31 @@ MAX_BYTES = (1 << 63) - 1
 """Offsets are signed 64-bit integers."""
 
 _CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"([0-9]{1,18})([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `4096`, `512M`, `8GiB`. Raises ValueError."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is no size in bytes such as 4096, 512M or 8G")
+    return int(found[1]) << _UNITS[found[2].upper()]
+
+
+_chosen: int | None = None
+
+
+def set_max_memory(size: int | None) -> None:
+    """Set the limit on memory for this process, in bytes; None: the environment's, or the machine's."""
+    global _chosen
+    _chosen = size
+
+
+def asked_memory() -> int | str | None:
+    """The limit on memory that this process, else the environment, asks for; text is not checked yet."""
+    return _chosen if _chosen is not None else os.environ.get("XHLO_MAX_MEMORY")
 
 
 @cache

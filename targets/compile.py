@@ -15,6 +15,7 @@ from ..hlo_dialect.garbage_collector import paused_gc
 from ..passes.manager.pipelines import MATH_MODES
 from ..passes.manager.places import Placement
 from ..passes.manager.timing import Timing
+from .cache.files import program_folder
 from .program.dump import FOLDER_VARIABLE, dump
 from .program.errors import hide_our_frames, show_source
 from .program.executable import Executable, Maker
@@ -73,8 +74,8 @@ def compile(
     have theirs. With the environment variable XHLO_DUMP_TO set, every stage is written to that folder.
 
     Raises DiagnosticError for an invalid program, or one that the target does not support, ValueError for an unknown
-    target, place or pass, TypeError for a `program` of another kind. Equal programs are compiled once per process; with
-    the environment variable XHLO_CACHE_DIR, once for all processes that share the folder.
+    target, place or pass, TypeError for a `program` of another kind. Equal programs are compiled once; they are kept in
+    the user's folder for caches, for later processes too (XHLO_CACHE_DIR, XHLO_CACHE_SIZE).
 
     >>> import numpy as np
     >>> import xhlo
@@ -154,7 +155,7 @@ def _kept_or_compiled(source: Source, target: Target, profile: bool, guard: str)
     if os.environ.get(FOLDER_VARIABLE):
         dump(Path(source.filename).stem.strip("<>") or "main", source, target)
     compile_ = partial(compile_source, source, target, profile, guard=guard)
-    if guard or not os.environ.get("XHLO_CACHE_DIR"):
+    if guard or program_folder() is None:
         return compile_()
     from .cache.executables import kept_executable
 

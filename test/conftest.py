@@ -14,6 +14,8 @@ from xhlo.tools import hlo_opt, hlo_run
 
 # XLA is only the reference: without LLVM's optimizations it compiles in half the time, with the same semantics.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
+# Programs are compiled each time; tests of the cache have folders of their own.
+os.environ["XHLO_CACHE_SIZE"] = "0"
 # xhlo's own machine code is kept here, not in the home directory.
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).resolve().parent.parent / "build" / "cache")
 

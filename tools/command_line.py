@@ -90,7 +90,7 @@ def limit_memory(arguments: Arguments) -> None:
     text = arguments.value(MAX_MEMORY.name)
     if text is None:
         return
-    from ..hlo_dialect.limits import parse_size, set_max_memory
+    from ..hlo_dialect.machine_memory import parse_size, set_max_memory
 
     try:
         set_max_memory(parse_size(text))

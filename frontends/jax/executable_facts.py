@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import itertools
-import json
 import struct
 from typing import Any
 
-from ...targets.compile import load_executable
-from ...targets.cpu.executable import CpuExecutable
-from ...targets.program.container import reading_fields
 from ...targets.program.signing import is_required
 from . import arrays
 from .c_api import FLOAT, STRUCTURES, Code
 from .client import MEMORY_KIND, ordinal_of
+from .compiled import from_bytes, to_bytes
 from .entries import Kept, PluginError, entry, text
 from .executables import LoadedProgram, program_of
 from .native_calls import loaded
 from .objects import OBJECTS
-from .programs import Compiled
-from .protos import CompileOptions, read_compile_options
+from .protos import CompileOptions
 
 
 @entry("LoadedExecutable_AddressableDevices")
@@ -184,33 +179,15 @@ def _options(args: Any) -> None:
     _hand_out(args, found, found.compiled.options.serialized)
 
 
-_HEADER = struct.Struct("<4s32sQQ")
-"""Magic, SHA-256 of what follows, the sizes of the facts and of the executable."""
-
-_MAGIC = b"XJAX"
-
-
 @entry("Executable_Serialize")
 def _serialize(args: Any) -> None:
     """The executable's own bytes, after the facts that JAX needs."""
     found = program_of(args.executable)
-    compiled = found.compiled
     try:
-        code = compiled.executable.serialize()
+        data = to_bytes(found.compiled)
     except ValueError as error:
-        raise PluginError(Code.UNIMPLEMENTED, f"{compiled.name} cannot be serialized: {error}") from None
-    about = json.dumps(
-        {
-            "name": compiled.name,
-            "donated": compiled.donated,
-            "tokens": compiled.tokens,
-            "layouts": compiled.layouts,
-            "optimized": compiled.optimized,
-            "options": compiled.options.serialized.hex(),
-        }
-    ).encode()
-    digest = hashlib.sha256(about + code).digest()
-    _hand_out(args, found, _HEADER.pack(_MAGIC, digest, len(about), len(code)) + about + code)
+        raise PluginError(Code.UNIMPLEMENTED, f"{found.compiled.name} cannot be serialized: {error}") from None
+    _hand_out(args, found, data)
 
 
 @entry("Executable_DeserializeAndLoad")
@@ -220,35 +197,9 @@ def _deserialize(args: Any) -> None:
     if args.overridden_compile_options_size:
         options = ctypes.string_at(args.overridden_compile_options, args.overridden_compile_options_size)
     try:
-        with reading_fields():
-            compiled = _loaded(data, options)
-    except (ValueError, struct.error) as error:
+        if is_required():
+            raise ValueError("XHLO_TRUSTED_KEYS asks for signatures, which executables that JAX serializes lack")
+        compiled = from_bytes(data, options)
+    except ValueError as error:
         raise PluginError(Code.INVALID_ARGUMENT, f"the serialized executable cannot be loaded: {error}") from None
     args.loaded_executable = LoadedProgram(compiled).handle
-
-
-def _loaded(data: bytes, options: bytes) -> Compiled:
-    """The program that `_serialize` wrote. Raises ValueError."""
-    if is_required():
-        raise ValueError("XHLO_TRUSTED_KEYS asks for signatures, which executables that JAX serializes lack")
-    magic, digest, about_size, code_size = _HEADER.unpack_from(data)
-    payload = data[_HEADER.size :]
-    if magic != _MAGIC or len(payload) != about_size + code_size or hashlib.sha256(payload).digest() != digest:
-        raise ValueError("it is damaged or cut off, or was not made by this version of xhlo")
-    about = json.loads(payload[:about_size])
-    executable = load_executable(payload[about_size:])
-    if not isinstance(executable, CpuExecutable):
-        raise ValueError("it was compiled for another target than the CPU")
-    if not len(about["donated"]) == len(about["layouts"][0]) == len(about["tokens"][0]):
-        raise ValueError("its facts contradict each other")
-    source = executable.source.text if executable.source is not None else ""
-    return Compiled(
-        executable,
-        about["name"],
-        about["donated"],
-        source,
-        about["tokens"],
-        about["optimized"],
-        read_compile_options(options or bytes.fromhex(about["options"])),
-        about["layouts"],
-    )

@@ -19,12 +19,14 @@ from . import arrays, tracing
 from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import ARGUMENTS, STRUCTURES, Code
 from .client import client, ordinal_of
+from .compile_options import check_options
+from .compiled import Compiled, Layouts, kept_program
 from .entries import Kept, PluginError, entry, read_text
-from .layouts import Layouts, logical_shape
+from .layouts import logical_shape
 from .native import SMALL
 from .native_calls import loaded
 from .objects import OBJECTS
-from .programs import Compiled, compile_artifact, compile_text
+from .programs import compile_artifact, compile_text
 from .protos import CompileOptions, read_compile_options
 
 _executables: dict[int, LoadedProgram] = {}
@@ -231,7 +233,9 @@ def _compile(args: Any) -> None:
     program = STRUCTURES["Program"].from_address(args.program)
     code = ctypes.string_at(program.code, program.code_size)
     options = read_compile_options(ctypes.string_at(args.compile_options, args.compile_options_size))
-    compiled = compile_artifact(code, read_text(program.format, program.format_size), options)
+    form = read_text(program.format, program.format_size)
+    check_options(options.overrides)
+    compiled = kept_program(code, form, options, partial(compile_artifact, code, form, options))
     args.executable = LoadedProgram(compiled).handle
 
 

@@ -29,14 +29,12 @@ from ...hlo_dialect.entry import find_entry
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
 from ...hlo_dialect.types import make_tensor
 from .c_api import Code
+from .compiled import Layouts
 from .entries import PluginError
 
 LAYOUT = "mhlo.layout_mode"
 _SHARDINGS = ("sdy.sharding", "mhlo.sharding")
 _TEXT = re.compile(r"\{([0-9, ]*)\}")
-
-Layouts = list[list[int] | None]
-"""Per argument or result: its dimensions from minor to major; None for row-major, and what is no array."""
 
 
 def read_layouts(module: ModuleOp) -> tuple[Layouts, Layouts]:

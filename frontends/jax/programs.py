@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
@@ -21,9 +20,10 @@ from ...targets.program.dump import dump
 from ...targets.program.pipeline import run_passes
 from ...targets.program.source import Source
 from .c_api import Code
-from .compile_options import DUMP_PASS_RE, DUMP_TO, check_options
+from .compile_options import DUMP_PASS_RE, DUMP_TO
+from .compiled import Compiled, Layouts
 from .entries import PluginError
-from .layouts import Layouts, apply_layouts, read_layouts, state_layouts
+from .layouts import apply_layouts, read_layouts, state_layouts
 from .masks import select_by_masks
 from .protos import CompileOptions
 
@@ -34,25 +34,6 @@ _FILENAME = "<jax>"
 
 DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
 """Argument attributes by which JAX donates a buffer."""
-
-
-@dataclass
-class Compiled:
-    """An executable and the facts about its program that the plugin needs."""
-
-    executable: CpuExecutable
-    name: str
-    donated: list[bool]
-    """Per argument, whether its buffer may be reused."""
-    source: str
-    """StableHLO text."""
-    tokens: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
-    """Per argument and per result, whether it is a token, which machine code does not see."""
-    optimized: str = ""
-    """The StableHLO text that JAX shows as the compiled program; if empty, the source."""
-    options: CompileOptions = field(default_factory=CompileOptions)
-    layouts: tuple[Layouts, Layouts] = field(default_factory=lambda: ([], []))
-    """Per argument and per result, the order of dimensions in memory."""
 
 
 def read_artifact(code: bytes, form: str, locations: bool) -> str:
@@ -83,7 +64,6 @@ def compile_artifact(code: bytes, form: str, options: CompileOptions) -> Compile
 
     Raises DiagnosticError, located in the Python source where JAX says it, for a program that cannot be compiled.
     """
-    check_options(options.overrides)
     text = read_artifact(code, form, locations=False)
     try:
         return compile_text(text, options)

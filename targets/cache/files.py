@@ -1,12 +1,12 @@
 """
-A folder of checksummed files that outlives a process, named by the environment variable XHLO_CACHE_DIR.
+A folder of checksummed files that outlives a process: compiled programs, and the machine code of xhlo itself.
 
-Without that variable executables are not kept, but the machine code of xhlo itself is, in the user's own folder for
-caches: about 100 KB for each version of xhlo. `XHLO_CACHE_DIR=` (set, and empty) keeps nothing.
+It is the user's own folder for caches, or that of the environment variable XHLO_CACHE_DIR; `XHLO_CACHE_DIR=` (set, and
+empty) keeps nothing. The files of programs together take at most XHLO_CACHE_SIZE bytes (512 MB without it), and those
+that were not used for longest go first; with `XHLO_CACHE_SIZE=0` no programs are kept.
 
 A file's name is the hash of everything that determines its contents. A damaged or unreadable file is rewritten, with a
-warning; one that another user may have written is not used (trust.py). Files are never deleted; the folder's owner is
-responsible for cleanup.
+warning; one that another user may have written is not used (trust.py).
 """
 
 from __future__ import annotations
@@ -20,32 +20,48 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...hlo_dialect.machine_memory import parse_size
+from .eviction import make_room
 from .trust import SUPPORTED, NotTrustedError, make_folder, open_folder, read_file, write_file
 
 T = TypeVar("T")
 
-VARIABLE = "XHLO_CACHE_DIR"
+VARIABLE, SIZE_VARIABLE = "XHLO_CACHE_DIR", "XHLO_CACHE_SIZE"
+DEFAULT_SIZE = 512 << 20
 MAGIC = b"XHLOKEPT"
 """Followed by the SHA-256 of the contents, then the contents."""
 
 
 def cache_folder() -> Path | None:
-    """The cache folder; None without one."""
-    folder = os.environ.get(VARIABLE)
-    if folder and not SUPPORTED:
-        _warn(f"{VARIABLE} is ignored: on this system it cannot be seen who wrote a file")
+    """The folder for caches; None if nothing is to be kept, or there is no such folder."""
+    chosen = os.environ.get(VARIABLE)
+    if not SUPPORTED:
+        if chosen:
+            _warn(f"{VARIABLE} is ignored: on this system it cannot be seen who wrote a file")
         return None
-    return Path(folder) if folder else None
-
-
-def own_folder() -> Path | None:
-    """The folder for machine code of xhlo itself; None if nothing is to be kept, or there is no folder for caches."""
-    if VARIABLE in os.environ or not SUPPORTED:
-        return cache_folder()
-    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    base = os.environ.get("XDG_CACHE_HOME", "")
     # The specification of base directories: a relative path is invalid and ignored.
-    caches = Path(chosen) if os.path.isabs(chosen) else _home_caches()
+    caches = Path(base) if os.path.isabs(base) else _home_caches()
     return caches / "xhlo" if caches is not None and os.access(_existing(caches), os.W_OK) else None
+
+
+def program_folder() -> Path | None:
+    """The folder for compiled programs; None if none are to be kept."""
+    return cache_folder() if cache_size() else None
+
+
+def cache_size() -> int:
+    """The bytes that kept files may take together."""
+    text = os.environ.get(SIZE_VARIABLE)
+    if not text:
+        return DEFAULT_SIZE
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        _warn(f"{SIZE_VARIABLE} is ignored: {error}")
+        return DEFAULT_SIZE
 
 
 def _home_caches() -> Path | None:
@@ -75,14 +91,14 @@ def kept(
     key: Sequence[Any],
     suffix: str,
     make: Callable[[], T],
-    to_bytes: Callable[[T], bytes],
+    to_bytes: Callable[[T], bytes | None],
     load: Callable[[bytes], T],
-    folder_of: Callable[[], Path | None] = cache_folder,
+    folder_of: Callable[[], Path | None] = program_folder,
 ) -> T:
     """
     The value stored for `key` (of JSON types); if there is none, the result of `make`, which is stored.
 
-    `load` raises ValueError for unusable contents.
+    `load` raises ValueError for unusable contents; `to_bytes` returns None for a value that is not to be stored.
     """
     folder = folder_of()
     if folder is None:
@@ -95,7 +111,9 @@ def kept(
     except ValueError as error:
         _warn(f"{path} is not used and will be written anew: {error}")
     value = make()
-    write(path, to_bytes(value))
+    contents = to_bytes(value)
+    if contents is not None:
+        write(path, contents)
     return value
 
 
@@ -137,11 +155,21 @@ def may_read(path: Path) -> bool:
 
 
 def write(path: Path, contents: bytes) -> None:
-    """Write a file, for this user alone. Readers see a whole file or none; a failure is a warning."""
+    """
+    Write a file, for this user alone. Readers see a whole file or none; a failure is a warning.
+
+    A file that is larger than an eighth of what may be kept is not. One write in 16, chosen by the file's name, removes
+    what is too much.
+    """
+    limit = cache_size() or DEFAULT_SIZE
+    if len(contents) > limit // 8:
+        return
     try:
         make_folder(path.parent)
         with open_folder(path.parent) as folder:
             write_file(folder, path.name, MAGIC + hashlib.sha256(contents).digest() + contents)
+            if path.name.startswith("0"):
+                make_room(folder, limit)
     except NotTrustedError as error:
         _warn(f"the cache {path.parent} is not trusted: {error}")
     except OSError as error:

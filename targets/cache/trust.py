@@ -13,6 +13,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .eviction import mark_used
+
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 SUPPORTED = hasattr(os, "geteuid")
 """Only POSIX systems have owners and modes."""
@@ -86,6 +88,7 @@ def read_file(folder: int, path: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise NotTrustedError(f"{path} is no regular file")
         _check(path, status)
+        mark_used(descriptor, status)
         return file.read()
 
 

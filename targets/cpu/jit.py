@@ -31,7 +31,7 @@ except ImportError as error:
     ) from error
 
 from ...dialects.support.vector_variants import VECTOR_VARIANTS
-from ..cache.files import kept, own_folder
+from ..cache.files import cache_folder, kept
 from .runtime.pool import FUNCTIONS, MAX_THREADS
 from .runtime.system import runtime_ir
 from .stops import GOES_ON_IR, STOPS
@@ -251,7 +251,7 @@ def kept_object(key: Sequence[str], text: Callable[[], str]) -> bytes:
         lambda: compile_to_object(text(), level=1),
         lambda code: code,
         lambda code: code,
-        own_folder,
+        cache_folder,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
 from ...lowering.device.chips import Chip
-from ..cache.files import cache_folder, kept
+from ..cache.files import kept, program_folder
 from .assembler import MISSING, assemble, assemblers
 
 
@@ -19,7 +19,7 @@ def cached_cubin(ptx: str, chip: Chip) -> bytes:
 
     Raises DiagnosticError if there is no assembler or all are too old, AssemblyError for invalid PTX.
     """
-    if cache_folder() is None:
+    if program_folder() is None:
         return assemble(ptx, chip).code
     names = [assembler.name for assembler in assemblers()]
     if not names:

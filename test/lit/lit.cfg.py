@@ -33,6 +33,7 @@ config.test_exec_root = str(root / "build" / "lit")
 config.environment["PYTHONPATH"] = str(root)
 config.environment["PATH"] = os.pathsep.join((str(tools), os.environ.get("PATH", "")))
 config.environment["PYTHONHASHSEED"] = "0"
+config.environment["XHLO_CACHE_SIZE"] = "0"  # programs are compiled each time
 
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")

@@ -98,7 +98,7 @@ def stored(path: Path) -> dict[str, bytes]:
 
 def test_results_do_not_depend_on_threads_seeds_or_caches(tmp_path: Path) -> None:
     """Work is split by shape, not by thread. The last run loads the executable that the one before stored."""
-    program, cache = tmp_path / "results.mlir", {"XHLO_CACHE_DIR": str(tmp_path / "cache")}
+    program, cache = tmp_path / "results.mlir", {"XHLO_CACHE_DIR": str(tmp_path / "cache"), "XHLO_CACHE_SIZE": "64M"}
     program.write_text(RESULTS)
     runs: list[tuple[str, str, dict[str, str]]] = [("0", "1", {}), ("1", "2", {}), ("2", "8", cache), ("3", "5", cache)]
     found: list[dict[str, bytes]] = []

@@ -120,6 +120,7 @@ def test_deserialize_knows_the_target() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XHLO_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.delenv("XHLO_CACHE_SIZE")
     monkeypatch.setattr(compiling, "_CACHE", compiling.ExecutableCache(0))
     return tmp_path / "kept"
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from counting import calls
-from xhlo.hlo_dialect import limits
+from xhlo.hlo_dialect import machine_memory
 from xhlo.hlo_dialect.diagnostics import DiagnosticError, file_location
 from xhlo.hlo_dialect.dialect import make_context
 from xhlo.hlo_dialect.printing import print_module
@@ -215,7 +215,7 @@ def test_the_limit_on_memory_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None
     ("text", "size"), [("4096", 4096), ("2k", 2048), ("512M", 512 << 20), ("8GiB", 8 << 30), ("1TB", 1 << 40)]
 )
 def test_sizes_in_text(text: str, size: int) -> None:
-    assert limits.parse_size(text) == size
+    assert machine_memory.parse_size(text) == size
 
 
 @pytest.mark.parametrize("shape", ["1x" * 65, "4294967296x4294967296x", "0x9223372036854775807x4x"])

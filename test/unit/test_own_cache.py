@@ -1,7 +1,9 @@
-"""Where xhlo's own machine code is kept."""
+"""Where compiled programs and xhlo's own machine code are kept, and for how long."""
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -12,20 +14,22 @@ from xhlo.targets.cache import files
 def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(files.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    assert files.own_folder() == tmp_path / "caches" / "xhlo"
-    assert files.cache_folder() is None
+    assert files.cache_folder() == tmp_path / "caches" / "xhlo"
+    assert files.program_folder() is None  # XHLO_CACHE_SIZE is 0
+    monkeypatch.delenv(files.SIZE_VARIABLE)
+    assert files.program_folder() == files.cache_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.setattr(files.sys, "platform", "linux")
-    assert files.own_folder() == tmp_path / ".cache" / "xhlo"
+    assert files.cache_folder() == tmp_path / ".cache" / "xhlo"
     monkeypatch.setattr(files.sys, "platform", "darwin")
-    assert files.own_folder() == tmp_path / "Library" / "Caches" / "xhlo"
+    assert files.cache_folder() == tmp_path / "Library" / "Caches" / "xhlo"
     monkeypatch.setattr(files.os, "access", lambda path, mode: False)
-    assert files.own_folder() is None  # nowhere to write, and nothing to say
+    assert files.cache_folder() is None  # nowhere to write, and nothing to say
     monkeypatch.setenv(files.VARIABLE, str(tmp_path / "chosen"))
-    assert files.own_folder() == files.cache_folder() == tmp_path / "chosen"
+    assert files.cache_folder() == tmp_path / "chosen"
     monkeypatch.setenv(files.VARIABLE, "")
-    assert files.own_folder() is None
+    assert files.cache_folder() is None
 
 
 def test_own_code_is_read_from_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -41,3 +45,44 @@ def test_own_code_is_read_from_its_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     codes = [jit.kept_object(("a test", key), text) for key in ("one", "one", "two")]
     assert len(texts) == 2 and codes[0] == codes[1]
+
+
+def test_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.SIZE_VARIABLE, "16M")
+    assert files.cache_size() == 16 << 20
+    monkeypatch.delenv(files.SIZE_VARIABLE)
+    assert files.cache_size() == files.DEFAULT_SIZE
+    monkeypatch.setattr(files, "_warned", set())
+    monkeypatch.setenv(files.SIZE_VARIABLE, "much")
+    with pytest.warns(RuntimeWarning, match="XHLO_CACHE_SIZE is ignored: 'much' is no size"):
+        assert files.cache_size() == files.DEFAULT_SIZE
+
+
+def name_of(first: str, number: int) -> str:
+    return f"{first}{number:063x}.xhlo"
+
+
+def test_files_that_were_not_used_for_longest_go_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(files.SIZE_VARIABLE, "100K")
+    folder, long_ago = tmp_path / "kept", time.time() - 1e6
+    for number in range(10):
+        files.write(folder / name_of("a", number), bytes(12_000))
+        os.utime(folder / name_of("a", number), (long_ago + number, long_ago + number))
+    (folder / "notes.txt").write_bytes(bytes(200_000))  # not ours
+    abandoned, fresh = (folder / f".{name_of('a', 1)}.{pid}.{'0' * 16}" for pid in (1, 2))
+    abandoned.write_bytes(b"x")
+    os.utime(abandoned, (long_ago, long_ago))
+    fresh.write_bytes(b"x")
+    assert files.read(folder / name_of("a", 0)) == bytes(12_000)  # the oldest is used again
+    files.write(folder / name_of("0", 0), bytes(10))
+    assert {path.name for path in folder.iterdir()} == {
+        *(name_of("a", number) for number in (0, 4, 5, 6, 7, 8, 9)),
+        *(name_of("0", 0), "notes.txt", fresh.name),
+    }
+
+
+def test_a_file_that_would_fill_the_folder_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(files.SIZE_VARIABLE, "80K")
+    files.write(tmp_path / name_of("1", 0), bytes(11_000))
+    files.write(tmp_path / name_of("1", 1), bytes(10_000))
+    assert [path.name for path in tmp_path.iterdir()] == [name_of("1", 1)]

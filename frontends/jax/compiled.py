@@ -1,0 +1,122 @@
+"""A compiled program as the plugin keeps it, as bytes, and from the cache of programs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ...targets.cache.executables import key_of
+from ...targets.cache.files import kept
+from ...targets.compile import load_executable
+from ...targets.cpu.executable import CpuExecutable
+from ...targets.cpu.target import CPU
+from ...targets.program.container import reading_fields
+from ...targets.program.dump import FOLDER_VARIABLE
+from ...targets.program.guard_side import guard_side
+from .compile_options import DUMP_TO
+from .protos import CompileOptions, read_compile_options
+
+Layouts = list[list[int] | None]
+"""Per argument or result: its dimensions from minor to major; None for row-major, and what is no array."""
+
+
+@dataclass
+class Compiled:
+    """An executable and the facts about its program that the plugin needs."""
+
+    executable: CpuExecutable
+    name: str
+    donated: list[bool]
+    """Per argument, whether its buffer may be reused."""
+    source: str
+    """StableHLO text."""
+    tokens: tuple[list[bool], list[bool]] = field(default_factory=lambda: ([], []))
+    """Per argument and per result, whether it is a token, which machine code does not see."""
+    optimized: str = ""
+    """The StableHLO text that JAX shows as the compiled program; if empty, the source."""
+    options: CompileOptions = field(default_factory=CompileOptions)
+    layouts: tuple[Layouts, Layouts] = field(default_factory=lambda: ([], []))
+    """Per argument and per result, the order of dimensions in memory."""
+
+
+_HEADER = struct.Struct("<4s32sQQ")
+"""Magic, SHA-256 of what follows, the sizes of the facts and of the executable."""
+
+_MAGIC = b"XJAX"
+
+
+def to_bytes(compiled: Compiled) -> bytes:
+    """The executable's own bytes, after the facts that JAX needs. Raises ValueError for what calls Python functions."""
+    code = compiled.executable.serialize()
+    about = json.dumps(
+        {
+            "name": compiled.name,
+            "donated": compiled.donated,
+            "tokens": compiled.tokens,
+            "layouts": compiled.layouts,
+            "optimized": compiled.optimized,
+            "options": compiled.options.serialized.hex(),
+        }
+    ).encode()
+    digest = hashlib.sha256(about + code).digest()
+    return _HEADER.pack(_MAGIC, digest, len(about), len(code)) + about + code
+
+
+def from_bytes(data: bytes, options: bytes = b"") -> Compiled:
+    """The program that `to_bytes` wrote, with other options if there are any. Raises ValueError."""
+    try:
+        with reading_fields():
+            return _read(data, options)
+    except struct.error as error:
+        raise ValueError(str(error)) from None
+
+
+def _read(data: bytes, options: bytes) -> Compiled:
+    magic, digest, about_size, code_size = _HEADER.unpack_from(data)
+    payload = data[_HEADER.size :]
+    if magic != _MAGIC or len(payload) != about_size + code_size or hashlib.sha256(payload).digest() != digest:
+        raise ValueError("it is damaged or cut off, or was not made by this version of xhlo")
+    about = json.loads(payload[:about_size])
+    executable = load_executable(payload[about_size:])
+    if not isinstance(executable, CpuExecutable):
+        raise ValueError("it was compiled for another target than the CPU")
+    if not len(about["donated"]) == len(about["layouts"][0]) == len(about["tokens"][0]):
+        raise ValueError("its facts contradict each other")
+    source = executable.source.text if executable.source is not None else ""
+    return Compiled(
+        executable,
+        about["name"],
+        about["donated"],
+        source,
+        about["tokens"],
+        about["optimized"],
+        read_compile_options(options or bytes.fromhex(about["options"])),
+        about["layouts"],
+    )
+
+
+def kept_program(code: bytes, form: str, options: CompileOptions, compile_: Callable[[], Compiled]) -> Compiled:
+    """The compiled form of a serialized program: from the cache, or made by `compile_` and stored there if possible."""
+    # Programs that call Python functions or libraries name their target, also in bytecode.
+    key = None if guard_side(None) or _is_dumped(options) else key_of(CPU, b"custom_call" in code)
+    if key is None:
+        return compile_()
+    # The serialized options hold all of XLA's in any order; the rest of them has no effect.
+    key += ["jax", hashlib.sha256(code).hexdigest(), form, options.num_replicas, options.num_partitions]
+    key += sorted(options.overrides.items())
+    return kept(key, ".jax", compile_, _bytes_of, lambda data: from_bytes(data, options.serialized))
+
+
+def _is_dumped(options: CompileOptions) -> bool:
+    return bool(os.environ.get(FOLDER_VARIABLE) or options.overrides.get(DUMP_TO))
+
+
+def _bytes_of(compiled: Compiled) -> bytes | None:
+    try:
+        return to_bytes(compiled)
+    except ValueError:
+        return None
