@@ -16,25 +16,13 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, VectorType
 from xdsl.ir import Attribute, Operation
 
 from .diagnostics import Diagnostic, DiagnosticError, fail, op_message
-from .machine_memory import MAX_BYTES, asked_memory, machine_memory, parse_size
+from .machine_memory import MAX_BYTES as MAX_BYTES
+from .machine_memory import max_memory as max_memory
 from .types import HloTensor, numpy_dtype
 from .walking import operations_in
 
 MAX_RANK = 64
 """The greatest rank of NumPy's arrays."""
-
-
-def max_memory() -> int:
-    """The bytes that a program may take. Raises DiagnosticError if XHLO_MAX_MEMORY is no size."""
-    asked = asked_memory()
-    if isinstance(asked, int):
-        return asked
-    if not asked:
-        return machine_memory()
-    try:
-        return parse_size(asked)
-    except ValueError as error:
-        raise DiagnosticError(Diagnostic("error", f"XHLO_MAX_MEMORY: {error}")) from None
 
 
 def shown(nbytes: int) -> str:

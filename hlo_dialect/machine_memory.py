@@ -1,4 +1,4 @@
-"""The memory of the machine, and sizes as text, in a file that loads no package: the plugin for JAX asks early."""
+"""The memory of the machine, and sizes as text, in a file that loads no IR: the plugin for JAX asks early."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+
+from .errors import Diagnostic, DiagnosticError
 
 MAX_BYTES = (1 << 63) - 1
 """Offsets are signed 64-bit integers."""
@@ -36,6 +38,19 @@ def set_max_memory(size: int | None) -> None:
 def asked_memory() -> int | str | None:
     """The limit on memory that this process, else the environment, asks for; text is not checked yet."""
     return _chosen if _chosen is not None else os.environ.get("XHLO_MAX_MEMORY")
+
+
+def max_memory() -> int:
+    """The bytes that a program may take. Raises DiagnosticError if XHLO_MAX_MEMORY is no size."""
+    asked = asked_memory()
+    if isinstance(asked, int):
+        return asked
+    if not asked:
+        return machine_memory()
+    try:
+        return parse_size(asked)
+    except ValueError as error:
+        raise DiagnosticError(Diagnostic("error", f"XHLO_MAX_MEMORY: {error}")) from None
 
 
 @cache

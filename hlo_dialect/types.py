@@ -10,14 +10,11 @@ and read them with `constant_array`, never with xDSL's `from_list`, which expand
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
@@ -45,8 +42,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-Array: TypeAlias = NDArray[Any]
-"""A NumPy array of any element type that hlo knows, bfloat16 included (as `ml_dtypes.bfloat16`)."""
+from .arrays import DTYPES as DTYPES
+from .arrays import Array as Array
+from .arrays import ArrayType as ArrayType
 
 HloTensor: TypeAlias = TensorType[Attribute]
 """The type of almost every value of the hlo dialect."""
@@ -94,11 +92,6 @@ _FLOAT_DTYPES: dict[type, Any] = {
     Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
     Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
 }
-DTYPES: dict[str, np.dtype[Any]] = {
-    dtype.name: dtype
-    for dtype in map(np.dtype, (*_INT_DTYPES.values(), *_FLOAT_DTYPES.values(), np.complex64, np.complex128))
-}
-"""The dtypes of all element types, by name."""
 _FLOATS = tuple(_FLOAT_DTYPES)
 _NARROW_FLOATS = tuple(cls for cls, dtype in _FLOAT_DTYPES.items() if np.dtype(dtype).itemsize == 1)
 _FLOAT_DTYPE_SET = frozenset(np.dtype(dtype) for dtype in _FLOAT_DTYPES.values())
@@ -147,29 +140,6 @@ def element_type_of(dtype: np.dtype[Any]) -> Attribute | None:
 def make_tensor(shape: tuple[int, ...], element_type: Attribute) -> HloTensor:
     """A tensor type from a cache, because xDSL does not intern attributes and each costs 8 us."""
     return TensorType(element_type, shape)
-
-
-@dataclass(frozen=True)
-class ArrayType:
-    """The type of an input or output: shape, -1 for unknown sizes, NumPy dtype, and hlo's spelling for messages."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    text: str
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    @property
-    def is_static(self) -> bool:
-        return all(size >= 0 for size in self.shape)
-
-    def takes(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape is of the type."""
-        return len(shape) == len(self.shape) and all(
-            known in (size, -1) for known, size in zip(self.shape, shape, strict=True)
-        )
 
 
 def tensor_type(value: SSAValue | Attribute) -> HloTensor:

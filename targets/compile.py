@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..hlo_dialect.custom_calls.registry import REGISTRY
-from ..hlo_dialect.diagnostics import DiagnosticError
+from ..hlo_dialect.errors import DiagnosticError
 from ..hlo_dialect.garbage_collector import paused_gc
 from ..passes.manager.pipelines import MATH_MODES
 from ..passes.manager.places import Placement

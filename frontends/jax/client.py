@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ...hlo_dialect.machine_memory import max_memory
 from ...hlo_dialect.plugins import fingerprint
 from ...targets.cpu import jit
 from ...targets.program.guard_side import guard_side
@@ -243,7 +244,6 @@ def _hardware_id(args: Any) -> None:
 @entry("Device_MemoryStats")
 def _memory_stats(args: Any) -> None:
     """The bytes of memory that all devices share; host memory that a buffer only refers to does not count."""
-    from ...hlo_dialect.limits import max_memory  # xDSL takes a while to load
 
     native = loaded()
     args.bytes_in_use = native.variable("in_use").value

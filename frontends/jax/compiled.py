@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...targets.cache.executables import key_of
@@ -22,6 +22,14 @@ from .protos import CompileOptions, read_compile_options
 
 Layouts = list[list[int] | None]
 """Per argument or result: its dimensions from minor to major; None for row-major, and what is no array."""
+
+
+def logical_shape(shape: Sequence[int], order: Sequence[int] | None) -> tuple[int, ...]:
+    """The inverse of `physical_shape`."""
+    if order is None:
+        return tuple(shape)
+    sizes = dict(zip(reversed(order), shape, strict=True))
+    return tuple(sizes[axis] for axis in range(len(shape)))
 
 
 @dataclass

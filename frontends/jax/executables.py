@@ -13,20 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo_dialect.types import ArrayType
+from ...hlo_dialect.arrays import ArrayType
 from ...targets.cpu.interrupts import StillRunning
 from . import arrays, tracing
-from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import ARGUMENTS, STRUCTURES, Code
 from .client import client, ordinal_of
 from .compile_options import check_options
-from .compiled import Compiled, Layouts, kept_program
+from .compiled import Compiled, Layouts, kept_program, logical_shape
 from .entries import Kept, PluginError, entry, read_text
-from .layouts import logical_shape
 from .native import SMALL
 from .native_calls import loaded
 from .objects import OBJECTS
-from .programs import compile_artifact, compile_text
 from .protos import CompileOptions, read_compile_options
 
 _executables: dict[int, LoadedProgram] = {}
@@ -153,6 +150,8 @@ class LoadedProgram(Kept):
         compiled = self.compiled
         if len(self.devices) > 1 or not compiled.source:
             return None
+        from .programs import compile_text
+
         return tracing.Timed(compile_text(compiled.source, compiled.options, profile=True).executable)
 
     def stop_direct_runs(self) -> None:
@@ -235,8 +234,15 @@ def _compile(args: Any) -> None:
     options = read_compile_options(ctypes.string_at(args.compile_options, args.compile_options_size))
     form = read_text(program.format, program.format_size)
     check_options(options.overrides)
-    compiled = kept_program(code, form, options, partial(compile_artifact, code, form, options))
+    compiled = kept_program(code, form, options, partial(_compiled, code, form, options))
     args.executable = LoadedProgram(compiled).handle
+
+
+def _compiled(code: bytes, form: str, options: CompileOptions) -> Compiled:
+    # The compiler itself: programs that a process before compiled do without.
+    from .programs import compile_artifact
+
+    return compile_artifact(code, form, options)
 
 
 @entry("LoadedExecutable_Execute")

@@ -6,14 +6,16 @@ import itertools
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...hlo_dialect.custom_calls.call import CustomCall
+from ...hlo_dialect.arrays import Array
 from ...hlo_dialect.custom_calls.registry import REGISTRY, CustomCallTarget
-from ...hlo_dialect.types import Array
 from .jax_internals import internal
+
+if TYPE_CHECKING:
+    from ...hlo_dialect.custom_calls.call import CustomCall
 
 CALLBACK_TARGET = "xhlo_python_callback"
 

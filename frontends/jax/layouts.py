@@ -90,14 +90,6 @@ def physical_shape(shape: Sequence[int], order: Sequence[int] | None) -> tuple[i
     return tuple(shape) if order is None else tuple(shape[axis] for axis in reversed(order))
 
 
-def logical_shape(shape: Sequence[int], order: Sequence[int] | None) -> tuple[int, ...]:
-    """The inverse of `physical_shape`."""
-    if order is None:
-        return tuple(shape)
-    sizes = dict(zip(reversed(order), shape, strict=True))
-    return tuple(sizes[axis] for axis in range(len(shape)))
-
-
 def apply_layouts(module: ModuleOp, layouts: tuple[Layouts, Layouts]) -> None:
     """Change the types of @main's arguments and results to the arrays in memory, and transpose inside."""
     main = find_entry(module)

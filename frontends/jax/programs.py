@@ -19,6 +19,7 @@ from ...targets.cpu.target import CPU
 from ...targets.program.dump import dump
 from ...targets.program.pipeline import run_passes
 from ...targets.program.source import Source
+from . import jax_callbacks as jax_callbacks  # the target of callbacks
 from .c_api import Code
 from .compile_options import DUMP_PASS_RE, DUMP_TO
 from .compiled import Compiled, Layouts

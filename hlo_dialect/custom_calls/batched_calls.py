@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..types import Array
+from ..arrays import Array
 
 Loader: TypeAlias = Callable[[str, str], int]
 """(LLVM IR, a function's name) to the function's address, which stays valid."""

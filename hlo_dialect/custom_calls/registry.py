@@ -14,23 +14,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from xdsl.ir import Operation
 
-from ..diagnostics import Diagnostic, DiagnosticError, fail
+from ..arrays import Array, ArrayType
+from ..errors import Diagnostic, DiagnosticError
 from ..plugins import Plugin, leave_out, loaded
-from ..rules import import_files
-from ..types import Array, ArrayType
-from .call import CustomCall, describe_call
+
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
+
+    from .call import CustomCall
 
 Function = Callable[..., Any]
 """(CustomCall, NumPy arrays of the operands ..) to an array, a tuple of them, or None where there are no results."""
 FunctionT = TypeVar("FunctionT", bound=Function)
-Check = Callable[[CustomCall], str | None]
+Check = Callable[["CustomCall"], "str | None"]
 """Describes what is wrong with a call's types and attributes; None for a valid call."""
-Decomposition = Callable[[Any], Sequence[Operation] | None]
+Decomposition = Callable[[Any], "Sequence[Operation] | None"]
 """Replaces a custom call in place. Returns the new operations, or None if it stays (see passes/decompose_hlo/)."""
 
 ENTRY_POINT_GROUP = "xhlo.custom_calls"
@@ -124,6 +126,8 @@ class Registry:
             if self._loaded:
                 return
             self._loaded = True
+            from ..rules import import_files
+
             for file in import_files(__package__ or ""):
                 self._targets |= {target.name: target for target in getattr(file, "TARGETS", ())}
             for plugin, targets in loaded(ENTRY_POINT_GROUP):
@@ -203,6 +207,9 @@ def target_of(op: Operation) -> CustomCallTarget:
     """
     The target that a custom call names, after checking the call. Raises DiagnosticError for unknown and misused ones.
     """
+    from ..diagnostics import fail
+    from .call import describe_call
+
     name = cast(Any, op.properties["call_target_name"]).data
     target = REGISTRY.find(name)
     if target is None:

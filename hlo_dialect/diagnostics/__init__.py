@@ -1,10 +1,13 @@
 """Located errors and warnings: how they are made, shown, and cited from the specification."""
 
-from .diagnostic import (
+from ..errors import (
     Diagnostic as Diagnostic,
 )
-from .diagnostic import (
+from ..errors import (
     DiagnosticError as DiagnosticError,
+)
+from ..errors import (
+    file_location as file_location,
 )
 from .diagnostic import (
     HloContext as HloContext,
@@ -17,9 +20,6 @@ from .diagnostic import (
 )
 from .diagnostic import (
     fail as fail,
-)
-from .diagnostic import (
-    file_location as file_location,
 )
 from .diagnostic import (
     location_name as location_name,

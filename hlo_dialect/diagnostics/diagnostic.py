@@ -10,64 +10,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc, StringAttr
 from xdsl.ir import Attribute, Operation
 
-Severity = Literal["error", "warning", "remark", "note"]
-
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """One message at one location; `notes` are printed after it, each at its own location."""
-
-    severity: Severity
-    message: str
-    location: LocationAttr = UNKNOWN_LOC
-    notes: tuple[Diagnostic, ...] = ()
-    optional: bool = False
-    """For a note: whether it only helps to read the error, so that `--verify-diagnostics` need not expect it."""
-
-
-class DiagnosticError(Exception):
-    """
-    One or more errors that the user can act on. Never an internal bug.
-
-    >>> import xhlo
-    >>> try:
-    ...     xhlo.compile('''func.func @main(%x: tensor<f32>) -> tensor<f32> {
-    ...   %0 = hlo.negat %x : tensor<f32>
-    ...   return %0 : tensor<f32>
-    ... }''')
-    ... except xhlo.DiagnosticError as error:
-    ...     print(error)
-    <text>:2:8: error: unknown operation 'hlo.negat'...
-      %0 = hlo.negat %x : tensor<f32>
-           ^~~~~~~~~
-    """
-
-    def __init__(self, diagnostics: Sequence[Diagnostic] | Diagnostic):
-        self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
-        super().__init__("\n".join(one_line(d) for d in self.diagnostics))
-
-
-_MAX_MESSAGE = 4000
-"""Characters of the longest message that is shown whole: types may be of any length."""
-
-
-def shortened(message: str) -> str:
-    """The message, without the middle of a very long one."""
-    half = _MAX_MESSAGE // 2
-    return message if len(message) <= _MAX_MESSAGE else f"{message[:half]} .. {message[-half:]}"
-
-
-def one_line(diagnostic: Diagnostic) -> str:
-    """`file:line:col: error: message`, without an unknown location."""
-    place = file_location(diagnostic.location)
-    text = f"{diagnostic.severity}: {shortened(diagnostic.message)}"
-    return text if place is None else f"{place.filename.data}:{place.line.data}:{place.column.data}: {text}"
+from ..errors import PLACE_IN_TEXT, Diagnostic, DiagnosticError, file_location
 
 
 @dataclass
@@ -122,7 +71,6 @@ def fail(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> NoRet
     raise op_error(op, message, notes)
 
 
-_PLACE_IN_TEXT = "_place_in_text"
 _MAX_PRINTED = 400
 """Characters of the longest operation that is shown in place of its location."""
 
@@ -158,14 +106,14 @@ def placed(location: LocationAttr, place: FileLineColLoc) -> LocationAttr:
     For locations without a place in a file, such as `loc("jit(f)/add")`: `file_location` falls back to it.
     """
     found = copy.copy(location)
-    object.__setattr__(found, _PLACE_IN_TEXT, place)
+    object.__setattr__(found, PLACE_IN_TEXT, place)
     return found
 
 
 def location_name(location: Attribute) -> str | None:
     """The name of a location that has no place in a file of its own; None for others."""
     waiting, seen = [location], 0
-    while waiting and seen < 1000 and getattr(location, _PLACE_IN_TEXT, None) is not None:
+    while waiting and seen < 1000 and getattr(location, PLACE_IN_TEXT, None) is not None:
         seen += 1
         match found := waiting.pop():
             case NameLoc():
@@ -177,27 +125,3 @@ def location_name(location: Attribute) -> str | None:
             case _:
                 continue
     return None
-
-
-def file_location(location: Attribute) -> FileLineColLoc | None:
-    """
-    The file position of a location: the callee's for a call site, the first for a fused one; if there is none, the
-    place in the text that `placed` noted.
-    """
-    waiting, seen = [location], set[int]()  # locations share their parts, and may be nested deeply
-    while waiting:
-        match found := waiting.pop():
-            case FileLineColLoc():
-                return found
-            case _ if id(found) in seen:
-                continue
-            case NameLoc():
-                waiting.append(found.location)
-            case CallSiteLoc():
-                waiting.append(found.callee)
-            case FusedLoc():
-                waiting += reversed(found.locations.data)  # pyright: ignore
-            case _:
-                continue
-        seen.add(id(found))
-    return getattr(location, _PLACE_IN_TEXT, None)

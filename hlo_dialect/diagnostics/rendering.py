@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from xdsl.ir import Attribute
 
-from .diagnostic import Diagnostic, file_location, location_name, shortened
+from ..errors import Diagnostic, file_location, shortened
+from .diagnostic import location_name
 from .source_text import line_of, token_length
 from .spelling import respelled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .diagnostic import Diagnostic
+from ..errors import Diagnostic
 
 ADDRESS = "https://openxla.org/stablehlo/spec"
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from xdsl.ir import Attribute
 
-from .diagnostic import file_location
+from ..errors import file_location
 from .source_text import line_of
 
 _SPELLED = re.compile(r"(?<![\w.])(stablehlo|mhlo|hlo)\.[a-z]")

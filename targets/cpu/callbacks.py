@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...hlo_dialect.arrays import Array, ArrayType
 from ...hlo_dialect.custom_calls.batched_calls import compile_loops_with
-from ...hlo_dialect.custom_calls.call import CustomCall
 from ...hlo_dialect.custom_calls.registry import CustomCallTarget, run_target
-from ...hlo_dialect.types import Array, ArrayType
 
 if TYPE_CHECKING:
+    from ...hlo_dialect.custom_calls.call import CustomCall
     from ..program.facts import HostCall
     from .jit import LoadedCode
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo_dialect.diagnostics import DiagnosticError
-from ...hlo_dialect.types import Array
+from ...hlo_dialect.arrays import Array
+from ...hlo_dialect.errors import DiagnosticError
 from ..program.arguments import host_array
 from ..program.checks import check_results
 from ..program.errors import hide_our_frames

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...hlo_dialect.types import Array
+from ...hlo_dialect.arrays import Array
 from ..program.container import Serialized
-from ..program.guard import GuardFacts
 from .c_library import check_symbols
 from .callbacks import Callbacks
 from .executable import CpuExecutable
 from .image import CONSTANT_ALIGNMENT, Image
 from .jit import load as load_code
 from .serialization import read_image
+
+if TYPE_CHECKING:
+    from ..program.guard import GuardFacts
 
 ENTRY_SYMBOL = "xhlo_entry"
 

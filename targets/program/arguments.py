@@ -12,7 +12,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from ...hlo_dialect.types import Array, ArrayType
+from ...hlo_dialect.arrays import Array, ArrayType
 from . import dlpack
 
 

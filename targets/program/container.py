@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.utils.exceptions import ParseError
-
 from .source import Source
 
 MAGIC = b"XHLOEXEC"
@@ -96,7 +94,7 @@ def reading_fields() -> Generator[None]:
     """Turns the exceptions of code that reads a header, where one lacks a field or has another type, to ValueError."""
     try:
         yield
-    except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ParseError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError) as error:
         text = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ValueError(f"the serialized executable has a malformed header ({text})") from error
 

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 from ...passes.manager.places import pass_name
 from .pipeline import parse_source, run_passes
 from .source import Source

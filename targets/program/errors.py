@@ -11,8 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 
-from ...hlo_dialect.diagnostics import DiagnosticError
-from ...hlo_dialect.diagnostics.rendering import render
+from ...hlo_dialect.errors import DiagnosticError
 
 VARIABLE = "XHLO_TRACEBACK"
 
@@ -64,6 +63,8 @@ class _Sources(Mapping[str, str]):
 
 def show_source(error: DiagnosticError, known: Mapping[str, str]) -> None:
     """Let the error's text show the source line and a caret below each message; `known` are texts by file name."""
+    from ...hlo_dialect.diagnostics.rendering import render
+
     sources = _Sources(known)
     error.args = ("\n".join(render(diagnostic, sources) for diagnostic in error.diagnostics),)
 

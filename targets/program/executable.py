@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from ...hlo_dialect.diagnostics import DiagnosticError
-from ...hlo_dialect.types import Array, ArrayType
+from ...hlo_dialect.arrays import Array, ArrayType
+from ...hlo_dialect.errors import DiagnosticError
 from .arguments import host_array
 from .checks import check_results
 from .errors import hide_our_frames
 from .facts import Facts, Kernel
-from .fusions import Fusion, Remark
 from .profile import Profile
 from .signature import Signature, shape_text
 
 if TYPE_CHECKING:
+    from .fusions import Fusion, Remark
     from .source import Source
 
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr
-
-from ...hlo_dialect.diagnostics import file_location
-from ...hlo_dialect.types import DTYPES, ArrayType
+from ...hlo_dialect.arrays import DTYPES, ArrayType
+from ...hlo_dialect.errors import file_location
 from .facts import Check, Facts, HostCall, Kernel
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr
     from xdsl.ir import Attribute
 
 
@@ -62,6 +61,8 @@ def _array_type_of(fields: Sequence[Any]) -> ArrayType:
 
 
 def _check_fields(check: Check) -> dict[str, Any]:
+    from xdsl.dialects.builtin import DictionaryAttr
+
     return {
         "kind": check.kind,
         "results": list(check.results),
@@ -71,7 +72,7 @@ def _check_fields(check: Check) -> dict[str, Any]:
 
 
 def _check_of(fields: dict[str, Any]) -> Check:
-    attributes = cast(DictionaryAttr, _attribute_of(fields["attributes"])).data
+    attributes = cast("DictionaryAttr", _attribute_of(fields["attributes"])).data
     location = None if fields["location"] is None else _location_of(fields["location"])
     return Check(fields["kind"], tuple(fields["results"]), dict(attributes), location)
 
@@ -89,7 +90,7 @@ def _host_call_fields(call: HostCall) -> dict[str, Any]:
 
 def _host_call_of(fields: dict[str, Any]) -> HostCall:
     operands, results = (cast("ArrayAttr[Attribute]", _attribute_of(fields[name])) for name in ("operands", "results"))
-    call = cast(DictionaryAttr, _attribute_of(fields["call"]))
+    call = cast("DictionaryAttr", _attribute_of(fields["call"]))
     return HostCall(fields["symbol"], fields["target"], call, operands, results, _location_of(fields["location"]))
 
 
@@ -118,9 +119,14 @@ def _attribute_text(attribute: Attribute) -> str:
 
 
 def _attribute_of(text: str) -> Attribute:
+    from xdsl.utils.exceptions import ParseError
+
     from ...hlo_dialect.dialect import make_context
     from ...hlo_dialect.reading.locations import SourcePositions
     from ...hlo_dialect.reading.parser import HloParser
 
     name = "<serialized>"
-    return HloParser(make_context(), text, name, SourcePositions(text, name)).parse_attribute()
+    try:
+        return HloParser(make_context(), text, name, SourcePositions(text, name)).parse_attribute()
+    except ParseError as error:
+        raise ValueError(f"the serialized executable has a malformed attribute: {error}") from error

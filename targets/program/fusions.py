@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...hlo_dialect.diagnostics import Diagnostic, file_location
-from ...hlo_dialect.diagnostics.diagnostic import one_line
+from ...hlo_dialect.errors import Diagnostic, file_location, one_line
 from ...hlo_dialect.ops.control_flow import ReturnOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.walking import operations_in

@@ -20,10 +20,11 @@ from ...hlo_dialect.entry import ENTRY
 from ...passes.manager.places import Spec, pass_name
 from ...passes.manager.timing import Timing
 from .entry import entry_names, entry_of, entry_types
-from .facts import Facts, arena_bytes, checks_of, has_loops, host_calls_of, kernels_of, result_count
+from .facts import Facts
 from .guard import GuardFacts, read_accesses, read_ports, read_slots
 from .guard_side import guard_side
 from .level import level_of
+from .module_facts import arena_bytes, checks_of, has_loops, host_calls_of, kernels_of, result_count
 from .pipeline import Pipeline, run_passes
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from ...hlo_dialect.types import ArrayType
+from ...hlo_dialect.arrays import ArrayType
 from .trees import flatten, flatten_as, unflatten
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
-
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from ...hlo_dialect.errors import Diagnostic, DiagnosticError
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,6 @@ def read_source(program: Any) -> Source:
     """
     if isinstance(program, Source):
         return program
-    if isinstance(program, ModuleOp):
-        from ...hlo_dialect.printing import print_module
-
-        # With its locations, such as the lines of the Python that built it, which diagnostics name.
-        return Source(print_module(program, locations=True), "<module>")
     if isinstance(program, str) and ("\n" in program or "{" in program):
         return Source(program, "<text>")
     if isinstance(program, (str, os.PathLike)):
@@ -52,6 +45,13 @@ def read_source(program: Any) -> Source:
     as_text = getattr(program, "as_text", None)
     if callable(as_text):
         return Source(str(as_text()), f"<{type(program).__name__}>")
+    from xdsl.dialects.builtin import ModuleOp
+
+    if isinstance(program, ModuleOp):
+        from ...hlo_dialect.printing import print_module
+
+        # With its locations, such as the lines of the Python that built it, which diagnostics name.
+        return Source(print_module(program, locations=True), "<module>")
     raise TypeError(
         "expected StableHLO text, a path, a module, or what jax.jit(f).lower(..) or jax.export returns, got "
         f"{type(program).__name__}"

@@ -61,7 +61,13 @@ def test_other_programs_and_options_are_others(folder: Path) -> None:
 
 def test_other_processes_find_it(folder: Path) -> None:
     xhlo.compile(PROGRAM)
-    code = f"import sys, xhlo; e = xhlo.compile({PROGRAM!r}); print('convert-to-llvm' in e.compile_stages)"
+    """Without loading the compiler."""
+    code = f"""
+import sys, numpy as np, xhlo
+e = xhlo.compile({PROGRAM!r})
+e(np.ones(5, np.float32))
+print('convert-to-llvm' in e.compile_stages or 'xdsl' in sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "False", done.stderr
 

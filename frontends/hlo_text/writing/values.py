@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, NameLoc, TensorType
 from xdsl.ir import Attribute
 
-from ....hlo_dialect.diagnostics.diagnostic import file_location
+from ....hlo_dialect.errors import file_location
 from ....hlo_dialect.ops.dynamism.dimension_sizes import bounds_of
 from ....hlo_dialect.shapes import DYNAMIC
 from ....hlo_dialect.types import Array, constant_array, tensor_type

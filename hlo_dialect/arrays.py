@@ -1,0 +1,52 @@
+"""
+Arrays at the entry of a compiled program, in a file that loads no IR: what runs a program needs them.
+
+types.py has the element types of the hlo dialect that they stand for, and exports these names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+"""A NumPy array of any element type that hlo knows, bfloat16 included (as `ml_dtypes.bfloat16`)."""
+
+_NAMES = """
+    bool int2 int4 int8 int16 int32 int64 uint2 uint4 uint8 uint16 uint32 uint64
+    float16 bfloat16 float32 float64
+    float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+    float6_e2m3fn float6_e3m2fn float4_e2m1fn
+    complex64 complex128
+    """.split()
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in _NAMES}
+"""The dtypes of all element types, by name."""
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The type of an input or output: shape, -1 for unknown sizes, NumPy dtype, and hlo's spelling for messages."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    text: str
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def is_static(self) -> bool:
+        return all(size >= 0 for size in self.shape)
+
+    def takes(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape is of the type."""
+        return len(shape) == len(self.shape) and all(
+            known in (size, -1) for known, size in zip(self.shape, shape, strict=True)
+        )

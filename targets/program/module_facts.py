@@ -1,0 +1,100 @@
+"""The facts about a program (facts.py) as they are read from its module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.dialects.func import FuncOp
+
+from ...dialects.cpu import HostCallOp
+from ...dialects.support.kernel import ARENA_SIZE, CHECKS, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
+from ...hlo_dialect.walking import operations_in
+from .facts import Check, HostCall, Kernel
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+
+
+def checks_of(module: ModuleOp) -> tuple[Check, ...]:
+    """The checks on the extra results that extract-checks made from the program's checks."""
+    found = module.attributes.get(CHECKS)
+    if not isinstance(found, ArrayAttr):
+        return ()
+    return tuple(map(_check, cast("ArrayAttr[DictionaryAttr]", found).data))
+
+
+def _check(entry: DictionaryAttr) -> Check:
+    places = cast("ArrayAttr[IntegerAttr[Any]]", entry.data["results"]).data
+    location = entry.data.get("location")
+    return Check(
+        kind=cast(StringAttr, entry.data["kind"]).data,
+        results=tuple(value.value.data for value in places),
+        attributes=dict(cast(DictionaryAttr, entry.data["attributes"]).data),
+        location=location if isinstance(location, LocationAttr) else None,
+    )
+
+
+def host_calls_of(module: ModuleOp) -> tuple[HostCall, ...]:
+    """The calls of host functions in a module after convert-linalg-ext-to-scf, also after convert-to-llvm."""
+    stated = module.attributes.get(HOST_CALLS)
+    if isinstance(stated, ArrayAttr):
+        found = list(cast("ArrayAttr[DictionaryAttr]", stated))
+    else:
+        found = [op.description for op in operations_in(module) if isinstance(op, HostCallOp)]
+    return tuple(_host_call(entry.data) for entry in found)
+
+
+def _host_call(stated: Mapping[str, Any]) -> HostCall:
+    symbol, target = stated["callee"].root_reference.data, stated["target"].data
+    return HostCall(symbol, target, stated["call"], stated["operands_as"], stated["results_as"], stated["location"])
+
+
+def kernels_of(module: ModuleOp) -> list[Kernel]:
+    """The kernels that the module's attribute xhlo.program describes, in order."""
+    program = module.attributes.get(PROGRAM)
+    stated = program.data.get("kernels") if isinstance(program, DictionaryAttr) else None
+    entries = cast("ArrayAttr[DictionaryAttr]", stated) if isinstance(stated, ArrayAttr) else ()
+    return [_kernel(entry.data) for entry in entries]
+
+
+def _kernel(stated: Mapping[str, Attribute]) -> Kernel:
+    facts: dict[str, Any] = {"name": cast(SymbolRefAttr, stated["name"]).root_reference.data}
+    for name, value in stated.items():
+        if isinstance(value, StringAttr):
+            facts[name] = value.data
+        elif isinstance(value, IntegerAttr):
+            facts[name] = value.value.data
+    return Kernel(**facts)
+
+
+def result_count(module: ModuleOp, outputs: int) -> int:
+    """The number of results that the program returns; later ones belong to its checks."""
+    count = module.attributes.get(RESULT_COUNT)
+    return count.value.data if isinstance(count, IntegerAttr) else outputs
+
+
+def has_loops(module: ModuleOp) -> bool:
+    """Whether a host function has a loop around calls of kernels."""
+    return any(
+        isinstance(op, (scf.ForOp, scf.WhileOp))
+        for function in module.body.block.ops
+        if isinstance(function, FuncOp) and not is_kernel(function)
+        for op in operations_in(function)
+    )
+
+
+def arena_bytes(module: ModuleOp) -> int:
+    """The bytes of one run's arena, from plan-buffers."""
+    size = module.attributes.get(ARENA_SIZE)
+    return size.value.data if isinstance(size, IntegerAttr) else 0
