@@ -9,13 +9,15 @@ recorded form runs in NumPy at once, on memory that was filled before.
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .calls import ASSIGN, GET, Target, function_target, method_target, ufunc_target
-from .storage import Handle, Storage
+from .storage import MANY_FACTS, Place, Storage, place_of
 
 
 class Hooks:
@@ -27,18 +29,27 @@ class Hooks:
     """Run what is recorded of a storage, for reading or (true) for writing, and why."""
 
 
+_OWN: set[type] = {float, int, np.ndarray}
+"""The types of operands that leave an operation to us, beside our own."""
+
+
 def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
-    target = ufunc_target(getattr(np, name))
-    if swapped:
-        return lambda self, other: _called(target, (other, self), other)
-    return lambda self, other: _called(target, (self, other), other)
-
-
-def _called(target: Target, operands: tuple[Any, ...], other: Any) -> Any:
     """An operator, left to the other operand if it asks for that, as NumPy's arrays do."""
-    if getattr(type(other), "__array_ufunc__", False) is None:
-        return NotImplemented
-    return Hooks.call(target, operands, {})
+    target = ufunc_target(getattr(np, name))
+
+    def method(self: ClusterArray, other: Any) -> Any:
+        kind = type(other)
+        if kind is not ClusterArray and kind not in _OWN and getattr(kind, "__array_ufunc__", False) is None:
+            return NotImplemented
+        return Hooks.call(target, (self, other), {})
+
+    def reflected(self: ClusterArray, other: Any) -> Any:
+        kind = type(other)
+        if kind not in _OWN and getattr(kind, "__array_ufunc__", False) is None:
+            return NotImplemented
+        return Hooks.call(target, (other, self), {})
+
+    return reflected if swapped else method
 
 
 def _unary(name: str) -> Callable[..., Any]:
@@ -57,6 +68,11 @@ def _in_place(name: str) -> Callable[..., Any]:
     return method
 
 
+def _method(name: str) -> Callable[..., Any]:
+    target = method_target(name)
+    return lambda self, *args, **kwargs: Hooks.call(target, (self, *args), kwargs)
+
+
 def _number(function: Callable[[Any], Any], reason: str) -> Callable[..., Any]:
     return lambda self: function(self.filled(reason))
 
@@ -68,56 +84,85 @@ def _fact(name: str) -> property:
 class ClusterArray:
     """An array of NumPy whose elements may still be to be computed. `isinstance(x, np.ndarray)` holds of it."""
 
-    __slots__ = ("__weakref__", "handle", "is_scalar", "view")
+    __slots__ = ("__weakref__", "is_scalar", "place", "storage", "view")
     __array_priority__ = 2000
 
-    def __init__(self, handle: Handle, view: np.ndarray[Any, Any] | None = None, is_scalar: bool = False):
-        self.handle = handle
+    def __init__(self, storage: Storage, view: np.ndarray[Any, Any] | None = None, is_scalar: bool = False):
+        self.storage = storage
         self.view = view
         """None for all of the storage, row-major."""
         self.is_scalar = is_scalar
         """Whether NumPy would have returned a scalar, which nothing changes."""
+        self.place: Place | None = None
+        """That of the view, once it was asked for."""
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
         """Its memory, filled or not."""
-        return self.handle.storage.base if self.view is None else self.view
+        return self.storage.base if self.view is None else self.view
+
+    def found_place(self) -> Place | None:
+        """The place of the view in its storage; None for all of it."""
+        if self.place is None and self.view is not None:
+            self.place = place_of(self.view, self.storage.base)
+        return self.place
 
     def filled(self, reason: str, writing: bool = False) -> Any:
         """Its memory after what is recorded has run, for code that keeps no reference to it; a scalar's value."""
-        Hooks.fill(self.handle.storage, writing, reason)
+        Hooks.fill(self.storage, writing, reason)
         return self.array[()] if self.is_scalar else self.array
 
     def shared(self, reason: str) -> Any:
         """Its memory for code outside, which may keep and change it; a scalar's value."""
         filled = self.filled(reason, writing=True)
-        return filled if self.is_scalar else self.handle.storage.share(filled)
+        return filled if self.is_scalar else self.storage.share(filled)
 
     def part(self, view: np.ndarray[Any, Any]) -> ClusterArray:
         """An array of a view of its memory."""
-        return ClusterArray(self.handle, view)
+        return ClusterArray(self.storage, view)
 
     # Facts, known before the values are.
 
-    dtype, ndim, size, strides = map(_fact, ("dtype", "ndim", "size", "strides"))
-    itemsize, nbytes, flags, device = map(_fact, ("itemsize", "nbytes", "flags", "device"))
+    strides, flags, device = map(_fact, ("strides", "flags", "device"))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.storage.facts.dtype if self.view is None else self.view.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.array.shape
+        return self.storage.facts.shape if self.view is None else self.view.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
         found = self.array.view()
         found.shape = shape  # pyright: ignore[reportDeprecated]
-        self.view = found
+        self.view, self.place = found, None
 
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.dtype.type if self.is_scalar else np.ndarray
 
     def __len__(self) -> int:
-        return len(self.array)
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
     # Values.
 
@@ -233,17 +278,26 @@ class ClusterArray:
     # Elements and views.
 
     def __getitem__(self, key: Any) -> Any:
-        if not is_basic(key):
+        short = _short(key)
+        if short is None:
             return Hooks.call(GET, (self, key), {})
-        found: Any = self.array[key]
-        if type(found) is np.ndarray:
-            return self.part(found)
-        return self.filled("an element is read")[key]
+        view = self.array[key]
+        if type(view) is not np.ndarray:
+            return self.filled("an element is read")[key]
+        found = ClusterArray(self.storage, view)
+        whole = self.storage.facts if self.view is None else self.place or self.found_place()
+        place = _PLACES.get((whole, short))
+        if place is None:
+            if len(_PLACES) >= MANY_FACTS:
+                _PLACES.clear()
+            place = _PLACES[whole, short] = found.found_place()
+        found.place = place
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_scalar:
             raise TypeError(f"'{self.dtype.type.__module__}.{self.dtype.name}' object does not support item assignment")
-        if is_basic(key):
+        if _short(key) is not None:
             # With an ellipsis an element is a view too.
             found = key if isinstance(key, tuple) else (key,)
             whole = found if any(one is Ellipsis for one in found) else (*found, Ellipsis)
@@ -286,12 +340,29 @@ class ClusterArray:
         self.shared("its flat iterator").flat = value
 
 
-def is_basic(key: Any) -> bool:
-    """Whether an index is of slices and integers, and so denotes a view or an element."""
-    if isinstance(key, tuple):
-        return all(map(_is_basic, key))
-    return _is_basic(key)
+for _name in dir(np.ndarray):
+    if not _name.startswith("__") and not hasattr(ClusterArray, _name) and callable(getattr(np.ndarray, _name)):
+        setattr(ClusterArray, _name, _method(_name))
 
 
-def _is_basic(part: Any) -> bool:
-    return part is None or part is Ellipsis or type(part) in (int, slice) or isinstance(part, np.integer)
+_PLACES: dict[Any, Any] = {}
+"""The places of parts of arrays, by the place of the whole, or its type, and the short key."""
+
+
+def _short(key: Any) -> Any:
+    """An index of slices and integers, which denotes a view or an element, as a key; None for another."""
+    short: list[Any] = []
+    for part in key if type(key) is tuple else (key,):
+        kind = type(part)
+        if kind is slice:
+            ends = part.start, part.stop, part.step
+            if not all(one is None or type(one) is int for one in ends):
+                ends = tuple([one if one is None else operator.index(one) for one in ends])
+            short.append(ends)
+        elif kind is int or part is None or part is Ellipsis:
+            short.append(part)
+        elif isinstance(part, np.integer):
+            short.append(int(part))
+        else:
+            return None
+    return tuple(short)

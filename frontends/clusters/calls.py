@@ -14,9 +14,10 @@ import numpy as np
 
 # Imported because they register the functions that they compile.
 from ..numpy import indexing, linear_algebra, sorting  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from ..numpy.arrays import CALL_UFUNC, FUNCTIONS, METHODS
+from ..numpy.arrays import CALL_UFUNC, FUNCTIONS, METHODS, TRACE, lift
 from ..numpy.ufunc_formulas import UFUNCS
 from ..numpy.ufuncs import METHODS_OF_UFUNCS
+from .storage import facts_of
 
 _RAISE_BY_VALUES = {np.linalg.cholesky, np.linalg.inv, np.linalg.solve, np.take, np.take_along_axis, np.average}
 """Functions whose errors depend on elements: NumPy runs them, so that errors come at the line that caused them."""
@@ -89,8 +90,21 @@ ASSIGN = Target("item assignment", _assign, lambda old, value, where=True: value
 GET = Target("indexing by arrays", lambda array, key: array[key], METHODS["__getitem__"])
 
 
-_EMPTY = np.empty
-"""The function of NumPy itself, also in a block of autocluster."""
+CREATING = {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity}
+"""Functions whose new arrays are computed from numbers and types alone."""
+
+
+@cache
+def creation_target(function: Callable[..., Any]) -> Target:
+    return Target(
+        f"np.{function.__name__}", function, partial(_created, np.zeros if function is np.empty else function)
+    )
+
+
+def _created(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    builder = TRACE.get()
+    assert builder is not None
+    return lift(builder, function(*args, **kwargs))
 
 
 @dataclass(eq=False)
@@ -103,9 +117,10 @@ class Result:
     """The dimensions from the outermost in memory to the innermost, None if they are in order."""
     is_scalar: bool
 
-    def memory(self) -> np.ndarray[Any, Any]:
-        """Row-major memory for it."""
-        return _EMPTY(self.shape if self.order is None else [self.shape[dim] for dim in self.order], self.dtype)
+    def __post_init__(self) -> None:
+        shape = self.shape if self.order is None else tuple([self.shape[dim] for dim in self.order])
+        self.facts = facts_of(shape, self.dtype, self.is_scalar)
+        """Of the row-major memory for it."""
 
     def view(self, memory: Any) -> Any:
         """The result, of NumPy or traced, in its memory's order of dimensions; the inverse of `stored`."""

@@ -4,6 +4,7 @@
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -12,14 +13,24 @@ import numpy as np
 
 from ...hlo_dialect.types import element_type_of
 from ..numpy.entrances import TAKING, entering
-from . import recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from . import dispatch, recorder, report  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .arrays import ClusterArray
+from .calls import CREATING, creation_target, function_target, ufunc_target
 from .clusters import SETTINGS
-from .storage import Storage
+from .traces import PLACES_GIVEN_UP
+
+_DISPATCHED = type(np.sum)
+"""The type of NumPy's functions that arrays of other kinds may take over."""
 
 
 def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """New arrays record; np.asarray and its like give an array that records as it is, or a copy."""
+    if args and type(args[0]) is ClusterArray:
+        # As NumPy's protocols would call it.
+        if type(function) is np.ufunc and len(args) == function.nin and not kwargs:
+            return dispatch.call(ufunc_target(function), args, kwargs)
+        if type(function) is _DISPATCHED:
+            return dispatch.call(function_target(function), args, kwargs)
     if function in TAKING and type(args[0] if args else None) is ClusterArray and kwargs.keys() <= {"dtype"}:
         found, dtype = args[0], (*args[1:], kwargs.get("dtype"))[0]
         if not found.is_scalar and len(args) < 3:
@@ -28,12 +39,18 @@ def _enter(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if TAKING[function] == "contiguous" and not found.flags.c_contiguous:
                 return found.copy()
             return found.copy() if TAKING[function] == "copy" else found
+    if function in CREATING:
+        return dispatch.call(creation_target(function), args, kwargs)
     box = [function(*args, **kwargs)]
     found = box[0]
     if type(found) is tuple or type(found) is list:
-        return type(found)([recorder.entered(found, number) for number in range(len(found))])
+        return type(found)([dispatch.entered(found, number) for number in range(len(found))])
+    if PLACES_GIVEN_UP and type(found) is np.ndarray and found.nbytes <= dispatch.SMALL:
+        user = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        if (user.f_code, user.f_lasti) in PLACES_GIVEN_UP:
+            return found
     del found
-    return recorder.entered(box)
+    return dispatch.entered(box)
 
 
 @contextmanager
@@ -79,4 +96,4 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     found = np.array(x, dtype, order="C")
     if element_type_of(found.dtype) is None:
         raise TypeError(f"arrays of {found.dtype} cannot record")
-    return recorder.made(Storage(found))
+    return dispatch.holding(found)

@@ -111,9 +111,9 @@ def _reshaped(array: TracedArray, shape: Sequence[int]) -> TracedArray:
 
 def _layout(base: TracedArray, operand: Read) -> tuple[Layout, int | None]:
     """The layout of a view, and for one of the parts of complex numbers, which: 0 real, 1 imaginary."""
-    view = operand.view
+    view = operand.place
     assert view is not None
-    start = operand.place()[0]
+    start = view.offset
     part: int | None = None
     size = base.itemsize
     if view.dtype != base.dtype:
@@ -130,7 +130,7 @@ def _layout(base: TracedArray, operand: Read) -> tuple[Layout, int | None]:
 
 def read(base: TracedArray, operand: Read) -> TracedArray:
     """The value of an operand, from that of its storage. Raises TraceError for views that have no such form."""
-    if operand.view is None:
+    if operand.place is None:
         return base
     layout, part = _layout(base, operand)
     whole = _read(base, layout)
@@ -147,7 +147,7 @@ def _read(base: TracedArray, layout: Layout) -> TracedArray:
 
 def write(base: TracedArray, operand: Read, new: TracedArray) -> TracedArray:
     """The value of a storage after an operand of it is given anew. Raises TraceError."""
-    if operand.view is None:
+    if operand.place is None:
         return new
     layout, part = _layout(base, operand)
     if part is not None:

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from .clusters import CLUSTERS, Cluster
+from .clusters import CLUSTERS, Cluster, forget_clusters
 
 SHOWN = 12
 """The number of operations of a cluster that are listed."""
@@ -47,9 +47,10 @@ def _described(number: int, cluster: Cluster) -> str:
     )
     more = ", .." if len(set(cluster.operations)) > SHOWN else ""
     ends = "; ".join(why if times == 1 else f"{why} ({times} times)" for why, times in cluster.ends.most_common(3))
+    given_up = f"\n  not recorded any more where it begins: {cluster.given_up}" if cluster.given_up else ""
     return (
         f"cluster {number}: {len(cluster.operations)} operations at {_lines(cluster)}, seen {cluster.seen} times\n"
-        f"  {shown}{more}\n  ended because: {ends}\n  {_state(cluster)}"
+        f"  {shown}{more}\n  ended because: {ends}\n  {_state(cluster)}{given_up}"
     )
 
 
@@ -75,7 +76,7 @@ def explain_clusters() -> str:
 
 def clear_clusters() -> None:
     """Forget all clusters and their programs."""
-    CLUSTERS.clear()
+    forget_clusters()
 
 
 if os.environ.get("XHLO_CLUSTER_REPORT") == "1":

@@ -1,8 +1,8 @@
 """
 `Storage`: the memory that an array and its views share.
 
-The memory is there from the beginning, at first without values: NumPy's own views of it are the views of the array, and
-a write to one is seen by all. Recorded operations fill it later.
+Views are NumPy's own views of the memory, and a write to one is seen by all. Recorded operations fill it later; it is
+allocated when a view of it is made, or when they run.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -11,18 +11,71 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+EMPTY = np.empty
+"""The function of NumPy itself, also in a block of autocluster."""
 
-class Handle:
-    """Held by the arrays of a storage, and by nothing else: while it lives, somebody can ask for the values."""
+MANY_FACTS = 20000
+"""The number of types, and of views, whose facts are remembered."""
 
-    __slots__ = ("__weakref__", "storage")
 
-    def __init__(self, storage: Storage):
-        self.storage = storage
+class Facts:
+    """The type of a storage. Equal types are one object while they are remembered, so that it is a key by identity."""
+
+    __slots__ = ("dtype", "is_scalar", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], is_scalar: bool):
+        self.shape = shape
+        self.dtype = dtype
+        self.is_scalar = is_scalar
+        """Whether NumPy would have returned a scalar."""
+
+
+class Place:
+    """Which part of its storage a view is: a key by identity, as `Facts` are."""
+
+    __slots__ = ("dtype", "offset", "shape", "strides")
+
+    def __init__(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]):
+        self.offset = offset
+        """In bytes."""
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+
+    def of(self, base: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The view, of the memory."""
+        # As bytes, since NumPy exports no buffer of some types of elements.
+        return np.ndarray(self.shape, self.dtype, base.reshape(-1).view(np.uint8), self.offset, self.strides)
+
+
+_FACTS: dict[Any, Facts] = {}
+_PLACES: dict[Any, Place] = {}
+
+
+def facts_of(shape: tuple[int, ...], dtype: np.dtype[Any], is_scalar: bool = False) -> Facts:
+    key = shape, dtype, is_scalar
+    found = _FACTS.get(key)
+    if found is None:
+        if len(_FACTS) >= MANY_FACTS:
+            _FACTS.clear()
+        found = _FACTS[key] = Facts(*key)
+    return found
+
+
+def place_of(view: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> Place:
+    start = view.__array_interface__["data"][0] - base.__array_interface__["data"][0] if view.size else 0
+    key = start, view.shape, view.strides, view.dtype
+    found = _PLACES.get(key)
+    if found is None:
+        if len(_PLACES) >= MANY_FACTS:
+            _PLACES.clear()
+        found = _PLACES[key] = Place(*key)
+    return found
 
 
 class _Lease:
@@ -37,23 +90,28 @@ _NOTHING: np.ndarray[Any, Any] = np.empty(0)
 
 
 class Storage:
-    __slots__ = ("base", "bounds", "handle", "is_filled", "lease", "pending")
+    """Held by the arrays of it, and while operations on it are recorded by the recorder, once."""
 
-    def __init__(self, base: np.ndarray[Any, Any]):
-        self.base = base
-        """A row-major array: all of the memory."""
-        self.is_filled = True
-        """Whether no recorded operation is to write to it."""
-        self.bounds: tuple[int, int] | None = None
-        """The known bounds of its elements, if they are indices."""
-        self.handle: weakref.ref[Handle] | None = None
-        self.lease: weakref.ref[_Lease] | None = None
-        self.pending: Any = None
-        """The recorder that has operations on it which have not run, or the error that kept them from it."""
+    bounds: tuple[int, int] | None = None
+    """The known bounds of its elements, if they are indices."""
+    lease: weakref.ref[_Lease] | None = None
+    owner: Any = None
+    """The recorder that has operations on it which have not run, or the error that kept them from it."""
+    slot = 0
+    """Its number among the storages of the owner."""
+    is_filled = True
+    """Whether no recorded operation is to write to it."""
 
-    def is_live(self) -> bool:
-        """Whether an array of it, or an alias outside, exists."""
-        return (self.handle is not None and self.handle() is not None) or self.is_leased()
+    def __init__(self, facts: Facts, base: np.ndarray[Any, Any] | None = None):
+        self.facts = facts
+        self.memory = base
+        """A row-major array: all of the memory. None until somebody asks for it."""
+
+    @property
+    def base(self) -> np.ndarray[Any, Any]:
+        if self.memory is None:
+            self.memory = EMPTY(self.facts.shape, self.facts.dtype)
+        return self.memory
 
     def is_leased(self) -> bool:
         """Whether code outside has an alias through which it can write at any time."""
@@ -63,17 +121,17 @@ class Storage:
 
     def is_alone(self) -> bool:
         """Whether no other array is made of the memory."""
-        return self.base.base is None and sys.getrefcount(self.base) == 2
+        return self.memory is None or (self.memory.base is None and sys.getrefcount(self.memory) == 2)
 
     def release(self) -> None:
-        """Give the memory back, if nobody can ask for its values."""
-        if not self.is_live():
-            self.base = _NOTHING
+        """Give the memory back: nobody can ask for its values."""
+        if not self.is_leased():
+            self.memory = _NOTHING
 
     def take(self, result: np.ndarray[Any, Any]) -> None:
         """Hold the values of an array that nobody else has: in its place, if no other array is made of the memory."""
         if self.is_alone() and result.flags.c_contiguous:
-            self.base = result
+            self.memory = result
         else:
             np.copyto(self.base, result)
 
@@ -87,24 +145,29 @@ class Storage:
         return shared
 
 
+def held(storages: Sequence[Storage]) -> list[bool]:
+    """Which of the storages have arrays, or aliases outside, beside the sequence: somebody can ask for their values."""
+    count, ours = sys.getrefcount, _counted[0]
+    return [count(one) > ours or one.lease is not None for one in storages]
+
+
+_counted = [1]
+"""References to an element that nobody else has, while `held` counts them."""
+while held([Storage(facts_of((), np.dtype(bool)))])[0]:
+    _counted[0] += 1
+
+
 class Read:
     """An operand of a recorded operation: all of a storage, or a view of it."""
 
-    __slots__ = ("storage", "view")
+    __slots__ = ("place", "storage")
 
-    def __init__(self, storage: Storage, view: np.ndarray[Any, Any] | None):
+    def __init__(self, storage: Storage, place: Place | None):
         self.storage = storage
-        self.view = view
+        self.place = place
 
     def array(self) -> np.ndarray[Any, Any]:
-        return self.storage.base if self.view is None else self.view
-
-    def place(self) -> Any:
-        """A key that tells views of one storage apart, beside their types: None for all of it, or where it begins."""
-        if self.view is None:
-            return None
-        start = self.view.__array_interface__["data"][0] - self.storage.base.__array_interface__["data"][0]
-        return start, self.view.shape, self.view.strides, self.view.dtype.char
+        return self.storage.base if self.place is None else self.place.of(self.storage.base)
 
 
 class Number:
@@ -115,7 +178,7 @@ class Number:
     def __init__(self, value: Any):
         self.value = value
 
-    def key(self) -> Any:
-        """Equal for numbers that the program cannot tell apart: 0.0 and -0.0 are different, NaN equals itself."""
-        value = self.value
-        return value if value and value == value else repr(value)
+
+def number_key(value: Any) -> Any:
+    """Equal for numbers that the program cannot tell apart: 0.0 and -0.0 are different, NaN equals itself."""
+    return value if value and value == value else repr(value)

@@ -23,6 +23,7 @@ import numpy as np
 
 from ...hlo_dialect.types import element_of, element_type_of, make_tensor, numpy_dtype, shape_of
 from ..builder.builder import Builder, Value
+from .constants import constant
 from .errors import TraceError
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -362,7 +363,7 @@ def lift(builder: Builder, value: Any, dtype: Any = None) -> TracedArray:
     array = np.asarray(value, dtype)
     if element_type_of(array.dtype) is None:
         raise TraceError(f"arrays of {array.dtype} are not compiled")
-    return TracedArray(builder, builder.constant(array) if array.ndim else builder.constant(array, array.dtype))
+    return TracedArray(builder, constant(builder, array))
 
 
 def holds_traced(values: Sequence[Any]) -> bool:

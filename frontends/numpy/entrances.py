@@ -10,6 +10,7 @@ one), in the thread or task that asked for it. For all else a function is itself
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import sysconfig
 import threading
@@ -85,27 +86,39 @@ class _Entrance:
         return getattr, (sys.modules[self._function.__module__], self._function.__name__)
 
 
+class _Names:
+    """The public functions of a module by their names, and what stands in their place."""
+
+    def __init__(self, module: types.ModuleType):
+        self._names = vars(module)
+        self._functions = {
+            name: found
+            for name, found in list(self._names.items())
+            if not name.startswith("_") and isinstance(found, _KINDS)
+        }
+        self._entrances: dict[str, Any] = {name: _Entrance(found) for name, found in self._functions.items()}
+        self._all = operator.itemgetter(*self._functions)
+
+    def install(self) -> None:
+        """Put what stands for the functions in their place."""
+        self._replace(self._functions, self._entrances)
+
+    def restore(self) -> None:
+        """Put the functions back."""
+        self._replace(self._entrances, self._functions)
+
+    def _replace(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """Names that somebody else has given another value keep it."""
+        # As a whole, if nobody did: this runs for each block.
+        if self._all(self._names) == tuple(old.values()):
+            self._names.update(new)
+        else:
+            self._names.update({name: one for name, one in new.items() if self._names[name] is old[name]})
+
+
 @functools.cache
-def _entrances() -> list[tuple[dict[str, Any], str, Any, _Entrance]]:
-    """The names of public functions in their modules, the functions, and what stands in their place."""
-    return [
-        (vars(module), name, found, _Entrance(found))
-        for module in _MODULES
-        for name, found in list(vars(module).items())
-        if not name.startswith("_") and isinstance(found, _KINDS)
-    ]
-
-
-def _install() -> None:
-    for names, name, function, entrance in _entrances():
-        if names[name] is function:
-            names[name] = entrance
-
-
-def _restore() -> None:
-    for names, name, function, entrance in _entrances():
-        if names[name] is entrance:
-            names[name] = function
+def _names() -> list[_Names]:
+    return [_Names(module) for module in _MODULES]
 
 
 @contextmanager
@@ -113,7 +126,8 @@ def entering(enter: Enter) -> Generator[None]:
     """In this block, calls of NumPy's public functions from the user's code go through `enter`."""
     with _lock:
         if not _depth[0]:
-            _install()
+            for one in _names():
+                one.install()
         _depth[0] += 1
     token = _ENTER.set(enter)
     try:
@@ -123,4 +137,5 @@ def entering(enter: Enter) -> Generator[None]:
         with _lock:
             _depth[0] -= 1
             if not _depth[0]:
-                _restore()
+                for one in _names():
+                    one.restore()

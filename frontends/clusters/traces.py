@@ -1,0 +1,179 @@
+"""
+Traces: the sequences of calls that were recorded, as a tree in which equal beginnings are shared.
+
+A `Step` is a call after those above it. Operands are numbered: the storages that a trace met, in their order, and the
+numbers. A call that was recorded before at the same place of the tree is found by one lookup, so nothing of it is made
+again; what ran after the last step is remembered there too.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# Arrays of any element type: the parameters of NumPy's types are unknown.
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .calls import ASSIGN, Known
+from .storage import Number, Place, Read, Storage
+
+MANY_STEPS = 50_000
+"""The number of steps that are remembered."""
+
+
+class At:
+    """An operand: a storage by its number in the trace, all of it or a part."""
+
+    __slots__ = ("place", "slot")
+
+    def __init__(self, slot: int, place: Place | None):
+        self.slot = slot
+        self.place = place
+
+
+class NumberAt:
+    """An operand: a number by its number in the trace."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int):
+        self.slot = slot
+
+
+class Step:
+    """A recorded call, after the steps above it."""
+
+    __slots__ = (
+        "above", "args", "depth", "ends", "first", "given_up", "is_fast", "known", "kwargs", "next", "reads", "user",
+        "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        above: Step | None,
+        known: Known,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        reads: list[At],
+        writes: list[At],
+        user: Any,
+        is_fast: bool,
+    ):
+        self.above = above
+        self.depth: int = 0 if above is None else above.depth + 1
+        self.first: Step = self if above is None or not above.depth else above.first
+        """The first step of the trace."""
+        self.known = known
+        self.args = args
+        self.kwargs = kwargs
+        """Arguments with `At` and `NumberAt` for the operands, also in lists."""
+        self.reads = reads
+        self.writes = writes
+        self.user = user
+        """The user's code, and the instruction in it, where it was first met."""
+        self.is_fast = is_fast
+        """Whether the next such call needs no look at its elements."""
+        self.next: dict[Any, Step] = {}
+        self.ends: dict[Any, Any] = {}
+        """What to run when a trace ends here, by which storages somebody can ask for."""
+        self.given_up: set[Any] = set()
+        """Places of the user's where it is not recorded, as the first step of a trace."""
+        if self.depth == 1:
+            self.given_up = _places_given_up(self)
+        _steps[0] += 1
+
+    def path(self) -> list[Step]:
+        """The steps of the trace that ends here."""
+        found: list[Step] = []
+        step: Step | None = self
+        while step is not None and step.depth:
+            found.append(step)
+            step = step.above
+        return found[::-1]
+
+    def result_facts(self) -> Any:
+        """The types of its results, or of the array that it writes to."""
+        if self.known.kind == "write":
+            return None if self.writes[0].place is None else (self.writes[0].place.shape, self.writes[0].place.dtype)
+        return tuple([(one.shape, one.dtype) for one in self.known.results])
+
+    def signature(self) -> Any:
+        """The user's place, the function, and the types of the results: what it is, wherever in a trace."""
+        return self.user, self.known.target, self.result_facts()
+
+
+_steps = [0]
+_given_up: dict[Any, set[Any]] = {}
+"""The user's places that are given up, by the calls there: nothing is recorded there unless a trace is under way."""
+PLACES_GIVEN_UP: set[Any] = set()
+"""All of them, whatever the calls."""
+
+ROOT = Step(None, Known(ASSIGN, "write"), [], {}, [], [], None, False)
+
+
+def _places_given_up(step: Step) -> set[Any]:
+    return _given_up.setdefault((step.known.target, step.result_facts()), set())
+
+
+def give_up(last: Step, gaining: Container[Any]) -> None:
+    """Record no more at the places of a trace, but for those where traces begin that gain time."""
+    for step in last.path():
+        if step.signature() not in gaining:
+            _places_given_up(step).add(step.user)
+            PLACES_GIVEN_UP.add(step.user)
+
+
+def forget_if_many() -> None:
+    """Forget all traces when there are too many."""
+    if _steps[0] > MANY_STEPS:
+        forget()
+
+
+def forget() -> None:
+    ROOT.next.clear()
+    _given_up.clear()
+    PLACES_GIVEN_UP.clear()
+    _steps[0] = 0
+
+
+@dataclass
+class Recorded:
+    """A call that was recorded, on its operands."""
+
+    known: Known
+    args: list[Any]
+    kwargs: dict[str, Any]
+    """Arrays in them are `Read`, also in lists; numbers are `Number`."""
+    reads: list[Read]
+    writes: list[Read]
+    place: Any
+    """The user's code, and the instruction in it."""
+
+
+def recorded(last: Step, storages: Sequence[Storage], numbers: Sequence[Number]) -> list[Recorded]:
+    """The calls of a trace on these operands."""
+
+    def read(at: At) -> Read:
+        return Read(storages[at.slot], at.place)
+
+    def given(value: Any) -> Any:
+        kind = type(value)
+        if kind is At:
+            return read(value)
+        if kind is NumberAt:
+            return numbers[value.slot]
+        if kind is tuple or kind is list:
+            return kind([given(item) for item in value])
+        return value
+
+    return [
+        Recorded(
+            step.known,
+            [given(one) for one in step.args],
+            {name: given(one) for name, one in step.kwargs.items()},
+            [read(one) for one in step.reads],
+            [read(one) for one in step.writes],
+            step.user,
+        )
+        for step in last.path()
+    ]
