@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 # Imported because they register the functions that they compile.
-from ..numpy import indexing, linear_algebra, sorting  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from ..numpy import (  # noqa: F401
+    factorizations,  # pyright: ignore[reportUnusedImport]
+    fourier,  # pyright: ignore[reportUnusedImport]
+    indexing,  # pyright: ignore[reportUnusedImport]
+    linear_algebra,  # pyright: ignore[reportUnusedImport]
+    signals,  # pyright: ignore[reportUnusedImport]
+    sorting,  # pyright: ignore[reportUnusedImport]
+    statistics,  # pyright: ignore[reportUnusedImport]
+)
 from ..numpy.arrays import CALL_UFUNC, FUNCTIONS, METHODS, TRACE, lift
 from ..numpy.ufunc_formulas import UFUNCS
 from ..numpy.ufuncs import METHODS_OF_UFUNCS

@@ -32,6 +32,8 @@ COMPILE_SECONDS = 0.02
 """A rough time to compile one operation, before any was compiled."""
 EAGER_SECONDS = 5e-7
 """A rough time that a call of NumPy costs on an array that records, beyond NumPy's."""
+MANY_TIMES = 100
+"""How much longer than recording NumPy takes where recording for nothing does not matter."""
 TRIALS = 3, 6
 """The runs of a program after which NumPy runs the cluster again, if it may be as fast: its first run is slow."""
 
@@ -170,7 +172,9 @@ def _replay(last: Step, cluster: Cluster, program: Program) -> None:
     cluster.total_seconds += seconds
     if cluster.executable is not None and not cluster.rejected:
         cluster.trials += 1
-    elif cluster.rejected or len(cluster.operations) < SETTINGS.min_operations:
+    elif cluster.numpy_seconds < MANY_TIMES * last.depth * _each[0] and (
+        cluster.rejected or len(cluster.operations) < SETTINGS.min_operations
+    ):
         _weigh(last, cluster, 0.0, cluster.seen)
 
 
@@ -223,12 +227,13 @@ def _note_numbers(cluster: Cluster, values: list[Any]) -> None:
 
 
 def _is_due(cluster: Cluster, program: Program) -> bool:
-    if cluster.seen < SETTINGS.compile_after or len(program.recorded) < SETTINGS.min_operations:
+    if cluster.seen < SETTINGS.compile_after:
         return False
-    if _compiled[tuple(cluster.operations)] < MANY_SIZES:
+    count = len(program.recorded)
+    if count >= SETTINGS.min_operations and _compiled[tuple(cluster.operations)] < MANY_SIZES:
         return True
-    each = _spent[0] / _spent[1] if _spent[1] else COMPILE_SECONDS
-    return cluster.total_seconds > each * len(program.recorded)
+    each = max(COMPILE_SECONDS, _spent[0] / _spent[1] if _spent[1] else 0.0)
+    return cluster.total_seconds > (1 if count >= SETTINGS.min_operations else 2) * each * count
 
 
 def _note_run(last: Step, cluster: Cluster, seconds: float) -> None:

@@ -61,7 +61,9 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
     x, y = together([x1, x2], dtype)
     if not x.ndim or not y.ndim:
         raise ValueError("matmul: Input operand does not have enough dimensions")
-    if x.ndim == 1:
+    if x.ndim == y.ndim == 1 and x.shape == y.shape and x.dtype.kind == "f":
+        result = _scalar_product(x, y)
+    elif x.ndim == 1:
         result = matmul(reshape(x, (1, -1)), y)
         result = (
             reshape(result, (*result.shape[:-2], *result.shape[-1:]))
@@ -86,7 +88,14 @@ def dot(a: Any, b: Any, out: Any = None) -> TracedArray:
     x, y = together([a, b])
     if not x.ndim or not y.ndim:
         return call_ufunc(np.multiply, x, y)
+    if x.ndim == y.ndim == 1 and x.shape == y.shape and x.dtype.kind == "f":
+        return _scalar_product(x, y)
     return contract(x, y, ([], []), ([x.ndim - 1], [max(y.ndim - 2, 0)]))
+
+
+def _scalar_product(x: TracedArray, y: TracedArray) -> TracedArray:
+    """As a sum, into which slices and what else makes the vectors are fused; a product would have them in memory."""
+    return reduced(np.add, call_ufunc(np.multiply, x, y), None, x.dtype)
 
 
 @implements(np.vdot)

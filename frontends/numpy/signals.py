@@ -102,6 +102,8 @@ def _slid(x: TracedArray, y: TracedArray, mode: str) -> TracedArray:
     high = short - 1 - low if mode == "same" else low
     if x.dtype.kind == "c":
         return _slid_complex(x, y, mode)
+    if x.dtype != np.bool_ and short <= FEW:
+        return _sum_of_slices(x, y, low, high)
     wide = astype(x, np.int32) if x.dtype == np.bool_ else x
     found = x.builder.convolution(
         wide.value.reshape((1, x.shape[0], 1)),
@@ -112,6 +114,19 @@ def _slid(x: TracedArray, y: TracedArray, mode: str) -> TracedArray:
         batch_group_count=1,
     )
     return astype(reshape(x.like(found), -1), x.dtype)
+
+
+FEW = 32
+"""The length of a vector up to which its products with windows are written as a sum, which is fused."""
+
+
+def _sum_of_slices(x: TracedArray, y: TracedArray, low: int, high: int) -> TracedArray:
+    padded = FUNCTIONS[np.pad](x, (low, high)) if low or high else x
+    count = padded.shape[0] - y.shape[0] + 1
+    total = padded[:count] * y[0]
+    for shift in range(1, y.shape[0]):
+        total = total + padded[shift : shift + count] * y[shift]
+    return total
 
 
 def _slid_complex(x: TracedArray, y: TracedArray, mode: str) -> TracedArray:

@@ -12,6 +12,9 @@ from ..builder.builder import Value
 from .arrays import METHODS, TracedArray, astype, axis_of, builder_of, constant_index, implements, lift
 from .errors import TraceError
 from .indexing import take_along_axis
+from .joining import stack
+from .reductions import reduced
+from .selection import LEAST, MOST, ranked
 from .shapes import moveaxis, reshape, where
 from .ufuncs import call_ufunc
 
@@ -82,7 +85,39 @@ def lexsort(keys: Any, axis: Any = -1) -> TracedArray:
 
 @implements(np.median)
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    return quantile(a, 0.5, axis, keepdims=keepdims)
+    if isinstance(axis, tuple):
+        raise TraceError("np.median over several axes is not compiled", "reshape the axes into one")
+    array, dim = _flat(a if a.dtype.kind == "f" else astype(a, np.float64), axis)
+    size = array.shape[dim]
+    if not size:
+        return quantile(a, 0.5, axis, keepdims=keepdims)
+    middle = np.asarray((size - 1) // 2)
+    first, second, has_nan = _neighbours(array, dim, middle, middle + 1 - size % 2)
+    wide = np.float32 if array.dtype.itemsize == 2 else array.dtype
+    both = astype((astype(first, wide) + astype(second, wide)) / 2, array.dtype)
+    result = where(has_nan, np.asarray(np.nan, array.dtype), first if size % 2 else both)
+    return reshape(result, _kept(a, axis, dim)) if keepdims else result
+
+
+def _kept(a: TracedArray, axis: Any, dim: int) -> list[int]:
+    return [1] * a.ndim if axis is None else [1 if each == dim else size for each, size in enumerate(a.shape)]
+
+
+def _neighbours(array: TracedArray, dim: int, low: Any, high: Any) -> tuple[TracedArray, TracedArray, TracedArray]:
+    """The elements of these ranks along a dimension, each of the second the same or one more; whether there are NaN."""
+    ranks = np.unique(low).tolist()
+    if array.ndim == 1 and array.size >= LEAST and len(ranks) <= MOST and array.dtype.itemsize in (4, 8):
+        pairs = ranked(array, ranks)
+        if not low.ndim:
+            first, second = pairs[0]
+            second = second if high > low else first
+        else:
+            place = np.searchsorted(ranks, low)
+            first, following = (stack([pair[side] for pair in pairs])[place] for side in (0, 1))
+            second = where(high > low, following, first)
+        return first, second, reduced(np.logical_or, call_ufunc(np.isnan, array))
+    ordered = moveaxis(sorted_with(array, [], dim)[0], dim, 0)
+    return ordered[low], ordered[high], call_ufunc(np.isnan, ordered[-1])
 
 
 @implements(np.percentile)
@@ -111,7 +146,6 @@ def quantile(
     wide = a if a.dtype.kind == "f" else astype(a, np.float64)
     array, dim = _flat(wide, axis)
     size = array.shape[dim]
-    ordered = moveaxis(sorted_with(array, [], dim)[0], dim, 0)
     if isinstance(q, TracedArray):
         constant_index(q, "the quantile")
     # A number of Python is of the array's type.
@@ -120,11 +154,9 @@ def quantile(
     low = np.floor(places).astype(int)
     high = np.minimum(low + 1, size - 1)
     rest = np.asarray(places - low, kind).reshape((*places.shape, *[1] * (array.ndim - 1)))
-    first, second = ordered[low], ordered[high]
+    first, second, has_nan = _neighbours(array, dim, low, high)
     result = first + (second - first) * rest
-    has_nan = call_ufunc(np.isnan, ordered[-1])
     result = where(has_nan, np.asarray(np.nan, result.dtype), result)
     if keepdims:
-        shape = [1] * wide.ndim if axis is None else [1 if d == dim else n for d, n in enumerate(wide.shape)]
-        result = reshape(result, [*places.shape, *shape])
+        result = reshape(result, [*places.shape, *_kept(wide, axis, dim)])
     return result

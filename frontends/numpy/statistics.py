@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..builder.builder import Builder
 from .arrays import (
     FUNCTIONS,
     TracedArray,
@@ -82,7 +83,16 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         return lift(builder, bins)
     count = constant_index(bins, "the number of bins")
     array = lift(builder, a)
-    kind = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+    low, high = _bounds(builder, array, range)
+    return astype(linspace(low, high, count + 1), _kind_of_edges(array))
+
+
+def _kind_of_edges(array: TracedArray) -> Any:
+    return array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _bounds(builder: Builder, array: TracedArray, range: Any) -> tuple[TracedArray, TracedArray]:
+    """The first and the last edge of bins of equal widths."""
     if range is not None:
         low, high = (lift(builder, bound, np.float64) for bound in range)
     elif not array.size:
@@ -90,8 +100,27 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     else:
         low, high = (astype(reduced(ufunc, array), np.float64) for ufunc in (np.minimum, np.maximum))
     same = low == high
-    low, high = where(same, low - 0.5, low), where(same, high + 0.5, high)
-    return astype(linspace(low, high, count + 1), kind)
+    return where(same, low - 0.5, low), where(same, high + 0.5, high)
+
+
+def _places_in_equal_bins(values: TracedArray, low: TracedArray, high: TracedArray, count: int) -> TracedArray:
+    """
+    The bin of each value, -1 for those outside: the quotient, corrected by the edges, which are computed as
+    `linspace` computes them.
+    """
+    kind = _kind_of_edges(values)
+    values = astype(values, kind)
+    step = (high - low) / count
+
+    def edge(place: TracedArray) -> TracedArray:
+        return astype(where(place == count, high, low + astype(place, np.float64) * step), kind)
+
+    inside = (values >= astype(low, kind)) & (values <= astype(high, kind))
+    quotient = where(inside, (astype(values, np.float64) - low) / (high - low) * count, 0.0)
+    place = call_ufunc(np.minimum, astype(quotient, np.int64), count - 1)
+    place = place - astype(values < edge(place), np.int64)
+    place = place + astype((values >= edge(place + 1)) & (place != count - 1), np.int64)
+    return where(inside, place, -1)
 
 
 @implements(np.histogram)
@@ -99,9 +128,12 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     builder = builder_of(a, bins, weights)
     edges = histogram_bin_edges(a, bins, range)
     values, count = reshape(lift(builder, a), -1), edges.shape[0] - 1
-    place = searchsorted(edges, values, "right") - 1
-    # The last bin has both of its edges.
-    place = where(values == edges[-1], count - 1, place)
+    if np.ndim(bins) == 0 and values.size and values.dtype.kind in "iuf":
+        place = _places_in_equal_bins(values, *_bounds(builder, values, range), count)
+    else:
+        place = searchsorted(edges, values, "right") - 1
+        # The last bin has both of its edges.
+        place = where(values == edges[-1], count - 1, place)
     flat = None if weights is None else reshape(lift(builder, weights), -1)
     found = _counted(place, count, flat)
     if flat is not None and flat.dtype.kind in "iu":
