@@ -1,4 +1,4 @@
-"""linalg_ext operations that sort: by a comparator, or by an integer key."""
+"""linalg_ext operations that sort: by a comparator, by an integer key, and the first elements of such an order."""
 
 from __future__ import annotations
 
@@ -64,4 +64,28 @@ class SortByKeyOp(_SortingOp):
         self.verify_region(len(self.outputs), integer=True)
 
 
-OPS = (SortOp, SortByKeyOp)
+@irdl_op_definition
+class TopKOp(DestinationOp):
+    """
+    The first elements of each row, the last dimension, in a stable order of keys that ascend, and their places (i32).
+
+    ins: the rows. outs: the elements and their places, only written. The region takes an element and yields an unsigned
+    integer key.
+    """
+
+    name = "linalg_ext.top_k"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if len(self.inputs) != 1 or len(self.outputs) != 2 or len(self.regions) != 1:
+            raise VerifyException("expected an input, two outputs, and one region")
+        shape, *found = (shape_of(value) for value in (self.inputs[0], *self.outputs))
+        if found[0] != found[1] or not shape or found[0][:-1] != shape[:-1] or found[0][-1] > shape[-1]:
+            raise VerifyException("expected outputs of one shape, with a first part of the input's rows")
+        last = self.regions[0].block.last_op
+        types = () if last is None else tuple(last.operand_types)
+        if len(self.regions[0].block.args) != 1 or len(types) != 1 or not isinstance(types[0], IntegerType):
+            raise VerifyException("expected a region that takes one element and yields one integer")
+
+
+OPS = (SortOp, SortByKeyOp, TopKOp)

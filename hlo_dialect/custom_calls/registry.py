@@ -55,6 +55,8 @@ class CustomCallTarget:
     """Whether the function keeps no reference to its arrays, so that it may see the program's own memory."""
     local: bool = False
     """Whether calls mean something only in the process that compiled them, so that executables with them stay there."""
+    loops: bool = False
+    """Whether convert-hlo-to-linalg lowers calls to loops, and nothing is called; `function` is for the reference."""
 
     @property
     def is_identity(self) -> bool:

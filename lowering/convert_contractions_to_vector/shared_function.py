@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.cpu import SHARED
 from ..loop_nests.loop_builder import Index, LoopBuilder
@@ -20,10 +20,10 @@ def call_shared(
     suffix: str,
     arguments: Sequence[Index | SSAValue],
     emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
-) -> None:
+) -> str:
     """
     Define a function next to `kernel`, named by the kernel and the suffix, and call it at the builder's insertion
-    point.
+    point. Returns its name.
 
     `emit` writes its body from its parameters. For programs to share it, the body should depend on few numbers that are
     not parameters.
@@ -40,6 +40,30 @@ def call_shared(
     inside.location = builder.location
     emit(inside, block.args)
     builder.insert(func.CallOp(function.sym_name.data, operands, []))
+    return function.sym_name.data
+
+
+class SharedFunctions:
+    """The functions next to one kernel that are called from several places, or in several ways."""
+
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp):
+        self.builder = builder
+        self.kernel = kernel
+        self._names: dict[tuple[str, tuple[Attribute, ...]], str] = {}
+
+    def call(
+        self,
+        suffix: str,
+        arguments: Sequence[Index | SSAValue],
+        emit: Callable[[LoopBuilder, Sequence[SSAValue]], None],
+    ) -> None:
+        """As `call_shared`; a suffix with arguments of the same types names the same function again."""
+        operands = [value if isinstance(value, SSAValue) else self.builder.index(value).value for value in arguments]
+        key = suffix, tuple(value.type for value in operands)
+        if key in self._names:
+            self.builder.insert(func.CallOp(self._names[key], operands, []))
+        else:
+            self._names[key] = call_shared(self.builder, self.kernel, suffix, arguments, emit)
 
 
 def _free_name(kernel: func.FuncOp, suffix: str) -> str:

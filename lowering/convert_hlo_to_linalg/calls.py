@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
+from xdsl.ir import Attribute, Block, Region
 
+from ...dialects.linalg_ext.base import YieldOp
 from ...dialects.linalg_ext.calls import HostCallOp
+from ...dialects.linalg_ext.fourier import FourierOp
+from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
+from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.fourier import FOURIER
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
+from ...hlo_dialect.custom_calls.selection import TOP_K
 from ...hlo_dialect.diagnostics import fail
+from ...hlo_dialect.types import element_of
 from .emission import Emitter, patterns, signless
+from .sort import ordered
 
 _ABOUT_MEMORY = frozenset(
     (
@@ -34,6 +42,10 @@ def _custom_call(op: CustomCallOp, emitter: Emitter) -> None:
     """`hlo.custom_call @f(%a)` becomes `linalg_ext.host_call {target = "f", ..} ins(%a) outs(tensor.empty ..)`."""
     if target_of(op).is_identity:
         fail(op, "has its operands as results: run --resolve-custom-calls before")
+    native = _NATIVE.get(op.call_target_name.data)
+    if native is not None:
+        native(op, emitter)
+        return
     seen = describe_call(op)
     stated: dict[str, Attribute] = {**op.properties, **op.attributes}
     results = emitter.structured(
@@ -49,3 +61,31 @@ def _custom_call(op: CustomCallOp, emitter: Emitter) -> None:
     )
     for old, new in zip(op.results, results, strict=True):
         emitter.define(old, new)
+
+
+def _fourier(op: CustomCallOp, emitter: Emitter) -> None:
+    """`hlo.custom_call @xhlo.fourier(%x, %tables)` becomes `linalg_ext.fourier`."""
+    stated = describe_call(op).attributes
+    properties: dict[str, Attribute] = {
+        "kind": StringAttr(stated["kind"]),
+        "lengths": DenseArrayBase.from_list(i64, stated["lengths"]),
+    }
+    inputs, output = [emitter.get(operand) for operand in op.operands], emitter.empty(signless(op.results[0].type))
+    (new,) = emitter.structured(FourierOp, inputs, [output], properties=properties)
+    emitter.define(op.results[0], new)
+
+
+def _top_k(op: CustomCallOp, emitter: Emitter) -> None:
+    """`hlo.custom_call @xhlo.top_k(%x)` becomes `linalg_ext.top_k` with a region that computes integer keys."""
+    stated, element = describe_call(op).attributes, element_of(op.operands[0])
+    block = Block(arg_types=[signless(element)])
+    key = ordered(Scalar(block, block.args[0]), element, stated["total_order"], stated["descending"])
+    block.add_op(YieldOp(key.value))
+    outputs = [emitter.empty(signless(result.type)) for result in op.results]
+    results = emitter.structured(TopKOp, [emitter.get(op.operands[0])], outputs, [Region(block)])
+    for old, new in zip(op.results, results, strict=True):
+        emitter.define(old, new)
+
+
+_NATIVE = {FOURIER: _fourier, TOP_K: _top_k}
+"""The targets whose calls become loops, on machines that have these."""

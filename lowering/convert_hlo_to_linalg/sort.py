@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, f32, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.linalg_ext import sort as linalg_ext
 from ...dialects.linalg_ext.base import YieldOp
@@ -42,18 +42,18 @@ def _key_region(key: hlo.SortKey, comparator: Block, elements: list[Any]) -> Reg
         argument: block.args[argument.index // 2] for argument in comparator.args if argument.index % 2 == 0
     }
     inline_operations(key.operations, values, block)
-    block.add_op(YieldOp(_ordered(key, Scalar(block, values[key.value])).value))
+    found = ordered(Scalar(block, values[key.value]), element_of(key.value), key.total_order, key.descending)
+    block.add_op(YieldOp(found.value))
     return Region(block)
 
 
-def _ordered(key: hlo.SortKey, x: Scalar) -> Scalar:
-    """A key as an integer whose unsigned order is the key's, ascending."""
-    element = element_of(key.value)
+def ordered(x: Scalar, element: Attribute, total_order: bool, descending: bool) -> Scalar:
+    """A key of an hlo element type as an integer whose unsigned order is the key's, ascending: see `SortKey`."""
     if is_narrow_float(element):
         x = convert(x, element, f32)
     if is_float(element):
         bits = x.bits()
-        if not key.total_order:
+        if not total_order:
             bits = (bits << 1).compare("eq", 0).select(0, bits)
         width = width_of(bits.type)
         # Flip all bits of negative floats, only the sign of others.
@@ -62,4 +62,4 @@ def _ordered(key: hlo.SortKey, x: Scalar) -> Scalar:
         x = convert(x, element, IntegerType(8))
     elif not is_unsigned(element):
         x = x ^ (-1 << (width_of(x.type) - 1))
-    return x ^ -1 if key.descending else x
+    return x ^ -1 if descending else x

@@ -20,6 +20,11 @@ from ...hlo_dialect.walking import operations_in
 decompositions = Rules[Decomposition]("decompose-hlo", __package__, "xhlo.decompositions")
 short_float_decompositions = Rules[Decomposition]("decompose-hlo{short-floats=true}", __package__)
 """The decomposition for targets that multiply f16 and bf16 directly."""
+native_decompositions = Rules[Decomposition]("decompose-hlo{native-calls=true}", __package__)
+"""
+Operations as calls of targets that convert-hlo-to-linalg lowers to loops, where they can be; else the operation stays,
+and its decomposition comes next.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,13 @@ class DecomposeHloPass(HloPass):
     Leaves: no operation that has a decomposition, unless the decomposition keeps it unchanged.
 
     short-floats=true keeps f16/bf16 convolutions, for targets that multiply these types directly.
+    native-calls=true makes calls of fft and of sorts whose first elements are used, for targets with loops for these.
     """
 
     name = "decompose-hlo"
 
     short_floats: bool = False
+    native_calls: bool = False
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         def rule_of(op: Operation) -> Decomposition | None:
@@ -46,8 +53,10 @@ class DecomposeHloPass(HloPass):
         waiting = list(operations_in(module))
         waiting.reverse()  # in the order of the program, so that the first operation is the one that is refused
         while waiting:
-            rule = rule_of(op := waiting.pop())
-            if rule is not None:
+            op = waiting.pop()
+            for rule in (native_decompositions.get(type(op)) if self.native_calls else None, rule_of(op)):
+                if rule is None or op.parent is None:
+                    continue
                 if not all(map(_is_known, (*op.operand_types, *op.result_types))):
                     fail(op, f"has values of unknown size: {self.name} needs static shapes")
                 waiting += reversed([inner for new in rule(op) for inner in new.walk()])

@@ -59,7 +59,7 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
     for function in attributes.kernels_of(module):
         types = [*function.function_type.inputs, *function.function_type.outputs]
         ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
-        call = next((op for op in ops if isinstance(op, CustomCallOp)), None)
+        call = next((op for op in ops if isinstance(op, CustomCallOp) and not target_of(op).loops), None)
         library = "" if call is None else target_of(call).library
         kind = attributes.Kernel(function).kind if call is None else "library" if library else "callback"
         facts: dict[str, str | int] = {

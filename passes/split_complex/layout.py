@@ -36,7 +36,9 @@ from ...dialects.support.kernel import COMPLEX, COMPLEX_OPERANDS, COMPLEX_RESULT
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.complex import Complex
 from ...hlo_dialect.expressions.tensor import Builder, Tensor
-from ...hlo_dialect.types import HloTensor, i32, make_tensor
+from ...hlo_dialect.ops.movement import ReshapeOp
+from ...hlo_dialect.ops.slicing import SliceOp
+from ...hlo_dialect.types import HloTensor, i32, make_tensor, shape_of
 from .arithmetic import Parts
 
 
@@ -63,8 +65,12 @@ def interleave(z: Complex) -> Tensor:
     """
     Interleave two tensors of shape (..) into one of shape (.., 2), the memory layout of complex numbers.
 
-    This is a select by the last index, not a concatenation: one loop computes both parts and writes whole pairs.
+    This is a select by the last index, not a concatenation: one loop computes both parts and writes whole pairs. Parts
+    that were deinterleaved from one tensor give that tensor.
     """
+    whole = _deinterleaved(z)
+    if whole is not None:
+        return Tensor(z.re.builder, whole)
     shape, rank = (*z.re.shape, 2), len(z.re.shape)
     re, im = (part.broadcast(shape, range(rank)) for part in z)
     index = z.re.builder.iota(make_tensor(shape, i32), rank)
@@ -80,6 +86,22 @@ def deinterleave(pairs: Tensor) -> Complex:
     """The real and the imaginary parts, of shape (..), of a tensor (.., 2)."""
     last = len(pairs.shape) - 1
     return Complex(pairs.take(last, 0), pairs.take(last, 1))
+
+
+def _deinterleaved(z: Complex) -> SSAValue | None:
+    """The tensor of which two values are all the parts, as `deinterleave` takes them; None if they are not."""
+    sources: list[SSAValue] = []
+    for number, part in enumerate(z):
+        reshape = part.value.owner
+        cut = reshape.operands[0].owner if isinstance(reshape, ReshapeOp) else None
+        if not isinstance(cut, SliceOp):
+            return None
+        pairs = cut.operands[0]
+        expected = [*((0, size, 1) for size in part.shape), (number, number + 1, 1)]
+        if shape_of(pairs) != (*part.shape, 2) or list(zip(cut.starts, cut.limits, cut.steps, strict=True)) != expected:
+            return None
+        sources.append(pairs)
+    return sources[0] if sources[0] is sources[1] else None
 
 
 def split_signature(function: FuncOp) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...passes.manager.pipelines import LOWER_LINALG, LOWER_LLVM, LOWER_LOOPS
-from ..cpu.target import SIZED_BY_VECTORS
+from ..cpu.target import NATIVE_CALLS, SIZED_BY_VECTORS
 from ..program.pipeline import Pipeline
 from .machine import Machine
 
@@ -27,4 +27,6 @@ class AheadPipeline(Pipeline):
 
     def tune(self, spec: str) -> str:
         """State the width of the machine's vectors to the passes that depend on it."""
-        return f"{spec}{{vector-bits={self.machine.vector_bits}}}" if spec in SIZED_BY_VECTORS else spec
+        if spec in SIZED_BY_VECTORS:
+            return f"{spec}{{vector-bits={self.machine.vector_bits}}}"
+        return NATIVE_CALLS.get(spec, spec)

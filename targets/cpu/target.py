@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SIZED_BY_VECTORS = ("convert-contractions-to-vector", "expand-math")
 """The passes that depend on the width of vectors."""
 
+NATIVE_CALLS = {"decompose-hlo": "decompose-hlo{native-calls=true}"}
+"""Specs of passes for targets that run the loops of convert-linalg-ext-to-scf."""
+
 
 class Cpu(Target):
     """Machine code through LLVM, on all cores."""
@@ -40,7 +43,7 @@ class Cpu(Target):
     def tune(self, spec: str) -> str:
         """State the width of this machine's vectors to the passes that depend on it, if it is less than 512 bits."""
         if spec not in SIZED_BY_VECTORS:
-            return spec
+            return NATIVE_CALLS.get(spec, spec)
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:

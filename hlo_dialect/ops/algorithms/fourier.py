@@ -124,22 +124,25 @@ class FftOp(KeywordOp):
         verify_results_agree(self, "fft_c5")
 
     def reference(self, *operands: Array) -> Array:
-        operand = operands[0]
-        axes = tuple(range(operand.ndim - len(self.lengths), operand.ndim))
         dtype: Any = numpy_dtype(element_of(self.results[0]))
-        shape = shape_of(self.results[0])
-        if 0 in operand.shape or 0 in shape:
-            return np.zeros(shape, dtype)
-        match self.kind:
-            case FftType.FFT:
-                result = np.fft.fftn(operand, axes=axes)
-            case FftType.IFFT:
-                result = np.fft.ifftn(operand, axes=axes)
-            case FftType.RFFT:
-                result = np.fft.rfftn(operand, axes=axes)
-            case FftType.IRFFT:
-                result = np.fft.irfftn(operand, s=self.lengths, axes=axes)
-        return result.astype(dtype, copy=False)
+        return transform(self.kind, self.lengths, operands[0], shape_of(self.results[0]), dtype)
+
+
+def transform(kind: FftType, lengths: Sequence[int], operand: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    """The transforms of a kind of the last dimensions of an array, of the result's shape and dtype."""
+    axes = tuple(range(operand.ndim - len(lengths), operand.ndim))
+    if 0 in operand.shape or 0 in shape:
+        return np.zeros(shape, dtype)
+    match kind:
+        case FftType.FFT:
+            result = np.fft.fftn(operand, axes=axes)
+        case FftType.IFFT:
+            result = np.fft.ifftn(operand, axes=axes)
+        case FftType.RFFT:
+            result = np.fft.rfftn(operand, axes=axes)
+        case FftType.IRFFT:
+            result = np.fft.irfftn(operand, s=lengths, axes=axes)
+    return result.astype(dtype, copy=False)
 
 
 OPS = (FftOp,)

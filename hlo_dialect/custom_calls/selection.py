@@ -1,0 +1,41 @@
+"""The first elements of a sorted row, on targets that lower this to loops: `xhlo.top_k`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numbers.number_semantics import total_order_key
+from ..types import Array, is_float_dtype
+from .call import CustomCall
+from .registry import CustomCallTarget
+
+TOP_K = "xhlo.top_k"
+
+
+def _top_k(call: CustomCall, x: Array) -> tuple[Array, Array]:
+    """
+    The first elements of a stable sort along the last dimension, and their places: see `SortKey` for the attributes.
+    """
+    count = call.results[0].shape[-1]
+    keys = x
+    if is_float_dtype(x.dtype):
+        keys = total_order_key(x if call.attributes["total_order"] else np.where(x == 0, np.zeros_like(x), x))
+    elif x.dtype.kind == "b":
+        keys = x.astype(np.uint8)
+    order = np.argsort(~keys if call.attributes["descending"] else keys, axis=-1, kind="stable")[..., :count]
+    return np.take_along_axis(x, order, axis=-1), order.astype(np.int32)
+
+
+def _check(call: CustomCall) -> str | None:
+    if not all(isinstance(call.attributes.get(name), bool) for name in ("descending", "total_order")):
+        return "an attribute is missing"
+    if len(call.operands) != 1 or len(call.results) != 2 or not call.operands[0].shape:
+        return "it takes rows, and gives their first elements and the places of these"
+    (x,), (values, places) = call.operands, call.results
+    fits = values.shape == places.shape and values.shape[:-1] == x.shape[:-1] and values.shape[-1] <= x.shape[-1]
+    if not fits or values.dtype != x.dtype or places.dtype != np.int32:
+        return f"the results {values.text} and {places.text} are no first elements of {x.text} and their places"
+    return None
+
+
+TARGETS = (CustomCallTarget(TOP_K, _top_k, _check, loops=True),)

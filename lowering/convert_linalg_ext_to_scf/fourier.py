@@ -1,0 +1,398 @@
+"""Loops of fourier: lines of several rows, or of several columns, at once, a line in each lane of vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+from ...dialects.linalg_ext.fourier import FourierOp
+from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import scalar_attr, width_of
+from ..convert_contractions_to_vector.shared_function import SharedFunctions
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from .conversion import patterns
+from .fourier_memory import Lines, Moving
+from .fourier_passes import BUTTERFLIES, PassLoops, Planes, Vectors
+from .fourier_plan import Line, Pass, Plan, Split, plan_of
+from .fourier_spectra import RealRow, Steps
+
+LONG_ROWS = 16
+"""Rows from which each split row is a task's; fewer are divided themselves."""
+
+
+class _Planes:
+    """Two pairs of planes between which passes move the elements of lines."""
+
+    def __init__(self, driver: Driver, buffer: SSAValue, at: Index, capacity: int):
+        apart = capacity * driver.plan.lanes
+        self.pairs = [Planes(buffer, at, apart), Planes(buffer, at + 2 * apart, apart)]
+        self.exchanged = False
+
+    def turn(self) -> None:
+        """The other planes have the elements now."""
+        self.pairs.reverse()
+
+    def exchange(self) -> None:
+        """Exchange real and imaginary parts."""
+        self.exchanged = not self.exchanged
+
+    @property
+    def source(self) -> Planes:
+        return self.pairs[0].exchanged if self.exchanged else self.pairs[0]
+
+    @property
+    def target(self) -> Planes:
+        return self.pairs[1].exchanged if self.exchanged else self.pairs[1]
+
+
+Group = Callable[[IndexValue, _Planes], None]
+"""Transforms one group of lines, given its number."""
+
+
+class Driver:
+    """The loops of one operation."""
+
+    def __init__(self, op: FourierOp, builder: LoopBuilder, plan: Plan):
+        self.builder = builder
+        self.plan = plan
+        self.element = buffer_of(op.outputs[0]).element_type
+        self.functions = SharedFunctions(builder, cast(func.FuncOp, op.parent_op()))
+        self.table = op.inputs[1]
+        self.operand, self.result = (self.flat(value) for value in (op.inputs[0], op.outputs[0]))
+        self.task: Index | None = None
+        """Inside a parallel loop: the number of the task."""
+        self.outer_tasks = 1
+
+    def flat(self, array: SSAValue) -> SSAValue:
+        return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))
+
+    def vectors(self, builder: LoopBuilder) -> Vectors:
+        return Vectors(builder, self.element, self.plan.lanes)
+
+    def new(self, count: int) -> SSAValue:
+        return self.builder.alloc(memref_type((count,), self.element))
+
+    def emit(self) -> None:
+        plan = self.plan
+        width, rows = plan.width, plan.rows
+        if plan.kind == "IRFFT":
+            spectrum = self.operand
+            if plan.columns:
+                spectrum = self.new(2 * rows * width)
+                self.all_columns(self.operand, spectrum)
+            self.rows(spectrum, self.result)
+        else:
+            self.rows(self.operand, self.result)
+            self.all_columns(self.result, self.result)
+
+    # Tasks.
+
+    @contextmanager
+    def each(self, count: int, work: int) -> Generator[tuple[IndexValue, Index, int]]:
+        """A loop over `count` parts, divided into tasks: the part, the task's number, and how many there are."""
+        if self.task is not None:
+            with self.builder.loop(0, count) as index:
+                yield index, self.task, self.outer_tasks
+            return
+        tasks = task_count(work, work, count)
+        size = task_size(count, tasks)
+        tasks = -(-count // size)
+        with self.builder.parallel(tasks) as task, self.builder.loop(*chunk(self.builder, task, size, count)) as index:
+            yield index, task, tasks
+
+    def groups(self, count: int, line: Line, capacity: int, body: Group) -> None:
+        """A group of lines after the other, on planes of their task."""
+        elements = max(line.capacity, capacity) + 1
+        size = 4 * elements * self.plan.lanes
+        work = count * self.plan.lanes * line.capacity * (4 + 4 * max(1, math.ceil(math.log2(line.capacity + 1))))
+        with self.each(count, work // 8) as (number, task, tasks):
+            buffer = self.new(tasks * size)
+            body(number, _Planes(self, buffer, self.builder.index(task) * size, elements))
+
+    # Calls of functions.
+
+    def call(self, name: str, arguments: Sequence[Index | SSAValue], emit: Callable[..., None]) -> None:
+        """Call a shared function; `emit` gets its vectors and its parameters, numbers as indices."""
+
+        def inside(builder: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
+            given = [
+                parameter if isinstance(argument, SSAValue) else builder.index(parameter)
+                for argument, parameter in zip(arguments, parameters, strict=True)
+            ]
+            emit(self.vectors(builder), *given)
+
+        self.functions.call(f"{name}_{self.element}", arguments, inside)
+
+    def move(self, method: str, lines: Lines, planes: Planes, n: Index, scale: float | None = None) -> None:
+        """Call a function of `Moving`."""
+        scales = () if scale is None else (self.builder.scalar(scalar_attr(scale, self.element)),)
+
+        def emit(vectors: Vectors, array: Any, at: Any, step: Any, apart: Any, count: Any, *rest: Any) -> None:
+            buffer, where, distance, length, *factor = rest
+            step = 1 if lines.step == 1 else step
+            moving = Moving(vectors, Lines(array, at, step, apart, count), Planes(buffer, where, distance), length)
+            getattr(moving, method)(*map(vectors.splat, factor))
+
+        numbers = (lines.at, lines.step, lines.apart, lines.count)
+        suffix = method if lines.step == 1 else f"{method}_apart"
+        self.call(suffix, (lines.array, *numbers, planes.buffer, planes.at, planes.apart, n, *scales), emit)
+
+    def step(self, method: str, planes: _Planes, at: int, n: int, *numbers: Index) -> None:
+        """Call a function of `Steps`, from the planes that hold the elements to the others."""
+        source, target = planes.source, planes.target
+
+        def emit(vectors: Vectors, buffer: Any, *rest: Any) -> None:
+            first, distance, second, other_distance, table, offset, count, *others = rest
+            planes_in, planes_out = Planes(buffer, first, distance), Planes(buffer, second, other_distance)
+            getattr(Steps(vectors, planes_in, planes_out, table, offset, count), method)(*others)
+
+        places = (source.at, source.apart, target.at, target.apart)
+        self.call(method, (source.buffer, *places, self.table, at, n, *numbers), emit)
+
+    # Lines.
+
+    def line(self, line: Line, planes: _Planes) -> None:
+        """Transform the lines in the planes."""
+        around = line.bluestein
+        if around is None:
+            self.passes(line.passes, planes)
+            return
+        self.step("times_table", planes, around.chirp, line.n, around.size)
+        planes.turn()
+        self.passes(around.passes, planes)
+        self.step("times_table", planes, around.kernel, around.size, around.size)
+        planes.turn()
+        planes.exchange()
+        self.passes(around.passes, planes)
+        planes.exchange()
+        self.step("times_table", planes, around.chirp, line.n, line.n)
+        planes.turn()
+
+    def passes(self, passes: Sequence[Pass], planes: _Planes) -> None:
+        for one in passes:
+            own = one.radix if one.radix in BUTTERFLIES else None
+            twiddled = one.after > 1
+            source, target = planes.source, planes.target
+
+            def emit(vectors: Vectors, *given: Any, own: int | None = own, twiddled: bool = twiddled) -> None:
+                buffer, first, distance, second, other_distance, table, twiddles, primes, radix, before, after = given
+                if not twiddled:
+                    after = vectors.builder.index(1)
+                planes_in, planes_out = Planes(buffer, first, distance), Planes(buffer, second, other_distance)
+                numbers = (twiddles, primes, radix, before, after)
+                PassLoops(vectors, planes_in, planes_out, table, *numbers, twiddled).emit(own)
+
+            places = (source.at, source.apart, target.at, target.apart)
+            numbers = (one.twiddles, one.primes, one.radix, one.before, one.after)
+            name = f"radix{own or ''}{'_twiddled' if twiddled else ''}"
+            self.call(name, (source.buffer, *places, self.table, *numbers), emit)
+            planes.turn()
+
+    # Columns.
+
+    def all_columns(self, source: SSAValue, target: SSAValue) -> None:
+        """Transform the dimensions before the last, starting with the last of these."""
+        plan = self.plan
+        sizes = (*plan.shape[:-1], plan.width)
+        first = len(sizes) - len(plan.lengths)
+        for number in reversed(range(len(plan.columns))):
+            axis = first + number
+            inner = math.prod(sizes[axis + 1 :])
+            self.columns(plan.columns[number], source, target, math.prod(sizes[:axis]), inner)
+            source = target
+
+    def columns(self, line: Line, source: SSAValue, target: SSAValue, outer: int, inner: int) -> None:
+        """Transform lines of a stride of `inner`, which are next to each other."""
+        builder, lanes, n = self.builder, self.plan.lanes, line.n
+        per_block = -(-inner // lanes)
+
+        def group(number: IndexValue, planes: _Planes) -> None:
+            block, column = number // per_block, (number % per_block) * lanes
+            at = block * (n * inner) + column
+            count = builder.min(lanes, inner - column)
+            self.move_columns("read", Lines(source, at, inner, 1, count), planes.source, n, inner)
+            if self.plan.is_inverse:
+                planes.exchange()
+            self.line(line, planes)
+            if self.plan.is_inverse:
+                planes.exchange()
+            self.move_columns("write", Lines(target, at, inner, 1, count), planes.source, n, inner, 1.0)
+
+        self.groups(outer * per_block, line, 0, group)
+
+    def move_columns(
+        self, verb: str, lines: Lines, planes: Planes, n: int, inner: int, scale: float | None = None
+    ) -> None:
+        """Read or write lines that are next to each other; the last of `inner` may fill a vector only in part."""
+        lanes = self.plan.lanes
+        if inner % lanes == 0:
+            self.move(f"{verb}_lanes", lines, planes, n, scale)
+        elif inner < lanes:
+            self.move(f"{verb}_any", lines, planes, n, scale)
+        else:
+            with self.builder.when(self.builder.index(lines.count).compare("eq", lanes)):
+                self.move(f"{verb}_lanes", lines, planes, n, scale)
+            with self.builder.otherwise():
+                self.move(f"{verb}_any", lines, planes, n, scale)
+
+    # Rows.
+
+    @property
+    def scale(self) -> float:
+        plan = self.plan
+        return 1.0 / math.prod(plan.shape[len(plan.shape) - len(plan.lengths) :]) if plan.is_inverse else 1.0
+
+    def rows(self, source: SSAValue, target: SSAValue) -> None:
+        transform = self.plan.row.complex
+        if isinstance(transform, Line):
+            self.lines_of_rows(transform, source, target)
+        else:
+            self.split_rows(transform, source, target)
+
+    def lines_of_rows(self, line: Line, source: SSAValue, target: SSAValue) -> None:
+        """A line is a row."""
+        builder, plan, lanes = self.builder, self.plan, self.plan.lanes
+        row, kind, width = plan.row, plan.kind, plan.width
+
+        def lines(array: SSAValue, first: Index, size: int, count: Index) -> Lines:
+            return Lines(array, first * size if isinstance(first, IndexValue) else 0, 1, size, count)
+
+        def group(number: IndexValue, planes: _Planes) -> None:
+            first = builder.index(number * lanes)
+            count = builder.min(lanes, plan.rows - first)
+            given = line.n if kind != "IRFFT" else width
+            reading = "read_real" if kind == "RFFT" and not row.halved else "read_rows"
+            self.move(reading, lines(source, first, given, count), planes.source, given)
+            if kind == "IRFFT" and row.halved:
+                self.step("pairs_of_spectrum", planes, row.real, line.n)
+                planes.turn()
+            elif kind == "IRFFT":
+                self.step("whole_spectrum", planes, 0, line.n)
+            if plan.is_inverse:
+                planes.exchange()
+            self.line(line, planes)
+            if plan.is_inverse:
+                planes.exchange()
+            if kind == "RFFT" and row.halved:
+                self.step("real_spectrum", planes, row.real, line.n)
+                planes.turn()
+            made = width if kind == "RFFT" else line.n
+            writing = "write_real" if kind == "IRFFT" and not row.halved else "write_rows"
+            self.move(writing, lines(target, first, made, count), planes.source, made, self.scale)
+
+        self.groups(-(-plan.rows // lanes), line, width, group)
+
+    # Split rows.
+
+    def split_rows(self, split: Split, source: SSAValue, target: SSAValue) -> None:
+        """Each row by itself, or all rows' parts at once if there are few."""
+        plan = self.plan
+        if plan.rows < LONG_ROWS:
+            self.some_rows(split, source, target, 0, plan.rows, 0)
+            return
+        work = plan.rows * split.n * math.ceil(math.log2(split.n))
+        with self.each(plan.rows, work) as (row, task, tasks):
+            self.task, self.outer_tasks = task, tasks
+            self.some_rows(split, source, target, row, 1, task)
+            self.task, self.outer_tasks = None, 1
+
+    def some_rows(
+        self, split: Split, source: SSAValue, target: SSAValue, first: Index, count: int, place: Index
+    ) -> None:
+        """Transform `count` rows from `first`; `place`: the number of their first row in scratch arrays."""
+        plan, n = self.plan, split.n
+        held = count * self.outer_tasks
+        middle = self.new(2 * held * n)
+        if not plan.is_real:
+            self.first_lines(split, (source, first, n), (middle, place), count)
+            self.second_lines(split, (middle, place), (target, first, n), count)
+        elif plan.kind == "RFFT":
+            whole = self.new(2 * held * (n + 1))
+            self.first_lines(split, (source, first, n), (middle, place), count)
+            self.second_lines(split, (middle, place), (whole, place, n + 1), count)
+            self.real_rows("spectrum", (whole, place, n + 1), (target, first, n + 1), count)
+        else:
+            whole = self.new(2 * held * n)
+            self.real_rows("pairs", (source, first, n + 1), (whole, place, n), count)
+            self.first_lines(split, (whole, place, n), (middle, place), count)
+            self.second_lines(split, (middle, place), (target, first, n), count)
+
+    def first_lines(
+        self, split: Split, source: tuple[SSAValue, Index, int], middle: tuple[SSAValue, Index], rows: int
+    ) -> None:
+        """Element j a' of lines next to each other to (k, j); times roots of unity."""
+        builder, lanes, line, inner = self.builder, self.plan.lanes, split.first, split.second.n
+        array, first, stride = source
+        target, place = middle
+        per_row = -(-inner // lanes)
+
+        def group(number: IndexValue, planes: _Planes) -> None:
+            row, column = builder.index(number // per_row), builder.index((number % per_row) * lanes)
+            count = builder.min(lanes, inner - column)
+            at = builder.index(row + first) * stride + column
+            self.move_columns("read", Lines(array, at, inner, 1, count), planes.source, line.n, inner)
+            if self.plan.is_inverse:
+                planes.exchange()
+            self.line(line, planes)
+            self.step("times_roots", planes, split.lanes, line.n, split.coarse, split.fine, column)
+            at = builder.index(row + place) * split.n + column
+            self.move_columns("write", Lines(target, at, inner, 1, count), planes.source, line.n, inner, 1.0)
+
+        self.groups(rows * per_row, line, 0, group)
+
+    def second_lines(
+        self, split: Split, middle: tuple[SSAValue, Index], target: tuple[SSAValue, Index, int], rows: int
+    ) -> None:
+        """The rows (k, .) of the middle to columns k of the result."""
+        builder, lanes, line, inner = self.builder, self.plan.lanes, split.second, split.first.n
+        source, place = middle
+        array, first, stride = target
+        per_row = -(-inner // lanes)
+
+        def group(number: IndexValue, planes: _Planes) -> None:
+            row, column = builder.index(number // per_row), builder.index((number % per_row) * lanes)
+            count = builder.min(lanes, inner - column)
+            at = builder.index(row + place) * split.n + column * line.n
+            self.move("read_rows", Lines(source, at, 1, line.n, count), planes.source, line.n)
+            self.line(line, planes)
+            if self.plan.is_inverse:
+                planes.exchange()
+            at = builder.index(row + first) * stride + column
+            self.move_columns("write", Lines(array, at, inner, 1, count), planes.source, line.n, inner, self.scale)
+
+        self.groups(rows * per_row, line, 0, group)
+
+    def real_rows(
+        self, method: str, source: tuple[SSAValue, Index, int], target: tuple[SSAValue, Index, int], rows: int
+    ) -> None:
+        """Call a function of `RealRow` for each row."""
+        row, n = self.plan.row, self.plan.row.n // 2
+
+        def emit(vectors: Vectors, array: Any, at: Any, made: Any, made_at: Any, table: Any, *rest: Any) -> None:
+            *roots, count = rest
+            getattr(RealRow(vectors, array, at, made, made_at, table, cast(Any, tuple(roots)), count), method)()
+
+        with self.each(rows, rows * n * 4) as (number, _, _):
+            places = [self.builder.index(number + first) * stride for _, first, stride in (source, target)]
+            arguments = (source[0], places[0], target[0], places[1], self.table, row.real, row.fine, row.coarse, n)
+            self.call(method, arguments, emit)
+
+
+@patterns.on(FourierOp)
+def _fourier(op: FourierOp, builder: LoopBuilder) -> None:
+    """`linalg_ext.fourier` becomes loops over groups of lines that call functions of passes, by the plan."""
+    kind, lengths = op.kind.data, cast(Any, op.lengths).get_values()
+    shape = shape_of(op.inputs[0] if kind == "RFFT" else op.outputs[0])
+    shape = shape if kind in ("RFFT", "IRFFT") else shape[:-1]
+    plan = plan_of(kind, shape, lengths, width_of(buffer_of(op.outputs[0]).element_type))
+    assert plan is not None, "convert-hlo-to-linalg makes the operation where there is a plan"
+    Driver(op, builder, plan).emit()

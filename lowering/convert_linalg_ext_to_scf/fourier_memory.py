@@ -1,0 +1,188 @@
+"""
+Moving the elements of Fourier transforms between arrays and planes.
+
+An array holds complex numbers as pairs. Element j of line l is at `at + j step + l apart`, counted in pairs (in
+numbers, if the array is real). Where fewer lines are left than a vector has lanes, the last line is in several lanes,
+which are computed, and written, alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import SSAValue
+
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import LoopBuilder
+from .fourier_passes import Number, Planes, Vec, Vectors
+
+
+def shuffled(first: Vec, second: Vec, lanes: Sequence[int]) -> Vec:
+    """Lanes of two vectors, those of the second numbered after the first's."""
+    vectors = first.vectors
+    op = vector.ShuffleOp.create(
+        operands=[first.value, second.value],
+        result_types=[vectors.type],
+        properties={"mask": DenseArrayBase.from_list(i64, list(lanes))},
+    )
+    return Vec(vectors, vectors.builder.insert(op).results[0])
+
+
+def transposed(rows: Sequence[Vec]) -> list[Vec]:
+    """The columns of a square of vectors: in each step the halves of pairs of blocks change places."""
+    count = len(rows)
+    found = list(rows)
+    half = 1
+    while half < count:
+        low = [lane if not lane & half else count + lane - half for lane in range(count)]
+        high = [lane + half if not lane & half else count + lane for lane in range(count)]
+        following = list(found)
+        for number in range(count):
+            if not number & half:
+                a, b = found[number], found[number + half]
+                following[number], following[number + half] = shuffled(a, b, low), shuffled(a, b, high)
+        found = following
+        half *= 2
+    return found
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of an array, one per lane."""
+
+    array: SSAValue
+    at: Index
+    step: Index
+    apart: Index
+    count: Index
+    """Lines that there are: a vector has this many, or more lanes."""
+
+    def place(self, builder: LoopBuilder, lane: Index) -> IndexValue:
+        """Where a lane's line begins."""
+        last = builder.index(self.count) - 1
+        number = builder.index(builder.min(builder.index(lane), last))
+        return builder.index(number * self.apart + self.at)
+
+
+@dataclass(frozen=True)
+class Moving:
+    """The bodies of functions that read lines into planes and write them back."""
+
+    vectors: Vectors
+    lines: Lines
+    planes: Planes
+    n: Index
+    """Elements of a line."""
+
+    # Lanes next to each other in memory.
+
+    def read_lanes(self) -> None:
+        """Lines side by side, `lanes` of them: two vectors hold the pairs of an element."""
+        vectors, lanes, lines = self.vectors, self.vectors.lanes, self.lines
+        even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
+        with vectors.builder.loop(0, self.n) as j:
+            at = (j * lines.step + lines.at) * 2
+            low, high = (vectors.load(lines.array, at + part) for part in (0, lanes))
+            vectors.put(Number(shuffled(low, high, even), shuffled(low, high, odd)), self.planes, j)
+
+    def write_lanes(self, scale: Vec) -> None:
+        vectors, lanes, lines = self.vectors, self.vectors.lanes, self.lines
+        low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
+        high = [lane + lanes // 2 for lane in low]
+        with vectors.builder.loop(0, self.n) as j:
+            value = vectors.number(self.planes, j).scaled(scale)
+            at = (j * lines.step + lines.at) * 2
+            vectors.store(shuffled(value.re, value.im, low), lines.array, at)
+            vectors.store(shuffled(value.re, value.im, high), lines.array, at + lanes)
+
+    # Lines whose elements are next to each other.
+
+    def read_rows(self) -> None:
+        """A vector of pairs from each line at once, transposed in registers."""
+        vectors, builder = self.vectors, self.vectors.builder
+        lanes, pairs = vectors.lanes, vectors.lanes // 2
+        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
+        whole = builder.index(self.n) // pairs * pairs
+        with builder.loop(0, builder.index(whole) // pairs) as block:
+            j = block * pairs
+            columns = transposed([vectors.load(self.lines.array, (start + j) * 2) for start in starts])
+            for number in range(pairs):
+                value = Number(columns[2 * number], columns[2 * number + 1])
+                vectors.put(value, self.planes, j + number)
+        self.read_any(whole)
+
+    def write_rows(self, scale: Vec) -> None:
+        vectors, builder = self.vectors, self.vectors.builder
+        lanes, pairs = vectors.lanes, vectors.lanes // 2
+        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
+        whole = builder.index(self.n) // pairs * pairs
+        with builder.loop(0, builder.index(whole) // pairs) as block:
+            j = block * pairs
+            values = [vectors.number(self.planes, j + number).scaled(scale) for number in range(pairs)]
+            rows = transposed([part for value in values for part in value])
+            for start, row in zip(starts, rows, strict=True):
+                vectors.store(row, self.lines.array, (start + j) * 2)
+        self.write_any(scale, whole)
+
+    # Any lines.
+
+    def read_any(self, first: Index = 0) -> None:
+        """Elements from `first`, one number at a time."""
+        vectors, builder = self.vectors, self.vectors.builder
+        with builder.loop(0, vectors.lanes) as lane:
+            start = self.lines.place(builder, lane)
+            with builder.loop(first, self.n) as j:
+                at = (j * self.lines.step + start) * 2
+                for part in (0, 1):
+                    self._put_element(vectors.element_at(self.lines.array, at + part), part, j, lane)
+
+    def write_any(self, scale: Vec, first: Index = 0) -> None:
+        builder = self.vectors.builder
+        self._scale(scale, first)
+        with builder.loop(0, self.lines.count) as lane:
+            start = self.lines.place(builder, lane)
+            with builder.loop(first, self.n) as j:
+                at = (j * self.lines.step + start) * 2
+                for part in (0, 1):
+                    self._write_element(self._element(part, j, lane), at + part)
+
+    def read_real(self) -> None:
+        """Lines of real numbers: the imaginary parts are zero."""
+        vectors, builder = self.vectors, self.vectors.builder
+        with builder.loop(0, vectors.lanes) as lane:
+            start = self.lines.place(builder, lane)
+            with builder.loop(0, self.n) as j:
+                self._put_element(vectors.element_at(self.lines.array, j * self.lines.step + start), 0, j, lane)
+        zero = vectors.constant(0.0)
+        with builder.loop(0, self.n) as j:
+            vectors.store(zero, self.planes.buffer, self.planes.at + j * vectors.lanes + self.planes.apart)
+
+    def write_real(self, scale: Vec) -> None:
+        """The real parts."""
+        builder = self.vectors.builder
+        self._scale(scale, 0)
+        with builder.loop(0, self.lines.count) as lane:
+            start = self.lines.place(builder, lane)
+            with builder.loop(0, self.n) as j:
+                self._write_element(self._element(0, j, lane), j * self.lines.step + start)
+
+    def _scale(self, scale: Vec, first: Index) -> None:
+        with self.vectors.builder.loop(first, self.n) as j:
+            self.vectors.put(self.vectors.number(self.planes, j).scaled(scale), self.planes, j)
+
+    def _where(self, part: int, j: IndexValue, lane: IndexValue) -> Index:
+        at = self.planes.at + (j * self.vectors.lanes + lane)
+        return at + self.planes.apart if part else at
+
+    def _put_element(self, value: SSAValue, part: int, j: IndexValue, lane: IndexValue) -> None:
+        view = self.vectors.builder.strided_view(self.planes.buffer, self._where(part, j, lane), (1,), (1,))
+        self.vectors.builder.store(value, view, [0])
+
+    def _element(self, part: int, j: IndexValue, lane: IndexValue) -> SSAValue:
+        return self.vectors.element_at(self.planes.buffer, self._where(part, j, lane))
+
+    def _write_element(self, value: SSAValue, at: Index) -> None:
+        self.vectors.builder.store(value, self.vectors.builder.strided_view(self.lines.array, at, (1,), (1,)), [0])

@@ -1,0 +1,275 @@
+"""
+The arithmetic of Fourier transforms: one pass of a radix over the planes of a line.
+
+A plane holds a vector per element: the real, or the imaginary, parts of that element in several lines. All transforms
+are forward ones; an inverse one exchanges the planes before and after.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.support.scalar import NO_FASTMATH, scalar_attr
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import LoopBuilder
+
+
+class Vec:
+    """A vector under construction, with operators."""
+
+    __slots__ = ("value", "vectors")
+
+    def __init__(self, vectors: Vectors, value: SSAValue):
+        self.vectors = vectors
+        self.value = value
+
+    def _emit(self, cls: type[Operation], *others: Vec) -> Vec:
+        op = cls.create(
+            operands=[self.value, *(other.value for other in others)],
+            result_types=[self.value.type],
+            properties={"fastmath": NO_FASTMATH},
+        )
+        return Vec(self.vectors, self.vectors.builder.insert(op).results[0])
+
+    def __add__(self, other: Vec) -> Vec:
+        return self._emit(arith.AddfOp, other)
+
+    def __sub__(self, other: Vec) -> Vec:
+        return self._emit(arith.SubfOp, other)
+
+    def __mul__(self, other: Vec) -> Vec:
+        return self._emit(arith.MulfOp, other)
+
+    def __neg__(self) -> Vec:
+        return self._emit(arith.NegfOp)
+
+    def plus_product(self, x: Vec, y: Vec) -> Vec:
+        """`self + x * y`, rounded once."""
+        op = vector.FMAOp.create(operands=[x.value, y.value, self.value], result_types=[self.value.type])
+        return Vec(self.vectors, self.vectors.builder.insert(op).res)
+
+
+class Number(NamedTuple):
+    """A complex number in each lane."""
+
+    re: Vec
+    im: Vec
+
+    def plus(self, other: Number) -> Number:
+        return Number(self.re + other.re, self.im + other.im)
+
+    def minus(self, other: Number) -> Number:
+        return Number(self.re - other.re, self.im - other.im)
+
+    def times(self, w: Number) -> Number:
+        re = (self.re * w.re).plus_product(-self.im, w.im)
+        return Number(re, (self.im * w.re).plus_product(self.re, w.im))
+
+    def scaled(self, factor: Vec) -> Number:
+        return Number(self.re * factor, self.im * factor)
+
+    def plus_scaled(self, x: Number, factor: Vec) -> Number:
+        return Number(self.re.plus_product(x.re, factor), self.im.plus_product(x.im, factor))
+
+    def turned(self) -> Number:
+        """The number times -i."""
+        return Number(self.im, -self.re)
+
+    def conjugate(self) -> Number:
+        return Number(self.re, -self.im)
+
+
+@dataclass(frozen=True)
+class Planes:
+    """Real and imaginary parts in one buffer: elements from `at`, and `apart` elements further."""
+
+    buffer: SSAValue
+    at: Index
+    apart: Index
+
+    @property
+    def exchanged(self) -> Planes:
+        """The same numbers times i, conjugated: the parts take each other's place."""
+        return Planes(self.buffer, self.at + self.apart, 0 - self.apart)
+
+
+class Vectors:
+    """Builds vectors of `lanes` elements, and reads and writes them."""
+
+    def __init__(self, builder: LoopBuilder, element: Attribute, lanes: int):
+        self.builder = builder
+        self.element = element
+        self.lanes = lanes
+        self.type: VectorType[Any] = VectorType(element, [lanes])
+
+    def load(self, buffer: SSAValue, at: Index) -> Vec:
+        view = self.builder.strided_view(buffer, at, (self.lanes,), (1,))
+        op = vector.LoadOp.create(operands=[view, self.builder.index(0).value], result_types=[self.type])
+        return Vec(self, self.builder.insert(op).result)
+
+    def store(self, value: Vec, buffer: SSAValue, at: Index) -> None:
+        view = self.builder.strided_view(buffer, at, (self.lanes,), (1,))
+        self.builder.insert(vector.StoreOp.create(operands=[value.value, view, self.builder.index(0).value]))
+
+    def splat(self, value: SSAValue) -> Vec:
+        op = vector.BroadcastOp.create(operands=[value], result_types=[self.type])
+        return Vec(self, self.builder.insert(op).vector)
+
+    def constant(self, value: float) -> Vec:
+        return self.splat(self.builder.scalar(scalar_attr(value, self.element)))
+
+    def element_at(self, buffer: SSAValue, at: Index) -> SSAValue:
+        return self.builder.load(self.builder.strided_view(buffer, at, (1,), (1,)), [0])
+
+    def pair(self, buffer: SSAValue, at: Index) -> Number:
+        """A complex number of a table in every lane."""
+        return Number(*(self.splat(self.element_at(buffer, at + part)) for part in (0, 1)))
+
+    def number(self, planes: Planes, place: Index) -> Number:
+        """The numbers at a place of the planes, counted in vectors."""
+        at = planes.at + place * self.lanes
+        return Number(self.load(planes.buffer, at), self.load(planes.buffer, at + planes.apart))
+
+    def put(self, value: Number, planes: Planes, place: Index) -> None:
+        at = planes.at + place * self.lanes
+        self.store(value.re, planes.buffer, at)
+        self.store(value.im, planes.buffer, at + planes.apart)
+
+
+Butterfly = Callable[[Vectors, Sequence[Number]], list[Number]]
+
+
+def _two(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
+    return [x[0].plus(x[1]), x[0].minus(x[1])]
+
+
+def _three(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
+    total = x[1].plus(x[2])
+    middle = x[0].plus_scaled(total, vectors.constant(-0.5))
+    side = x[1].minus(x[2]).turned().scaled(vectors.constant(math.sqrt(0.75)))
+    return [x[0].plus(total), middle.plus(side), middle.minus(side)]
+
+
+def _four(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
+    even, odd = _two(vectors, (x[0], x[2])), _two(vectors, (x[1], x[3]))
+    turned = odd[1].turned()
+    return [even[0].plus(odd[0]), even[1].plus(turned), even[0].minus(odd[0]), even[1].minus(turned)]
+
+
+def _five(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
+    (c1, s1), (c2, s2) = ((math.cos(2 * math.pi * k / 5), math.sin(2 * math.pi * k / 5)) for k in (1, 2))
+    c1, s1, c2, s2 = map(vectors.constant, (c1, s1, c2, s2))
+    outer, inner = x[1].plus(x[4]), x[2].plus(x[3])
+    outer_side, inner_side = x[1].minus(x[4]).turned(), x[2].minus(x[3]).turned()
+    first = x[0].plus_scaled(outer, c1).plus_scaled(inner, c2)
+    second = x[0].plus_scaled(outer, c2).plus_scaled(inner, c1)
+    first_side = outer_side.scaled(s1).plus_scaled(inner_side, s2)
+    second_side = outer_side.scaled(s2).plus_scaled(inner_side, -s1)
+    zero = x[0].plus(outer).plus(inner)
+    return [zero, first.plus(first_side), second.plus(second_side), second.minus(second_side), first.minus(first_side)]
+
+
+def _eight(vectors: Vectors, x: Sequence[Number]) -> list[Number]:
+    even, odd = _four(vectors, x[0::2]), _four(vectors, x[1::2])
+    half = vectors.constant(math.sqrt(0.5))
+    odd[1] = Number(odd[1].re + odd[1].im, odd[1].im - odd[1].re).scaled(half)
+    odd[2] = odd[2].turned()
+    odd[3] = Number(odd[3].im - odd[3].re, -(odd[3].re + odd[3].im)).scaled(half)
+    pairs = zip(even, odd, strict=True)
+    both = [(a.plus(b), a.minus(b)) for a, b in pairs]
+    return [a for a, _ in both] + [b for _, b in both]
+
+
+BUTTERFLIES: dict[int, Butterfly] = {2: _two, 3: _three, 4: _four, 5: _five, 8: _eight}
+"""Transforms of a few elements, in registers."""
+
+
+@dataclass(frozen=True)
+class PassLoops:
+    """
+    One pass: element (i, j, k) of (before, radix, after) source elements, transformed over j and multiplied by roots,
+    becomes element (j, i, k) of the target.
+    """
+
+    vectors: Vectors
+    source: Planes
+    target: Planes
+    table: SSAValue
+    twiddles: IndexValue
+    primes: IndexValue
+    radix: IndexValue
+    before: IndexValue
+    after: IndexValue
+    twiddled: bool
+    """Whether `after` is not 1."""
+
+    def emit(self, own: int | None) -> None:
+        """`own`: the radix, if there is code for it."""
+        builder = self.vectors.builder
+        with builder.loop(0, self.before) as i, builder.loop(0, self.after) as k:
+            if own is not None:
+                self._registers(own, i, k)
+            else:
+                self._prime(i, k)
+
+    def _registers(self, radix: int, i: IndexValue, k: IndexValue) -> None:
+        vectors = self.vectors
+        first = self.after * (i * radix) + k
+        values = [vectors.number(self.source, self.after * j + first) for j in range(radix)]
+        for j, value in enumerate(BUTTERFLIES[radix](vectors, values)):
+            self._put(value, j, i, k)
+
+    def _put(self, value: Number, j: Index, i: IndexValue, k: IndexValue) -> None:
+        vectors = self.vectors
+        if self.twiddled and j != 0:
+            root = self.twiddles + (self.after * (j - 1) + k) * 2
+            value = value.times(vectors.pair(self.table, root))
+        vectors.put(value, self.target, self.after * (self.before * j + i) + k)
+
+    def _prime(self, i: IndexValue, k: IndexValue) -> None:
+        """Pairs of elements, j and radix - j, contribute to pairs of results: in loops, for every odd radix."""
+        vectors, builder, radix = self.vectors, self.vectors.builder, self.radix
+        half = builder.index(radix + 1) >> 1
+        first = self.after * (radix * i) + k
+
+        def element(j: Index) -> Number:
+            return vectors.number(self.source, self.after * j + first)
+
+        zero = element(0)
+        with builder.loop(1, half, carry=[zero.re.value, zero.im.value]) as (j, sums):
+            total = Number(Vec(vectors, sums[0]), Vec(vectors, sums[1]))
+            total = total.plus(element(j)).plus(element(radix - j))
+            builder.yield_(total.re.value, total.im.value)
+        self._put(Number(Vec(vectors, sums[0]), Vec(vectors, sums[1])), 0, i, k)
+        with builder.loop(1, half) as result:
+            middle, side = self._pair_of_results(zero, result, half, element)
+            self._put(middle.plus(side), result, i, k)
+            self._put(middle.minus(side), radix - result, i, k)
+
+    def _pair_of_results(
+        self, zero: Number, result: IndexValue, half: IndexValue, element: Callable[[Index], Number]
+    ) -> tuple[Number, Number]:
+        """The sums over cosines and over sines of results `result` and radix - `result`."""
+        vectors, builder = self.vectors, self.vectors.builder
+        none = vectors.constant(0.0).value
+        start = [result.value, zero.re.value, zero.im.value, none, none]
+        with builder.loop(1, half, carry=start) as (j, state):
+            exponent = builder.index(state[0])
+            middle, side = (Number(Vec(vectors, state[n]), Vec(vectors, state[n + 1])) for n in (1, 3))
+            one, other = element(j), element(self.radix - j)
+            root = vectors.pair(self.table, self.primes + exponent * 2)
+            middle = middle.plus_scaled(one.plus(other), root.re)
+            side = side.plus_scaled(one.minus(other), root.im)
+            following = builder.index(exponent + result)
+            following = builder.select(following >= self.radix, following - self.radix, following)
+            builder.yield_(following, middle.re.value, middle.im.value, side.re.value, side.im.value)
+        middle, side = (Number(Vec(vectors, state[n]), Vec(vectors, state[n + 1])) for n in (1, 3))
+        # The roots' imaginary parts have their sign: times i, not -i.
+        return middle, Number(-side.im, side.re)

@@ -1,0 +1,64 @@
+// RUN: hlo-opt %s --pass-pipeline="decompose-hlo{native-calls=true}" --split-input-file | filecheck %s
+
+// The tables of 8 points: one pass, whose roots are in its code.
+// CHECK-LABEL: func.func @fft
+// CHECK:         %[[TABLES:.*]] = hlo.constant dense<> : tensor<0xf32>
+// CHECK:         hlo.custom_call @xhlo.fourier(%x, %[[TABLES]]) {mhlo.backend_config = {kind = "FFT", lengths = array<i64: 8>}}
+// CHECK-NOT:     hlo.fft
+func.func @fft(%x: tensor<2x8xcomplex<f32>>) -> tensor<2x8xcomplex<f32>> {
+  %0 = hlo.fft %x, type = FFT, length = [8] : (tensor<2x8xcomplex<f32>>) -> tensor<2x8xcomplex<f32>>
+  return %0 : tensor<2x8xcomplex<f32>>
+}
+
+// -----
+
+// A large prime length has no plan: products with matrices, as for other targets.
+// CHECK-LABEL: func.func @prime
+// CHECK-NOT:     xhlo.fourier
+// CHECK:         hlo.dot_general
+func.func @prime(%x: tensor<1000003xf32>) -> tensor<500002xcomplex<f32>> {
+  %0 = hlo.fft %x, type = RFFT, length = [1000003] : (tensor<1000003xf32>) -> tensor<500002xcomplex<f32>>
+  return %0 : tensor<500002xcomplex<f32>>
+}
+
+// -----
+
+// The first elements of rows and their places; a slice of fewer of them.
+// CHECK-LABEL: func.func @first
+// CHECK-NOT:     hlo.sort
+// CHECK:         %[[FOUND:.*]]:2 = hlo.custom_call @xhlo.top_k(%x) {mhlo.backend_config = {descending = true, total_order = false}} : (tensor<2x300xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>)
+// CHECK:         hlo.slice %[[FOUND]]#0 [1:2, 0:5]
+// CHECK:         hlo.slice %[[FOUND]]#1 [0:2, 0:3]
+func.func @first(%x: tensor<2x300xf32>) -> (tensor<1x5xf32>, tensor<2x3xi32>) {
+  %places = hlo.iota dim = 1 : tensor<2x300xi32>
+  %0:2 = "hlo.sort"(%x, %places) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>):
+    %p = hlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<2x300xf32>, tensor<2x300xi32>) -> (tensor<2x300xf32>, tensor<2x300xi32>)
+  %1 = hlo.slice %0#0 [1:2, 0:5] : (tensor<2x300xf32>) -> tensor<1x5xf32>
+  %2 = hlo.slice %0#1 [0:2, 0:3] : (tensor<2x300xi32>) -> tensor<2x3xi32>
+  return %1, %2 : tensor<1x5xf32>, tensor<2x3xi32>
+}
+
+// -----
+
+// Other numbers than places are sorted with the keys; so is what is used from its middle, or whole.
+// CHECK-LABEL: func.func @sorted
+// CHECK-COUNT-2: hlo.sort
+// CHECK-NOT:     xhlo.top_k
+func.func @sorted(%x: tensor<300xf32>, %y: tensor<300xi32>) -> (tensor<5xi32>, tensor<5xf32>) {
+  %0:2 = "hlo.sort"(%x, %y) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>):
+    %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<300xf32>, tensor<300xi32>) -> (tensor<300xf32>, tensor<300xi32>)
+  %1 = hlo.slice %0#1 [0:5] : (tensor<300xi32>) -> tensor<5xi32>
+  %2 = "hlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<300xf32>) -> tensor<300xf32>
+  %3 = hlo.slice %2 [1:6] : (tensor<300xf32>) -> tensor<5xf32>
+  return %1, %3 : tensor<5xi32>, tensor<5xf32>
+}

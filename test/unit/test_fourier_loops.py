@@ -1,0 +1,90 @@
+"""fft on the CPU as loops over lines: every way in which rows and columns fill vectors, against NumPy's transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cpu_programs import run
+from xhlo.lowering.convert_linalg_ext_to_scf.fourier_plan import MAX_LINE, Line, Split, factors_of, plan_of
+
+Case = tuple[str, tuple[int, ...], int]
+"""Kind, shape of the real or larger side, transformed dimensions."""
+
+CASES: tuple[Case, ...] = (
+    *((kind, (19, 24), 1) for kind in ("FFT", "IFFT", "RFFT", "IRFFT")),
+    ("RFFT", (3, 15), 1),
+    ("IRFFT", (18, 77), 1),
+    ("FFT", (17, 67), 1),
+    ("IFFT", (1, 1), 1),
+    *((kind, (2, 256), 1) for kind in ("IFFT", "RFFT", "IRFFT")),
+    ("RFFT", (17, 2 * MAX_LINE + 32), 1),
+    ("IRFFT", (3, 5, 20, 6), 3),
+    ("RFFT", (2, 9, 34), 2),
+    ("FFT", (4, 7, 32), 2),
+    ("IFFT", (2, 134, 17), 2),
+)
+
+
+def sides(case: Case, width: int) -> tuple[tuple[int, ...], str, tuple[int, ...], str]:
+    """The shapes and the types of operand and result."""
+    kind, shape, _ = case
+    halved = (*shape[:-1], shape[-1] // 2 + 1)
+    whole, half = f"complex<f{width}>", f"f{width}"
+    first = (shape, half) if kind == "RFFT" else (halved, whole) if kind == "IRFFT" else (shape, whole)
+    second = (halved, whole) if kind == "RFFT" else (shape, half) if kind == "IRFFT" else (shape, whole)
+    texts = [f"tensor<{''.join(f'{d}x' for d in sizes)}{element}>" for sizes, element in (first, second)]
+    return first[0], texts[0], second[0], texts[1]
+
+
+def wanted(case: Case, x: Any) -> Any:
+    kind, shape, count = case
+    axes = tuple(range(-count, 0))
+    if kind == "IRFFT":
+        return np.fft.irfftn(x, shape[-count:], axes)
+    functions: dict[str, Any] = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn}
+    return functions[kind](x, axes=axes)
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_lines(width: int) -> None:
+    rng = np.random.default_rng(3)
+    cases = CASES if width == 32 else CASES[::3]
+    inputs: list[Any] = []
+    parameters: list[str] = []
+    body: list[str] = []
+    types: list[str] = []
+    for number, case in enumerate(cases):
+        shape, source, _, result = sides(case, width)
+        x = rng.standard_normal(shape)
+        x = x if case[0] == "RFFT" else x + 1j * rng.standard_normal(shape)
+        inputs.append(x.astype({"f": f"f{width // 8}", "c": f"c{width // 4}"}[x.dtype.kind]))
+        parameters.append(f"%x{number}: {source}")
+        lengths = list(case[1][-case[2] :])
+        body.append(
+            f"%{number} = stablehlo.fft %x{number}, type = {case[0]}, length = {lengths} : ({source}) -> {result}"
+        )
+        types.append(result)
+    names = ", ".join(f"%{number}" for number in range(len(cases)))
+    found = ", ".join(types)
+    text = f"func.func @main({', '.join(parameters)}) -> ({found}) {{\n" + "\n".join(body)
+    results = run(f"{text}\nreturn {names} : {found}\n}}", inputs)
+    for case, x, got in zip(cases, inputs, results, strict=True):
+        want = wanted(case, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
+        assert got.dtype.itemsize == want.dtype.itemsize * width // 64
+        assert np.abs(got - want).max() < (5e-7 if width == 32 else 1e-15) * np.abs(want).max(), case
+
+
+def test_plans() -> None:
+    """Many rows are lines, one long row is split, large primes are convolutions, some have no plan."""
+    many, long, prime = (plan_of("FFT", shape, shape[-1:], 32) for shape in ((64, 1000), (1 << 20,), (20, 1009)))
+    assert many is not None and isinstance(many.row.complex, Line) and long is not None and prime is not None
+    split = long.row.complex
+    assert isinstance(split, Split) and (split.first.n, split.second.n) == (1024, 1024)
+    assert isinstance(prime.row.complex, Line) and prime.row.complex.capacity == 2048
+    assert plan_of("FFT", (0, 4), (4,), 32) is None
+    assert plan_of("FFT", (1_000_003,), (1_000_003,), 32) is None
+    assert plan_of("RFFT", (3 * MAX_LINE * 5 * 7,), (3 * MAX_LINE * 5 * 7,), 32) is not None
+    assert factors_of(2 * 67) is None and factors_of(1) == () and factors_of(7 * 64 * 9) == (8, 8, 3, 3, 7)
