@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
 from xdsl.ir import Attribute, Block, Region
 
 from ...dialects.linalg_ext.base import YieldOp
 from ...dialects.linalg_ext.calls import HostCallOp
+from ...dialects.linalg_ext.factorization import CholeskyOp
 from ...dialects.linalg_ext.fourier import FourierOp
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.factorization import POTRF
 from ...hlo_dialect.custom_calls.fourier import FOURIER
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
@@ -87,5 +89,14 @@ def _top_k(op: CustomCallOp, emitter: Emitter) -> None:
         emitter.define(old, new)
 
 
-_NATIVE = {FOURIER: _fourier, TOP_K: _top_k}
+def _potrf(op: CustomCallOp, emitter: Emitter) -> None:
+    """`hlo.custom_call @xhlo.potrf(%x)` becomes `linalg_ext.cholesky`."""
+    properties: dict[str, Attribute] = {"lower": BoolAttr.from_bool(describe_call(op).attributes["lower"])}
+    outputs = [emitter.empty(signless(result.type)) for result in op.results]
+    results = emitter.structured(CholeskyOp, [emitter.get(op.operands[0])], outputs, properties=properties)
+    for old, new in zip(op.results, results, strict=True):
+        emitter.define(old, new)
+
+
+_NATIVE = {FOURIER: _fourier, TOP_K: _top_k, POTRF: _potrf}
 """The targets whose calls become loops, on machines that have these."""

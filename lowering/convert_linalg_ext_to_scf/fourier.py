@@ -14,7 +14,6 @@ from ...dialects.linalg_ext.fourier import FourierOp
 from ...dialects.linalg_ext.window import shape_of
 from ...dialects.support.buffers import memref_type
 from ...dialects.support.scalar import scalar_attr, width_of
-from ..convert_contractions_to_vector.shared_function import SharedFunctions
 from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk
 from ..loop_nests.kernel_builder import Index, IndexValue
@@ -24,6 +23,7 @@ from .fourier_memory import Lines, Moving
 from .fourier_passes import BUTTERFLIES, PassLoops, Planes, Vectors
 from .fourier_plan import Line, Pass, Plan, Split, plan_of
 from .fourier_spectra import RealRow, Steps
+from .vector_functions import VectorFunctions
 
 LONG_ROWS = 16
 """Rows from which each split row is a task's; fewer are divided themselves."""
@@ -58,14 +58,13 @@ Group = Callable[[IndexValue, _Planes], None]
 """Transforms one group of lines, given its number."""
 
 
-class Driver:
+class Driver(VectorFunctions):
     """The loops of one operation."""
 
     def __init__(self, op: FourierOp, builder: LoopBuilder, plan: Plan):
-        self.builder = builder
+        element = buffer_of(op.outputs[0]).element_type
+        super().__init__(builder, cast(func.FuncOp, op.parent_op()), element, plan.lanes)
         self.plan = plan
-        self.element = buffer_of(op.outputs[0]).element_type
-        self.functions = SharedFunctions(builder, cast(func.FuncOp, op.parent_op()))
         self.table = op.inputs[1]
         self.operand, self.result = (self.flat(value) for value in (op.inputs[0], op.outputs[0]))
         self.task: Index | None = None
@@ -74,9 +73,6 @@ class Driver:
 
     def flat(self, array: SSAValue) -> SSAValue:
         return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))
-
-    def vectors(self, builder: LoopBuilder) -> Vectors:
-        return Vectors(builder, self.element, self.plan.lanes)
 
     def new(self, count: int) -> SSAValue:
         return self.builder.alloc(memref_type((count,), self.element))
@@ -119,18 +115,6 @@ class Driver:
             body(number, _Planes(self, buffer, self.builder.index(task) * size, elements))
 
     # Calls of functions.
-
-    def call(self, name: str, arguments: Sequence[Index | SSAValue], emit: Callable[..., None]) -> None:
-        """Call a shared function; `emit` gets its vectors and its parameters, numbers as indices."""
-
-        def inside(builder: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
-            given = [
-                parameter if isinstance(argument, SSAValue) else builder.index(parameter)
-                for argument, parameter in zip(arguments, parameters, strict=True)
-            ]
-            emit(self.vectors(builder), *given)
-
-        self.functions.call(f"{name}_{self.element}", arguments, inside)
 
     def move(self, method: str, lines: Lines, planes: Planes, n: Index, scale: float | None = None) -> None:
         """Call a function of `Moving`."""

@@ -105,7 +105,7 @@ class Selection:
     def _take(
         self, source: Source, bounds: tuple[IndexValue, IndexValue], home: Line, held: IndexValue, threshold: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
-        """Add the elements of a block before the threshold to `held` candidates: how many there are, and the threshold."""
+        """Add the elements of a block before the threshold to `held` candidates: their number, and the threshold."""
         builder = self.builder
         with builder.when(held > self.room - BLOCK) as state:
             kept = self._keep_first(home, held)

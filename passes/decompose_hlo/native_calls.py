@@ -50,14 +50,15 @@ def _fft(op: FftOp) -> Sequence[Operation]:
         "kind": StringAttr(op.kind.value),
         "lengths": DenseArrayBase.from_list(i64, op.lengths),
     }
-    call = _call(op, FOURIER, [op.operand, tables.value], list(op.result_types), stated)
+    call = native_call(op, FOURIER, [op.operand, tables.value], list(op.result_types), stated)
     replace_op(op, [call], list(call.results))
     return [call]
 
 
-def _call(
+def native_call(
     op: Operation, target: str, operands: list[SSAValue], types: list[Attribute], stated: dict[str, Attribute]
 ) -> CustomCallOp:
+    """A call of a target at the location of `op`."""
     return CustomCallOp.create(
         operands=operands,
         result_types=types,
@@ -97,7 +98,7 @@ def _sort(op: SortOp) -> Sequence[Operation]:
         "total_order": BoolAttr.from_bool(key.total_order),
     }
     types: list[Attribute] = [make_tensor(part, element_of(rows)), make_tensor(part, i32)]
-    call = _call(op, TOP_K, [rows], types, stated)
+    call = native_call(op, TOP_K, [rows], types, stated)
     Rewriter.insert_op(call, InsertPoint.before(op))
     for number, result in enumerate(op.outs):
         for cut in [use.operation for use in result.uses]:

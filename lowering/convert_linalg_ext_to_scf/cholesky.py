@@ -1,0 +1,260 @@
+"""
+Loops of cholesky: a matrix in each lane of vectors, or the rows of one matrix in vectors.
+
+Many matrices are transposed into scratch memory, so that a vector holds one element of each. The elements of L are
+computed column by column, four rows at a time; U is the same with rows and columns exchanged.
+
+Of few matrices each is copied as an upper triangle, whose rows are contiguous: row j, divided by the root of its pivot,
+times its own elements is subtracted from the rows after it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+from xdsl.dialects import arith, func
+from xdsl.dialects import math as xdsl_math
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import SSAValue
+
+from ...dialects.linalg_ext.factorization import CholeskyOp
+from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import NO_FASTMATH, width_of
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from .conversion import patterns
+from .fourier_memory import Lines, transposed
+from .fourier_passes import Vec, Vectors
+from .fourier_plan import lanes_of
+from .vector_functions import VectorFunctions
+
+ROWS = 4
+"""Rows of a column that are computed at once."""
+
+
+def _divided(x: Vec, y: Vec) -> Vec:
+    op = arith.DivfOp.create(
+        operands=[x.value, y.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH}
+    )
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+def _root(x: Vec) -> Vec:
+    op = xdsl_math.SqrtOp.create(operands=[x.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH})
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+class Driver(VectorFunctions):
+    """The loops of one operation."""
+
+    def __init__(self, op: CholeskyOp, builder: LoopBuilder):
+        element = buffer_of(op.inputs[0]).element_type
+        super().__init__(builder, cast(func.FuncOp, op.parent_op()), element, lanes_of(width_of(element)))
+        self.op = op
+        self.shape = shape_of(op.inputs[0])
+        self.n = self.shape[-1]
+        self.count = math.prod(self.shape[:-2])
+        self.lower = bool(cast(Any, op.lower).value.data)
+
+    def flat(self, array: SSAValue) -> SSAValue:
+        return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))
+
+    def emit(self) -> None:
+        """Divide the groups of matrices among tasks."""
+        builder, n = self.builder, self.n
+        wide = self.count * 2 >= self.lanes
+        groups = -(-self.count // self.lanes) if wide else self.count
+        work = groups * (n * n * n // 6 + 4 * n * n)
+        tasks = task_count(work, work, groups)
+        size = task_size(groups, tasks)
+        tasks = -(-groups // size)
+        elements = n * n * self.lanes if wide else n * self.padded
+        scratch = builder.alloc(memref_type((tasks * elements,), self.element))
+        source, target, info = map(self.flat, (self.op.inputs[0], *self.op.outputs))
+        with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, groups)) as group:
+            at = builder.index(task * elements)
+            if wide:
+                self.lanes_of_group(source, target, scratch, at, group)
+                matrices = builder.min(builder.index(group * self.lanes) + self.lanes, self.count)
+                with builder.loop(group * self.lanes, matrices) as matrix:
+                    self.report(target, info, matrix)
+            else:
+                self.rows_of_matrix(source, target, scratch, at, group)
+                self.report(target, info, group)
+
+    def report(self, target: SSAValue, info: SSAValue, matrix: IndexValue) -> None:
+        """The number of the first element of the diagonal that is not positive: the root of a bad pivot is 0 or NaN."""
+        builder, n = self.builder, self.n
+        diagonal = builder.strided_view(target, matrix * (n * n), (n,), (n + 1,))
+        none = builder.scalar(IntegerAttr(0, i32))
+        with builder.loop(0, n, carry=[none]) as (k, state):
+            place = n - 1 - k
+            good = builder.on(builder.load(diagonal, [place])).compare("gt", 0.0)
+            number = builder.index(place + 1).cast_to(i32)
+            builder.yield_(good.select(state[0], number))
+        builder.store(state[0], builder.strided_view(info, matrix, (1,), (1,)), [0])
+
+    # A matrix in each lane.
+
+    def lanes_of_group(
+        self, source: SSAValue, target: SSAValue, scratch: SSAValue, at: IndexValue, group: IndexValue
+    ) -> None:
+        builder, size = self.builder, self.n * self.n
+        first = builder.index(group * self.lanes)
+        count = builder.min(self.lanes, self.count - first)
+        places = (first * size, size, count)
+
+        def move(writes: bool) -> Any:
+            def emit(vectors: Vectors, array: Any, begin: Any, apart: Any, held: Any, buffer: Any, start: Any) -> None:
+                _Square(vectors, Lines(array, begin, 1, apart, held), buffer, start, apart).move(writes)
+
+            return emit
+
+        self.call("read_matrices", (source, *places, scratch, at), move(False))
+        strides = (self.n, 1) if self.lower else (1, self.n)
+
+        def factor(vectors: Vectors, buffer: Any, start: Any, row: Any, column: Any, n: Any) -> None:
+            _Lanes(vectors, buffer, start, row, column, n).factor()
+
+        self.call("cholesky", (scratch, at, *strides, self.n), factor)
+        self.call("write_matrices", (target, *places, scratch, at), move(True))
+
+    # One matrix.
+
+    @property
+    def padded(self) -> int:
+        """The length of a row of whole vectors."""
+        return -(-self.n // self.lanes) * self.lanes
+
+    def rows_of_matrix(
+        self, source: SSAValue, target: SSAValue, scratch: SSAValue, at: IndexValue, matrix: IndexValue
+    ) -> None:
+        builder, n, padded = self.builder, self.n, self.padded
+        strides = (1, n) if self.lower else (n, 1)
+        given, made = (builder.strided_view(array, matrix * (n * n), (n, n), strides) for array in (source, target))
+        whole = builder.strided_view(scratch, at, (n, padded), (padded, 1))
+        vectors = Vectors(builder, self.element, self.lanes)
+        zero = vectors.constant(0.0)
+        with builder.loop(0, n * padded // self.lanes) as place:
+            vectors.store(zero, scratch, at + place * self.lanes)
+        with builder.loop(0, n) as i, builder.loop(i, n) as j:
+            builder.store(builder.load(given, [i, j]), whole, [i, j])
+        with builder.loop(0, n) as i, builder.loop(0, i) as j:
+            builder.store(builder.load(given, [i, j]), made, [i, j])
+        with builder.loop(0, n) as j:
+            start = builder.index(at + j * padded)
+            pivot = _root(vectors.splat(vectors.element_at(scratch, start + j)))
+            row = [_divided(vectors.load(scratch, start + k), pivot) for k in range(0, padded, self.lanes)]
+            for number, part in enumerate(row):
+                vectors.store(part, scratch, start + number * self.lanes)
+            with builder.loop(j + 1, n) as i:
+                factor = -vectors.splat(vectors.element_at(scratch, start + i))
+                for number, part in enumerate(row):
+                    place = at + i * padded + number * self.lanes
+                    vectors.store(vectors.load(scratch, place).plus_product(factor, part), scratch, place)
+        with builder.loop(0, n) as i, builder.loop(i, n) as j:
+            builder.store(builder.load(whole, [i, j]), made, [i, j])
+
+
+class _Square:
+    """The body of a function that moves the elements of matrices between arrays and lanes."""
+
+    def __init__(self, vectors: Vectors, lines: Lines, buffer: SSAValue, at: IndexValue, count: IndexValue):
+        self.vectors = vectors
+        self.lines = lines
+        self.buffer = buffer
+        self.at = at
+        self.count = count
+        """Elements of a matrix."""
+
+    def move(self, writes: bool) -> None:
+        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
+        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
+        blocks = builder.index(self.count // lanes)
+        with builder.loop(0, blocks) as block:
+            element = block * lanes
+            if writes:
+                rows = transposed([vectors.load(self.buffer, self.of_lanes(element + k)) for k in range(lanes)])
+                for start, row in zip(starts, rows, strict=True):
+                    vectors.store(row, self.lines.array, start + element)
+            else:
+                columns = transposed([vectors.load(self.lines.array, start + element) for start in starts])
+                for k, column in enumerate(columns):
+                    vectors.store(column, self.buffer, self.of_lanes(element + k))
+        with builder.loop(0, lanes) as lane:
+            start = self.lines.place(builder, lane)
+            with builder.loop(blocks * lanes, self.count) as element:
+                inside, outside = self.of_lanes(element) + lane, start + element
+                pair = [(self.buffer, inside), (self.lines.array, outside)]
+                (source, place), (target, other) = pair if writes else pair[::-1]
+                value = vectors.element_at(source, place)
+                builder.store(value, builder.strided_view(target, other, (1,), (1,)), [0])
+
+    def of_lanes(self, element: Index) -> Index:
+        return self.at + self.vectors.builder.index(element) * self.vectors.lanes
+
+
+class _Lanes:
+    """The body of the function that factors a matrix in each lane; element (i, j) is at `i row + j column`."""
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        buffer: SSAValue,
+        at: IndexValue,
+        row: IndexValue,
+        column: IndexValue,
+        n: IndexValue,
+    ):
+        self.vectors = vectors
+        self.buffer = buffer
+        self.at = at
+        self.row = row
+        self.column = column
+        self.n = n
+
+    def place(self, i: IndexValue, j: IndexValue) -> Index:
+        return self.at + (self.row * i + self.column * j) * self.vectors.lanes
+
+    def load(self, i: IndexValue, j: IndexValue) -> Vec:
+        return self.vectors.load(self.buffer, self.place(i, j))
+
+    def factor(self) -> None:
+        builder = self.vectors.builder
+        with builder.loop(0, self.n) as j:
+            (total,) = self.sums([j], j)
+            pivot = _root(total)
+            self.vectors.store(pivot, self.buffer, self.place(j, j))
+            whole = builder.index(builder.index(self.n - 1 - j) // ROWS)
+            with builder.loop(0, whole) as block:
+                first = builder.index(j + 1 + block * ROWS)
+                self.column_of(pivot, [builder.index(first + k) for k in range(ROWS)], j)
+            with builder.loop(j + 1 + whole * ROWS, self.n) as i:
+                self.column_of(pivot, [i], j)
+
+    def column_of(self, pivot: Vec, rows: list[IndexValue], j: IndexValue) -> None:
+        for i, total in zip(rows, self.sums(rows, j), strict=True):
+            self.vectors.store(_divided(total, pivot), self.buffer, self.place(i, j))
+
+    def sums(self, rows: list[IndexValue], j: IndexValue) -> list[Vec]:
+        """Element (i, j) without the products of elements before it in rows i and j, for some rows."""
+        vectors, builder = self.vectors, self.vectors.builder
+        start = [self.load(i, j).value for i in rows]
+        with builder.loop(0, j, carry=start) as (k, state):
+            other = -self.load(j, k)
+            sums = [Vec(vectors, value) for value in state]
+            totals = [total.plus_product(self.load(i, k), other) for total, i in zip(sums, rows, strict=True)]
+            builder.yield_(*(total.value for total in totals))
+        return [Vec(vectors, value) for value in state]
+
+
+@patterns.on(CholeskyOp)
+def _cholesky(op: CholeskyOp, builder: LoopBuilder) -> None:
+    """`linalg_ext.cholesky` becomes loops over groups of matrices, or over matrices."""
+    driver = Driver(op, builder)
+    if driver.n and driver.count:
+        driver.emit()

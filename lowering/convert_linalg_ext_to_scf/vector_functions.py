@@ -1,0 +1,35 @@
+"""Functions of vectors next to a kernel, which programs share, and their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import func
+from xdsl.ir import Attribute, SSAValue
+
+from ..convert_contractions_to_vector.shared_function import SharedFunctions
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import LoopBuilder
+from .fourier_passes import Vectors
+
+
+class VectorFunctions:
+    """Calls functions from a kernel, and defines each when it is first called."""
+
+    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, element: Attribute, lanes: int):
+        self.builder = builder
+        self.element = element
+        self.lanes = lanes
+        self.functions = SharedFunctions(builder, kernel)
+
+    def call(self, name: str, arguments: Sequence[Index | SSAValue], emit: Callable[..., None]) -> None:
+        """Call a shared function; `emit` gets its vectors and its parameters, numbers as indices."""
+
+        def inside(builder: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
+            given = [
+                parameter if isinstance(argument, SSAValue) else builder.index(parameter)
+                for argument, parameter in zip(arguments, parameters, strict=True)
+            ]
+            emit(Vectors(builder, self.element, self.lanes), *given)
+
+        self.functions.call(f"{name}_{self.element}", arguments, inside)

@@ -1,0 +1,68 @@
+"""Factorizations of small matrices that become calls of targets with loops of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...hlo_dialect.custom_calls.call import describe_call
+from ...hlo_dialect.custom_calls.factorization import POTRF
+from ...hlo_dialect.custom_calls.operations import CustomCallOp
+from ...hlo_dialect.expressions.tensor import Builder
+from ...hlo_dialect.op import replace_op
+from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp
+from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
+from .native_calls import native_call
+from .transform import native_decompositions
+
+MOST_ROWS = 64
+"""Larger matrices are left to LAPACK."""
+
+_POTRF = frozenset(("lapack_spotrf_ffi", "lapack_dpotrf_ffi"))
+
+
+def _is_small(matrices: SSAValue) -> bool:
+    shape = shape_of(matrices)
+    return 0 not in shape and shape[-1] <= MOST_ROWS and element_of(matrices) in (f32, f64)
+
+
+def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
+    types = [matrices.type, make_tensor(shape_of(matrices)[:-2], i32)]
+    return native_call(op, POTRF, [matrices], types, {"lower": BoolAttr.from_bool(lower)})
+
+
+@native_decompositions.on(CustomCallOp)
+def _custom_call(op: CustomCallOp) -> Sequence[Operation]:
+    """LAPACK's potrf of small matrices becomes `xhlo.potrf`."""
+    if op.call_target_name.data not in _POTRF or not _is_small(op.operands[0]):
+        return ()
+    call = _potrf(op, op.operands[0], chr(describe_call(op).attributes["uplo"]) == "L")
+    replace_op(op, [call], list(call.results))
+    return [call]
+
+
+@native_decompositions.on(CholeskyOp)
+def _cholesky(op: CholeskyOp) -> Sequence[Operation]:
+    """
+    Before: `cholesky %a, lower` of small matrices
+    After:  `custom_call @xhlo.potrf(%a)`, zeros in the other triangle, NaN in matrices that are not positive-definite
+    """
+    if not _is_small(op.a):
+        return ()
+    call = _potrf(op, op.a, op.is_lower)
+    Rewriter.insert_op(call, InsertPoint.before(op))
+    builder = Builder.before(op)
+    factor, info = builder.tensors(call.results)
+    shape, n = factor.shape, factor.shape[-1]
+    triangle = np.tril(np.ones((n, n), np.bool_))
+    kept = builder.constant(triangle if op.is_lower else triangle.T.copy()).broadcast(
+        shape, (len(shape) - 2, len(shape) - 1)
+    )
+    good = info.equals(0).broadcast(shape, range(len(shape) - 2))
+    zero, none = (builder.splat(value, factor.type) for value in (0.0, math.nan))
+    return [call, *builder.replace(op, good.select(kept.select(factor, zero), none))]
