@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, DenseArrayBase, DictionaryAttr, StringAttr, i64
 from xdsl.ir import Attribute, Block, Region
 
-from ...dialects.linalg_ext.base import YieldOp
+from ...dialects.linalg_ext.base import DestinationOp, YieldOp
 from ...dialects.linalg_ext.calls import HostCallOp
-from ...dialects.linalg_ext.factorization import CholeskyOp
+from ...dialects.linalg_ext.factorization import CholeskyOp, LuOp, TriangularSolveOp
 from ...dialects.linalg_ext.fourier import FourierOp
 from ...dialects.linalg_ext.sort import TopKOp
 from ...dialects.support.kernel import COMPLEX_OPERANDS, COMPLEX_RESULTS
 from ...dialects.support.scalar import Scalar
 from ...hlo_dialect.custom_calls.call import describe_call
-from ...hlo_dialect.custom_calls.factorization import POTRF
+from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.fourier import FOURIER
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
@@ -89,14 +91,26 @@ def _top_k(op: CustomCallOp, emitter: Emitter) -> None:
         emitter.define(old, new)
 
 
-def _potrf(op: CustomCallOp, emitter: Emitter) -> None:
-    """`hlo.custom_call @xhlo.potrf(%x)` becomes `linalg_ext.cholesky`."""
-    properties: dict[str, Attribute] = {"lower": BoolAttr.from_bool(describe_call(op).attributes["lower"])}
-    outputs = [emitter.empty(signless(result.type)) for result in op.results]
-    results = emitter.structured(CholeskyOp, [emitter.get(op.operands[0])], outputs, properties=properties)
-    for old, new in zip(op.results, results, strict=True):
-        emitter.define(old, new)
+def _structured(cls: type[DestinationOp], flags: Sequence[str] = ()) -> Callable[[CustomCallOp, Emitter], None]:
+    """The lowering to an operation that states some attributes of the call, all booleans."""
+
+    def convert(op: CustomCallOp, emitter: Emitter) -> None:
+        stated = describe_call(op).attributes
+        properties: dict[str, Attribute] = {name: BoolAttr.from_bool(stated[name]) for name in flags}
+        inputs = [emitter.get(operand) for operand in op.operands]
+        outputs = [emitter.empty(signless(result.type)) for result in op.results]
+        results = emitter.structured(cls, inputs, outputs, properties=properties)
+        for old, new in zip(op.results, results, strict=True):
+            emitter.define(old, new)
+
+    return convert
 
 
-_NATIVE = {FOURIER: _fourier, TOP_K: _top_k, POTRF: _potrf}
+_NATIVE = {
+    FOURIER: _fourier,
+    TOP_K: _top_k,
+    POTRF: _structured(CholeskyOp, ("lower",)),
+    GETRF: _structured(LuOp),
+    TRSM: _structured(TriangularSolveOp, FLAGS),
+}
 """The targets whose calls become loops, on machines that have these."""

@@ -10,37 +10,22 @@ times its own elements is subtracted from the rows after it.
 
 from __future__ import annotations
 
-import math
 from typing import Any, cast
 
-from xdsl.dialects import arith, func
 from xdsl.dialects import math as xdsl_math
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.linalg_ext.factorization import CholeskyOp
-from ...dialects.linalg_ext.window import shape_of
-from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import NO_FASTMATH, width_of
-from ..loop_nests.cost import task_count, task_size
-from ..loop_nests.indices import chunk
+from ...dialects.support.scalar import NO_FASTMATH
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LoopBuilder
 from .conversion import patterns
-from .fourier_memory import Lines, transposed
 from .fourier_passes import Vec, Vectors
-from .fourier_plan import lanes_of
-from .vector_functions import VectorFunctions
+from .matrices import MatrixFunctions, divided
 
 ROWS = 4
 """Rows of a column that are computed at once."""
-
-
-def _divided(x: Vec, y: Vec) -> Vec:
-    op = arith.DivfOp.create(
-        operands=[x.value, y.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH}
-    )
-    return Vec(x.vectors, x.vectors.builder.insert(op).result)
 
 
 def _root(x: Vec) -> Vec:
@@ -48,43 +33,26 @@ def _root(x: Vec) -> Vec:
     return Vec(x.vectors, x.vectors.builder.insert(op).result)
 
 
-class Driver(VectorFunctions):
+class Driver(MatrixFunctions):
     """The loops of one operation."""
 
     def __init__(self, op: CholeskyOp, builder: LoopBuilder):
-        element = buffer_of(op.inputs[0]).element_type
-        super().__init__(builder, cast(func.FuncOp, op.parent_op()), element, lanes_of(width_of(element)))
-        self.op = op
-        self.shape = shape_of(op.inputs[0])
+        super().__init__(op, builder)
         self.n = self.shape[-1]
-        self.count = math.prod(self.shape[:-2])
         self.lower = bool(cast(Any, op.lower).value.data)
-
-    def flat(self, array: SSAValue) -> SSAValue:
-        return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))
 
     def emit(self) -> None:
         """Divide the groups of matrices among tasks."""
         builder, n = self.builder, self.n
-        wide = self.count * 2 >= self.lanes
-        groups = -(-self.count // self.lanes) if wide else self.count
-        work = groups * (n * n * n // 6 + 4 * n * n)
-        tasks = task_count(work, work, groups)
-        size = task_size(groups, tasks)
-        tasks = -(-groups // size)
-        elements = n * n * self.lanes if wide else n * self.padded
-        scratch = builder.alloc(memref_type((tasks * elements,), self.element))
         source, target, info = map(self.flat, (self.op.inputs[0], *self.op.outputs))
-        with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, groups)) as group:
-            at = builder.index(task * elements)
-            if wide:
+        elements = n * n * self.lanes if self.wide else n * self.padded
+        with self.groups(n * n * n // 6 + 4 * n * n, elements) as (group, scratch, at):
+            if self.wide:
                 self.lanes_of_group(source, target, scratch, at, group)
-                matrices = builder.min(builder.index(group * self.lanes) + self.lanes, self.count)
-                with builder.loop(group * self.lanes, matrices) as matrix:
-                    self.report(target, info, matrix)
             else:
                 self.rows_of_matrix(source, target, scratch, at, group)
-                self.report(target, info, group)
+            with builder.loop(*self.matrices_of(group)) as matrix:
+                self.report(target, info, matrix)
 
     def report(self, target: SSAValue, info: SSAValue, matrix: IndexValue) -> None:
         """The number of the first element of the diagonal that is not positive: the root of a bad pivot is 0 or NaN."""
@@ -103,25 +71,15 @@ class Driver(VectorFunctions):
     def lanes_of_group(
         self, source: SSAValue, target: SSAValue, scratch: SSAValue, at: IndexValue, group: IndexValue
     ) -> None:
-        builder, size = self.builder, self.n * self.n
-        first = builder.index(group * self.lanes)
-        count = builder.min(self.lanes, self.count - first)
-        places = (first * size, size, count)
-
-        def move(writes: bool) -> Any:
-            def emit(vectors: Vectors, array: Any, begin: Any, apart: Any, held: Any, buffer: Any, start: Any) -> None:
-                _Square(vectors, Lines(array, begin, 1, apart, held), buffer, start, apart).move(writes)
-
-            return emit
-
-        self.call("read_matrices", (source, *places, scratch, at), move(False))
+        size = self.n * self.n
+        self.read(source, size, group, scratch, at)
         strides = (self.n, 1) if self.lower else (1, self.n)
 
         def factor(vectors: Vectors, buffer: Any, start: Any, row: Any, column: Any, n: Any) -> None:
             _Lanes(vectors, buffer, start, row, column, n).factor()
 
         self.call("cholesky", (scratch, at, *strides, self.n), factor)
-        self.call("write_matrices", (target, *places, scratch, at), move(True))
+        self.write(target, size, group, scratch, at)
 
     # One matrix.
 
@@ -148,7 +106,7 @@ class Driver(VectorFunctions):
         with builder.loop(0, n) as j:
             start = builder.index(at + j * padded)
             pivot = _root(vectors.splat(vectors.element_at(scratch, start + j)))
-            row = [_divided(vectors.load(scratch, start + k), pivot) for k in range(0, padded, self.lanes)]
+            row = [divided(vectors.load(scratch, start + k), pivot) for k in range(0, padded, self.lanes)]
             for number, part in enumerate(row):
                 vectors.store(part, scratch, start + number * self.lanes)
             with builder.loop(j + 1, n) as i:
@@ -158,44 +116,6 @@ class Driver(VectorFunctions):
                     vectors.store(vectors.load(scratch, place).plus_product(factor, part), scratch, place)
         with builder.loop(0, n) as i, builder.loop(i, n) as j:
             builder.store(builder.load(whole, [i, j]), made, [i, j])
-
-
-class _Square:
-    """The body of a function that moves the elements of matrices between arrays and lanes."""
-
-    def __init__(self, vectors: Vectors, lines: Lines, buffer: SSAValue, at: IndexValue, count: IndexValue):
-        self.vectors = vectors
-        self.lines = lines
-        self.buffer = buffer
-        self.at = at
-        self.count = count
-        """Elements of a matrix."""
-
-    def move(self, writes: bool) -> None:
-        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
-        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
-        blocks = builder.index(self.count // lanes)
-        with builder.loop(0, blocks) as block:
-            element = block * lanes
-            if writes:
-                rows = transposed([vectors.load(self.buffer, self.of_lanes(element + k)) for k in range(lanes)])
-                for start, row in zip(starts, rows, strict=True):
-                    vectors.store(row, self.lines.array, start + element)
-            else:
-                columns = transposed([vectors.load(self.lines.array, start + element) for start in starts])
-                for k, column in enumerate(columns):
-                    vectors.store(column, self.buffer, self.of_lanes(element + k))
-        with builder.loop(0, lanes) as lane:
-            start = self.lines.place(builder, lane)
-            with builder.loop(blocks * lanes, self.count) as element:
-                inside, outside = self.of_lanes(element) + lane, start + element
-                pair = [(self.buffer, inside), (self.lines.array, outside)]
-                (source, place), (target, other) = pair if writes else pair[::-1]
-                value = vectors.element_at(source, place)
-                builder.store(value, builder.strided_view(target, other, (1,), (1,)), [0])
-
-    def of_lanes(self, element: Index) -> Index:
-        return self.at + self.vectors.builder.index(element) * self.vectors.lanes
 
 
 class _Lanes:
@@ -238,7 +158,7 @@ class _Lanes:
 
     def column_of(self, pivot: Vec, rows: list[IndexValue], j: IndexValue) -> None:
         for i, total in zip(rows, self.sums(rows, j), strict=True):
-            self.vectors.store(_divided(total, pivot), self.buffer, self.place(i, j))
+            self.vectors.store(divided(total, pivot), self.buffer, self.place(i, j))
 
     def sums(self, rows: list[IndexValue], j: IndexValue) -> list[Vec]:
         """Element (i, j) without the products of elements before it in rows i and j, for some rows."""

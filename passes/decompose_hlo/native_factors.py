@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...hlo_dialect.custom_calls.call import describe_call
-from ...hlo_dialect.custom_calls.factorization import POTRF
+from ...hlo_dialect.custom_calls.factorization import FLAGS, GETRF, POTRF, TRSM
 from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.expressions.tensor import Builder
 from ...hlo_dialect.op import replace_op
-from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp
+from ...hlo_dialect.ops.algorithms.linear_algebra import CholeskyOp, TriangularSolveOp
 from ...hlo_dialect.types import element_of, f32, f64, i32, make_tensor, shape_of
 from .native_calls import native_call
 from .transform import native_decompositions
@@ -23,12 +23,12 @@ from .transform import native_decompositions
 MOST_ROWS = 64
 """Larger matrices are left to LAPACK."""
 
-_POTRF = frozenset(("lapack_spotrf_ffi", "lapack_dpotrf_ffi"))
+_ROUTINES = {f"lapack_{type_}{name}_ffi": name for type_ in "sd" for name in ("potrf", "getrf", "trsm")}
 
 
 def _is_small(matrices: SSAValue) -> bool:
     shape = shape_of(matrices)
-    return 0 not in shape and shape[-1] <= MOST_ROWS and element_of(matrices) in (f32, f64)
+    return 0 not in shape and max(shape[-2:]) <= MOST_ROWS and element_of(matrices) in (f32, f64)
 
 
 def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
@@ -38,10 +38,33 @@ def _potrf(op: Operation, matrices: SSAValue, lower: bool) -> CustomCallOp:
 
 @native_decompositions.on(CustomCallOp)
 def _custom_call(op: CustomCallOp) -> Sequence[Operation]:
-    """LAPACK's potrf of small matrices becomes `xhlo.potrf`."""
-    if op.call_target_name.data not in _POTRF or not _is_small(op.operands[0]):
+    """LAPACK's potrf, getrf and trsm of small matrices become `xhlo.potrf`, .."""
+    name = _ROUTINES.get(op.call_target_name.data)
+    if name is None or not all(map(_is_small, op.operands)):
         return ()
-    call = _potrf(op, op.operands[0], chr(describe_call(op).attributes["uplo"]) == "L")
+    letters = {key: chr(value) for key, value in describe_call(op).attributes.items() if isinstance(value, int)}
+    if name == "potrf":
+        call = _potrf(op, op.operands[0], letters["uplo"] == "L")
+    elif name == "getrf":
+        call = native_call(op, GETRF, list(op.operands), list(op.result_types), {})
+    else:
+        flags = (letters["side"] == "L", letters["uplo"] == "L", letters["trans_x"] != "N", letters["diag"] == "U")
+        call = _trsm(op, flags)
+    replace_op(op, [call], list(call.results))
+    return [call]
+
+
+def _trsm(op: Operation, flags: Sequence[bool]) -> CustomCallOp:
+    stated: dict[str, Attribute] = {name: BoolAttr.from_bool(value) for name, value in zip(FLAGS, flags, strict=True)}
+    return native_call(op, TRSM, list(op.operands), list(op.result_types), stated)
+
+
+@native_decompositions.on(TriangularSolveOp)
+def _triangular_solve(op: TriangularSolveOp) -> Sequence[Operation]:
+    if not all(map(_is_small, op.operands)):
+        return ()
+    unit = bool(op.unit_diagonal.value.data)
+    call = _trsm(op, (op.is_left, op.is_lower, op.transpose.value != "NO_TRANSPOSE", unit))
     replace_op(op, [call], list(call.results))
     return [call]
 

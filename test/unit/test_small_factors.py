@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,82 @@ def positive_definite(rng: np.random.Generator, count: int, n: int, dtype: Any) 
     return (x @ np.swapaxes(x, -1, -2) + n * np.eye(n)).astype(dtype)
 
 
+def factor_of(x: Any) -> Any:
+    return np.linalg.cholesky(x.astype(np.float64))
+
+
+def text_of(ops: list[str], inputs: list[Any], types: list[str]) -> str:
+    parameters = ", ".join(f"%x{number}: {type_of(x)}" for number, x in enumerate(inputs))
+    body = "\n".join(f"  %{number} = {op} : {type_}" for number, (op, type_) in enumerate(zip(ops, types, strict=True)))
+    names, found = ", ".join(f"%{number}" for number in range(len(ops))), ", ".join(t.split("-> ")[-1] for t in types)
+    return f"func.func @main({parameters}) -> ({found}) {{\n{body}\n  return {names} : {found}\n}}"
+
+
 def test_cholesky() -> None:
     """Few and many matrices of lengths around those of vectors; some are not positive-definite, or hold NaN."""
     rng = np.random.default_rng(0)
     cases = [(1, 1, "f4", True), (2, 17, "f4", False), (17, 6, "f4", True), (20, 9, "f4", False), (9, 5, "f8", True)]
     inputs = [positive_definite(rng, count, n, dtype) for count, n, dtype, _ in cases]
     inputs[2][3, 2, 2], inputs[2][5, 0, 0], inputs[3][19] = -1.0, np.nan, 0.0
-    parameters, ops, types = [], [], [type_of(x) for x in inputs]
-    for number, ((_, _, _, lower), type_) in enumerate(zip(cases, types, strict=True)):
-        parameters.append(f"%x{number}: {type_}")
-        ops.append(f"%{number} = stablehlo.cholesky %x{number}, lower = {str(lower).lower()} : {type_}")
-    found = ", ".join(types)
-    names = ", ".join(f"%{number}" for number in range(len(cases)))
-    text = f"func.func @main({', '.join(parameters)}) -> ({found}) {{\n" + "\n".join(ops)
-    text += f"\n  return {names} : {found}\n}}"
+    ops = [f"stablehlo.cholesky %x{number}, lower = {str(case[3]).lower()}" for number, case in enumerate(cases)]
+    text = text_of(ops, inputs, [type_of(x) for x in inputs])
     decomposed = Program(text).after("decompose-hlo{native-calls=true}")
     assert str(decomposed.module).count("@xhlo.potrf") == len(cases)
     decomposed.same_results(*inputs, rtol=1e-4)
     for (_, n, _, lower), x, got in zip(cases, inputs, run(text, inputs), strict=True):
-        assert np.isnan(got).all(axis=(-2, -1)).sum() == np.isnan(got).any(axis=(-2, -1)).sum()
-        good = ~np.isnan(got).any(axis=(-2, -1))
-        want = np.linalg.cholesky(x[good].astype(np.float64))
-        want = want if lower else np.swapaxes(want, -1, -2)
-        np.testing.assert_allclose(got[good], want, rtol=1e-4, atol=1e-5 * n)
-        assert (~good).sum() == {6: 2}.get(n, 1 if n == 9 else 0)
+        bad = np.isnan(got).any(axis=(-2, -1))
+        assert np.isnan(got[bad]).all() and bad.sum() == {6: 2, 9: 1}.get(n, 0)
+        want = factor_of(x[~bad])
+        np.testing.assert_allclose(got[~bad], want if lower else np.swapaxes(want, -1, -2), rtol=1e-4, atol=1e-5 * n)
+
+
+def test_triangular_solve() -> None:
+    """Every side, triangle and transposition, of one system and of many."""
+    rng = np.random.default_rng(1)
+    inputs: list[Any] = []
+    ops: list[str] = []
+    types: list[str] = []
+    for count, n, k, dtype in ((1, 5, 3, "f4"), (18, 4, 5, "f4"), (5, 3, 1, "f8")):
+        a = positive_definite(rng, count, n, dtype)
+        for left, lower, transpose in itertools.product((True, False), repeat=3):
+            b = rng.standard_normal((count, n, k) if left else (count, k, n)).astype(dtype)
+            flags = f"left_side = {left}, lower = {lower}, unit_diagonal = {left is lower}".lower()
+            kind = "TRANSPOSE" if transpose else "NO_TRANSPOSE"
+            ops.append(
+                f'"stablehlo.triangular_solve"(%x{len(inputs)}, %x{len(inputs) + 1}) '
+                f"<{{{flags}, transpose_a = #stablehlo<transpose {kind}>}}>"
+            )
+            types.append(f"({type_of(a)}, {type_of(b)}) -> {type_of(b)}")
+            inputs += [a / n if left is lower else a, b]
+    text = text_of(ops, inputs, types)
+    decomposed = Program(text).after("decompose-hlo{native-calls=true}")
+    assert str(decomposed.module).count("@xhlo.trsm") == len(ops)
+    decomposed.same_results(*inputs, rtol=1e-3, atol=1e-4)
+    for got, want in zip(run(text, inputs), Program(text).results(*inputs), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
+
+
+def test_lu() -> None:
+    """Tall, wide and square matrices; zeros, where no row is divided."""
+    rng = np.random.default_rng(2)
+    inputs: list[Any] = []
+    ops: list[str] = []
+    types: list[str] = []
+    for count, m, n in ((1, 6, 4), (2, 3, 7), (17, 5, 5), (9, 4, 6)):
+        a = rng.standard_normal((count, m, n)).astype(np.float32)
+        a[0, :, 1] = 0 if count == 17 else a[0, :, 1]
+        info, pivots = np.zeros(count, np.int32), np.zeros((count, min(m, n)), np.int32)
+        ops.append(f"stablehlo.custom_call @lapack_sgetrf_ffi(%x{len(inputs)})")
+        types.append(f"({type_of(a)}) -> ({type_of(a)}, {type_of(pivots)}, {type_of(info)})")
+        inputs.append(a)
+    results = ", ".join(types[number].split("-> ")[-1].strip("()") for number in range(len(ops)))
+    parameters = ", ".join(f"%x{number}: {type_of(x)}" for number, x in enumerate(inputs))
+    pairs = enumerate(zip(ops, types, strict=True))
+    body = "\n".join(f"  %{number}:3 = {op} : {type_}" for number, (op, type_) in pairs)
+    names = ", ".join(f"%{number}#{part}" for number in range(len(ops)) for part in range(3))
+    text = f"func.func @main({parameters}) -> ({results}) {{\n{body}\n  return {names} : {results}\n}}"
+    decomposed = Program(text).after("decompose-hlo{native-calls=true}")
+    assert str(decomposed.module).count("@xhlo.getrf") == len(ops)
+    decomposed.same_results(*inputs, rtol=1e-4, atol=1e-4)
+    for got, want in zip(run(text, inputs), Program(text).results(*inputs), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)

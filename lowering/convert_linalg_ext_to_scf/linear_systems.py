@@ -1,0 +1,331 @@
+"""
+Loops of lu and triangular_solve: a matrix in each lane of vectors, or one matrix whose rows are vectorized.
+
+Every triangular system is solved forward: an upper one backwards in memory, one from the right or with a transposed
+matrix with rows and columns exchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i32, i64
+from xdsl.dialects.math import AbsFOp
+from xdsl.ir import SSAValue
+
+from ...dialects.linalg_ext.factorization import LuOp, TriangularSolveOp
+from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.scalar import NO_FASTMATH
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from .conversion import patterns
+from .fourier_passes import Vec, Vectors
+from .matrices import MatrixFunctions, divided
+
+COLUMNS = 4
+"""Columns of right sides that are solved at once."""
+
+_ORDERED = {"gt": 2, "eq": 1}
+"""Predicates of comparisons that NaN does not fulfil."""
+
+
+def _compared(predicate: str, x: Vec, y: Vec) -> SSAValue:
+    vectors = x.vectors
+    op = arith.CmpfOp.create(
+        operands=[x.value, y.value],
+        result_types=[VectorType(i1, [vectors.lanes])],
+        properties={"predicate": IntegerAttr(_ORDERED[predicate], i64), "fastmath": NO_FASTMATH},
+    )
+    return vectors.builder.insert(op).result
+
+
+def _selected(condition: SSAValue, x: Vec, y: Vec) -> Vec:
+    op = arith.SelectOp.create(operands=[condition, x.value, y.value], result_types=[x.value.type])
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+def _size(x: Vec) -> Vec:
+    op = AbsFOp.create(operands=[x.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH})
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+@dataclass(frozen=True)
+class _LuLanes:
+    """The body of the function that factors a matrix in each lane; after the matrices there is room for a vector."""
+
+    vectors: Vectors
+    buffer: SSAValue
+    at: IndexValue
+    rows: IndexValue
+    columns: IndexValue
+    pivots: SSAValue
+    pivots_at: IndexValue
+    held: IndexValue
+    """The number of matrices."""
+
+    def place(self, i: IndexValue, j: Index) -> Index:
+        return self.at + (self.columns * i + j) * self.vectors.lanes
+
+    def load(self, i: IndexValue, j: Index) -> Vec:
+        return self.vectors.load(self.buffer, self.place(i, j))
+
+    def factor(self) -> None:
+        vectors, builder = self.vectors, self.vectors.builder
+        least = builder.index(builder.min(self.rows, self.columns))
+        with builder.loop(0, least) as j:
+            self.exchange(j, least)
+            pivot = self.load(j, j)
+            divisor = _selected(_compared("eq", pivot, vectors.constant(0.0)), vectors.constant(1.0), pivot)
+            with builder.loop(j + 1, self.rows) as i:
+                factor = divided(self.load(i, j), divisor)
+                vectors.store(factor, self.buffer, self.place(i, j))
+                factor = -factor
+                with builder.loop(j + 1, self.columns) as c:
+                    value = self.load(i, c).plus_product(factor, self.load(j, c))
+                    vectors.store(value, self.buffer, self.place(i, c))
+
+    def exchange(self, j: IndexValue, least: IndexValue) -> None:
+        """Find the largest element of a column in each lane, note its row, and bring that row to the front."""
+        vectors, builder = self.vectors, self.vectors.builder
+        start = [_size(self.load(j, j)).value, self.number(j).value]
+        with builder.loop(j + 1, self.rows, carry=start) as (i, state):
+            best, where = (Vec(vectors, value) for value in state)
+            size = _size(self.load(i, j))
+            larger = _compared("gt", size, best)
+            builder.yield_(_selected(larger, size, best).value, _selected(larger, self.number(i), where).value)
+        room = self.place(self.rows, 0)
+        vectors.store(Vec(vectors, state[1]), self.buffer, room)
+        with builder.loop(0, vectors.lanes) as lane:
+            found = builder.on(vectors.element_at(self.buffer, room + lane)).cast(arith.FPToSIOp, i32)
+            row = builder.to_index(found.value, unsigned=True)
+            matrix = builder.index(builder.min(lane, builder.index(self.held - 1)))
+            noted = builder.strided_view(self.pivots, self.pivots_at + (matrix * least + j), (1,), (1,))
+            builder.store(found + 1, noted, [0])
+            with builder.when(row.compare("ne", j)), builder.loop(0, self.columns) as c:
+                first, second = self.place(j, c) + lane, self.place(row, c) + lane
+                values = [vectors.element_at(self.buffer, place) for place in (first, second)]
+                for value, place in zip(values, (second, first), strict=True):
+                    builder.store(value, builder.strided_view(self.buffer, place, (1,), (1,)), [0])
+
+    def number(self, index: IndexValue) -> Vec:
+        """An index as a float in every lane."""
+        builder = self.vectors.builder
+        return self.vectors.splat(builder.on(index.cast_to(i32)).cast(arith.SIToFPOp, self.vectors.element).value)
+
+
+class _Lu(MatrixFunctions):
+    """The loops of one lu."""
+
+    def emit(self) -> None:
+        rows, columns = self.shape[-2:]
+        size, least = rows * columns, min(rows, columns)
+        source, target, pivots, info = map(self.flat, (self.op.inputs[0], *self.op.outputs))
+        elements = (size + columns) * self.lanes if self.wide else 1
+        with self.groups(size * least // 2 + 4 * size, elements) as (group, scratch, at):
+            if self.wide:
+                self.read(source, size, group, scratch, at)
+                first, end = self.matrices_of(group)
+                held = self.builder.index(end) - first
+
+                def factor(vectors: Vectors, *given: Any) -> None:
+                    _LuLanes(vectors, *given).factor()
+
+                where = self.builder.index(first) * least
+                self.call("lu", (scratch, at, rows, columns, pivots, where, held), factor)
+                self.write(target, size, group, scratch, at)
+            else:
+                self.matrix(source, target, pivots, group)
+            with self.builder.loop(*self.matrices_of(group)) as matrix:
+                self.report(target, info, matrix)
+
+    def report(self, target: SSAValue, info: SSAValue, matrix: IndexValue) -> None:
+        """The number of the first zero on the diagonal."""
+        builder, (rows, columns) = self.builder, self.shape[-2:]
+        least = min(rows, columns)
+        diagonal = builder.strided_view(target, matrix * (rows * columns), (least,), (columns + 1,))
+        with builder.loop(0, least, carry=[builder.scalar(IntegerAttr(0, i32))]) as (k, state):
+            place = least - 1 - k
+            zero = builder.on(builder.load(diagonal, [place])).compare("eq", 0.0)
+            builder.yield_(zero.select(builder.index(place + 1).cast_to(i32), state[0]))
+        builder.store(state[0], builder.strided_view(info, matrix, (1,), (1,)), [0])
+
+    def matrix(self, source: SSAValue, target: SSAValue, pivots: SSAValue, number: IndexValue) -> None:
+        """Factor one matrix in the result."""
+        builder, (rows, columns) = self.builder, self.shape[-2:]
+        least, start = min(rows, columns), number * (rows * columns)
+        given, a = (builder.strided_view(array, start, (rows, columns), (columns, 1)) for array in (source, target))
+        noted = builder.strided_view(pivots, number * least, (least,), (1,))
+        with builder.loop(0, rows) as i, builder.loop(0, columns, attributes=PARALLEL) as c:
+            builder.store(builder.load(given, [i, c]), a, [i, c])
+        with builder.loop(0, least) as j:
+
+            def size(i: IndexValue, j: IndexValue = j) -> SSAValue:
+                value = builder.load(a, [i, j])
+                op = AbsFOp.create(operands=[value], result_types=[value.type], properties={"fastmath": NO_FASTMATH})
+                return builder.insert(op).result
+
+            with builder.loop(j + 1, rows, carry=[size(j), j]) as (i, state):
+                own = size(i)
+                larger = builder.on(own).compare("gt", state[0])
+                builder.yield_(larger.select(own, state[0]), larger.select(i.value, state[1]))
+            row = builder.index(state[1])
+            builder.store(builder.index(row + 1).cast_to(i32), noted, [j])
+            with builder.when(row.compare("ne", j)), builder.loop(0, columns, attributes=PARALLEL) as c:
+                first, second = builder.load(a, [j, c]), builder.load(a, [row, c])
+                builder.store(first, a, [row, c])
+                builder.store(second, a, [j, c])
+            pivot = builder.on(builder.load(a, [j, j]))
+            divisor = pivot.compare("eq", 0.0).select(1.0, pivot)
+            with builder.loop(j + 1, rows) as i:
+                factor = builder.on(builder.load(a, [i, j])) / divisor
+                builder.store(factor, a, [i, j])
+                with builder.loop(j + 1, columns, attributes=PARALLEL) as c:
+                    value = builder.on(builder.load(a, [i, c])) - factor * builder.load(a, [j, c])
+                    builder.store(value, a, [i, c])
+
+
+@dataclass(frozen=True)
+class _Forward:
+    """Where the elements of a lower triangular system are: strides in elements, and the first one's place."""
+
+    a: int
+    a_row: int
+    a_column: int
+    x: int
+    x_row: int
+    x_column: int
+    n: int
+    k: int
+
+    @staticmethod
+    def of(op: TriangularSolveOp) -> _Forward:
+        left, lower, transpose = (bool(cast(Any, flag).value.data) for flag in (op.left, op.lower, op.transpose))
+        rows, columns = shape_of(op.inputs[1])[-2:]
+        n, k = (rows, columns) if left else (columns, rows)
+        # x op(a) = b is op(a)^T x^T = b^T.
+        swapped = transpose == left
+        a_row, a_column = (1, n) if swapped else (n, 1)
+        x_row, x_column = (columns, 1) if left else (1, columns)
+        if lower == swapped:  # an upper system, from its end
+            end = (n - 1) * (a_row + a_column)
+            return _Forward(end, -a_row, -a_column, (n - 1) * x_row, -x_row, x_column, n, k)
+        return _Forward(0, a_row, a_column, 0, x_row, x_column, n, k)
+
+
+@dataclass(frozen=True)
+class _SolveLanes:
+    """The body of the function that solves a system in each lane."""
+
+    vectors: Vectors
+    buffer: SSAValue
+    a: IndexValue
+    a_row: IndexValue
+    a_column: IndexValue
+    x: IndexValue
+    x_row: IndexValue
+    x_column: IndexValue
+    n: IndexValue
+    k: IndexValue
+
+    def matrix(self, i: IndexValue, j: IndexValue) -> Vec:
+        at = (self.a + self.a_row * i + self.a_column * j) * self.vectors.lanes
+        return self.vectors.load(self.buffer, at)
+
+    def solution(self, i: IndexValue, c: IndexValue) -> Index:
+        return (self.x + self.x_row * i + self.x_column * c) * self.vectors.lanes
+
+    def solve(self, unit: bool) -> None:
+        builder = self.vectors.builder
+        with builder.loop(0, self.n) as i:
+            whole = builder.index(self.k // COLUMNS)
+            with builder.loop(0, whole) as block:
+                first = builder.index(block * COLUMNS)
+                self.columns(i, [builder.index(first + number) for number in range(COLUMNS)], unit)
+            with builder.loop(whole * COLUMNS, self.k) as column:
+                self.columns(i, [column], unit)
+
+    def columns(self, i: IndexValue, columns: list[IndexValue], unit: bool) -> None:
+        """Element i of some columns."""
+        vectors, builder = self.vectors, self.vectors.builder
+        places = [self.solution(i, column) for column in columns]
+        start = [vectors.load(self.buffer, place).value for place in places]
+        with builder.loop(0, i, carry=start) as (j, state):
+            factor = -self.matrix(i, j)
+            sums = [Vec(vectors, value) for value in state]
+            others = [vectors.load(self.buffer, self.solution(j, column)) for column in columns]
+            builder.yield_(*(s.plus_product(factor, x).value for s, x in zip(sums, others, strict=True)))
+        for place, value in zip(places, state, strict=True):
+            found = Vec(vectors, value)
+            vectors.store(found if unit else divided(found, self.matrix(i, i)), self.buffer, place)
+
+
+class _Solve(MatrixFunctions):
+    """The loops of one triangular_solve."""
+
+    def emit(self) -> None:
+        op = cast(TriangularSolveOp, self.op)
+        unit, at_all = bool(cast(Any, op.unit).value.data), _Forward.of(op)
+        n, k = at_all.n, at_all.k
+        a, b, x = map(self.flat, (*op.inputs, op.outputs[0]))
+        elements = (n * n + n * k) * self.lanes if self.wide else 1
+        with self.groups(n * n * k // 2 + 4 * n * (n + k), elements) as (group, scratch, at):
+            if not self.wide:
+                self.matrix(at_all, a, b, x, group, unit)
+            else:
+                first = self.builder.index(at)
+                second = self.builder.index(first + n * n * self.lanes)
+                self.read(a, n * n, group, scratch, first)
+                self.read(b, n * k, group, scratch, second)
+                # Both are counted in vectors.
+                base = self.builder.index(first // self.lanes)
+                places = (base + at_all.a, at_all.a_row, at_all.a_column)
+                others = (base + n * n + at_all.x, at_all.x_row, at_all.x_column)
+
+                def solve(vectors: Vectors, *given: Any) -> None:
+                    _SolveLanes(vectors, *given).solve(unit)
+
+                self.call("solve_unit" if unit else "solve", (scratch, *places, *others, n, k), solve)
+                self.write(x, n * k, group, scratch, second)
+
+    def matrix(self, at: _Forward, a: SSAValue, b: SSAValue, x: SSAValue, number: IndexValue, unit: bool) -> None:
+        """Solve one system in the result."""
+        builder, n, k = self.builder, at.n, at.k
+        first = number * (n * k)
+        given, made = (builder.strided_view(array, first, (n * k,), (1,)) for array in (b, x))
+        with builder.loop(0, n * k, attributes=PARALLEL) as place:
+            builder.store(builder.load(given, [place]), made, [place])
+
+        def element(i: IndexValue, j: IndexValue) -> SSAValue:
+            place = number * (n * n) + at.a + i * at.a_row + j * at.a_column
+            return builder.load(builder.strided_view(a, place, (1,), (1,)), [0])
+
+        def row(i: IndexValue) -> SSAValue:
+            return builder.strided_view(x, first + at.x + i * at.x_row, (k,), (at.x_column,))
+
+        with builder.loop(0, n) as j:
+            own = row(j)
+            if not unit:
+                pivot = element(j, j)
+                with builder.loop(0, k, attributes=PARALLEL) as c:
+                    builder.store(builder.on(builder.load(own, [c])) / pivot, own, [c])
+            with builder.loop(j + 1, n) as i:
+                factor, other = builder.on(element(i, j)), row(i)
+                with builder.loop(0, k, attributes=PARALLEL) as c:
+                    value = builder.on(builder.load(other, [c])) - factor * builder.load(own, [c])
+                    builder.store(value, other, [c])
+
+
+@patterns.on(LuOp)
+def _lu(op: LuOp, builder: LoopBuilder) -> None:
+    """`linalg_ext.lu` becomes loops over groups of matrices, or over matrices."""
+    if 0 not in shape_of(op.inputs[0]):
+        _Lu(op, builder).emit()
+
+
+@patterns.on(TriangularSolveOp)
+def _solve(op: TriangularSolveOp, builder: LoopBuilder) -> None:
+    """`linalg_ext.triangular_solve` becomes loops over groups of systems, or over systems."""
+    if 0 not in shape_of(op.inputs[1]):
+        _Solve(op, builder).emit()

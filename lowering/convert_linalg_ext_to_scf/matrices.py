@@ -1,0 +1,129 @@
+"""Batches of small matrices: groups with a matrix in each lane of vectors, or one matrix at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from xdsl.dialects import arith, func
+from xdsl.ir import SSAValue
+
+from ...dialects.linalg_ext.base import DestinationOp
+from ...dialects.linalg_ext.window import shape_of
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import NO_FASTMATH, width_of
+from ..loop_nests.cost import task_count, task_size
+from ..loop_nests.indices import chunk
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import LoopBuilder, buffer_of
+from .fourier_memory import Lines, transposed
+from .fourier_passes import Vec, Vectors
+from .fourier_plan import lanes_of
+from .vector_functions import VectorFunctions
+
+
+def divided(x: Vec, y: Vec) -> Vec:
+    op = arith.DivfOp.create(
+        operands=[x.value, y.value], result_types=[x.value.type], properties={"fastmath": NO_FASTMATH}
+    )
+    return Vec(x.vectors, x.vectors.builder.insert(op).result)
+
+
+class MatrixFunctions(VectorFunctions):
+    """The loops of an operation on the matrices of its first input."""
+
+    def __init__(self, op: DestinationOp, builder: LoopBuilder):
+        element = buffer_of(op.inputs[0]).element_type
+        super().__init__(builder, cast(func.FuncOp, op.parent_op()), element, lanes_of(width_of(element)))
+        self.op = op
+        self.shape = shape_of(op.inputs[0])
+        self.count = math.prod(self.shape[:-2])
+
+    @property
+    def wide(self) -> bool:
+        """Whether there are enough matrices for one in each lane."""
+        return self.count * 2 >= self.lanes
+
+    def flat(self, array: SSAValue) -> SSAValue:
+        return self.builder.strided_view(array, 0, (math.prod(shape_of(array)),), (1,))
+
+    @contextmanager
+    def groups(self, work: int, elements: int) -> Generator[tuple[IndexValue, SSAValue, IndexValue]]:
+        """
+        A loop over groups, or over matrices, divided into tasks: the number, and where its scratch memory is.
+
+        `work`: of one group; `elements`: of its scratch memory.
+        """
+        builder = self.builder
+        count = -(-self.count // self.lanes) if self.wide else self.count
+        tasks = task_count(count * work, count * work, count)
+        size = task_size(count, tasks)
+        tasks = -(-count // size)
+        scratch = builder.alloc(memref_type((tasks * elements,), self.element))
+        with builder.parallel(tasks) as task, builder.loop(*chunk(builder, task, size, count)) as group:
+            yield group, scratch, builder.index(task * elements)
+
+    def matrices_of(self, group: IndexValue) -> tuple[Index, Index]:
+        """The range of a group's matrices."""
+        if not self.wide:
+            return group, group + 1
+        first = self.builder.index(group * self.lanes)
+        return first, self.builder.min(self.builder.index(first + self.lanes), self.count)
+
+    def read(self, array: SSAValue, size: int, group: IndexValue, scratch: SSAValue, at: Index) -> None:
+        """Copy a group's matrices, of `size` elements each, into lanes."""
+        self._move(False, array, size, group, scratch, at)
+
+    def write(self, array: SSAValue, size: int, group: IndexValue, scratch: SSAValue, at: Index) -> None:
+        """Copy a group's matrices back from lanes."""
+        self._move(True, array, size, group, scratch, at)
+
+    def _move(self, writes: bool, array: SSAValue, size: int, group: IndexValue, scratch: SSAValue, at: Index) -> None:
+        first = self.builder.index(group * self.lanes)
+        count = self.builder.min(self.lanes, self.count - first)
+
+        def emit(vectors: Vectors, array: Any, begin: Any, apart: Any, held: Any, buffer: Any, start: Any) -> None:
+            Square(vectors, Lines(array, begin, 1, apart, held), buffer, start, apart).move(writes)
+
+        name = "write_matrices" if writes else "read_matrices"
+        self.call(name, (array, first * size, size, count, scratch, at), emit)
+
+
+class Square:
+    """The body of a function that moves the elements of matrices between arrays and lanes."""
+
+    def __init__(self, vectors: Vectors, lines: Lines, buffer: SSAValue, at: IndexValue, count: IndexValue):
+        self.vectors = vectors
+        self.lines = lines
+        self.buffer = buffer
+        self.at = at
+        self.count = count
+        """Elements of a matrix."""
+
+    def move(self, writes: bool) -> None:
+        vectors, builder, lanes = self.vectors, self.vectors.builder, self.vectors.lanes
+        starts = [self.lines.place(builder, lane) for lane in range(lanes)]
+        blocks = builder.index(self.count // lanes)
+        with builder.loop(0, blocks) as block:
+            element = block * lanes
+            if writes:
+                rows = transposed([vectors.load(self.buffer, self.of_lanes(element + k)) for k in range(lanes)])
+                for start, row in zip(starts, rows, strict=True):
+                    vectors.store(row, self.lines.array, start + element)
+            else:
+                columns = transposed([vectors.load(self.lines.array, start + element) for start in starts])
+                for k, column in enumerate(columns):
+                    vectors.store(column, self.buffer, self.of_lanes(element + k))
+        with builder.loop(0, lanes) as lane:
+            start = self.lines.place(builder, lane)
+            with builder.loop(blocks * lanes, self.count) as element:
+                inside, outside = self.of_lanes(element) + lane, start + element
+                pair = [(self.buffer, inside), (self.lines.array, outside)]
+                (source, place), (target, other) = pair if writes else pair[::-1]
+                value = vectors.element_at(source, place)
+                builder.store(value, builder.strided_view(target, other, (1,), (1,)), [0])
+
+    def of_lanes(self, element: Index) -> Index:
+        return self.at + self.vectors.builder.index(element) * self.vectors.lanes
