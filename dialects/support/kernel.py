@@ -6,14 +6,14 @@ A kernel is a function that outline-kernels creates from a fusion; `Kernel` read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeGuard, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i64
 from xdsl.ir import Operation
 
-_KIND, _ROWS, _TIED = "hlo.kernel", "hlo.row_dims", "hlo.tied"
+_KIND, _ROWS, _TIED, _SHARED = "hlo.kernel", "hlo.row_dims", "hlo.tied", "xhlo.shared_buffers"
 
 # On linalg operations and loops.
 CONTRACTION = "xhlo.contraction"
@@ -41,6 +41,11 @@ ARENA_SIZE = "xhlo.arena_size"
 """Bytes of the entry's arena (plan-buffers)."""
 CHECKS, RESULT_COUNT = "xhlo.checks", "xhlo.result_count"
 """The program's checks, and the number of results that do not belong to them (extract-checks)."""
+DONATED = "xhlo.donated"
+"""
+For each argument of the entry: the number of the result that is in its memory, or a word of donation.py (bufferize). Absent if
+all are UNTOUCHED.
+"""
 PROGRAM = "xhlo.program"
 """The facts that later levels do not state: the tensor types of the entry, and the kernels (outline-kernels)."""
 HOST_CALLS = "xhlo.host_calls"
@@ -98,6 +103,20 @@ class Kernel:
         """The arguments that results 0, 1, .. update in place."""
         tied = self.attributes.get(_TIED)
         return cast("DenseArrayBase[Any]", tied).get_values() if isinstance(tied, DenseArrayBase) else ()
+
+    @property
+    def shared(self) -> Sequence[int]:
+        """
+        The parameters that may be one buffer with another: results that are written over arguments (bufferize).
+
+        The kernel reads each element before it writes it, by the same iteration of a loop.
+        """
+        shared = self.attributes.get(_SHARED)
+        return cast("DenseArrayBase[Any]", shared).get_values() if isinstance(shared, DenseArrayBase) else ()
+
+    @shared.setter
+    def shared(self, parameters: Iterable[int]) -> None:
+        self.attributes[_SHARED] = DenseArrayBase.from_list(i64, sorted(parameters))
 
 
 def loop_sizes(op: Operation) -> tuple[int, ...] | None:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ...hlo_dialect.attributes import int_attr
+from ...hlo_dialect.donation import ALIAS, DONOR
 from ...hlo_dialect.types import i32
 from .program import Computation, Instruction, Program
 from .shapes import Shape, ShapeError, read_shape, shape_at
@@ -29,7 +30,6 @@ _KNOWN = frozenset((
     "allow_spmd_sharding_propagation_to_output", "origin_recovery_table",
 ))  # fmt: skip
 _MOST_DEVICES = 1 << 20
-DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
 LAYOUTS = ("mhlo.xla_entry_computation_parameter_layouts", "mhlo.xla_entry_computation_result_layout")
 
 

@@ -148,6 +148,7 @@ class Held:
     """A buffer's memory, held until the end of a `with`. Raises PluginError for a deleted buffer."""
 
     def __init__(self, buffer: int, name: str = "the buffer"):
+        self._buffer = buffer
         self._storage = loaded().buffer_hold(buffer)
         if not self._storage:
             raise PluginError(Code.INVALID_ARGUMENT, f"{name} has been deleted or donated")
@@ -158,6 +159,14 @@ class Held:
     @property
     def array(self) -> Array:
         return view(self.address, self.spec)
+
+    def give(self) -> int:
+        """
+        Delete the buffer; returns its storage, for another buffer, or 0 if somebody else has it too: then the buffer
+        stays.
+        """
+        given: int = loaded().buffer_give(self._buffer, self._storage)
+        return given
 
     def __enter__(self) -> Held:
         return self

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.support.donation import OVERWRITTEN
 from ...hlo_dialect.arrays import ArrayType
 from ...targets.cpu.interrupts import StillRunning
 from . import arrays, tracing
@@ -86,6 +87,7 @@ class LoadedProgram(Kept):
                 output_specs=self.numbers(self.output_specs),
                 donated=self.numbers(compiled.donated, ctypes.c_uint8),
                 has_donations=int(any(compiled.donated)),
+                updated=self.numbers(self._updated),
                 arena_bytes=arena,
                 device=self.devices[0],
                 number=self.number,
@@ -101,8 +103,24 @@ class LoadedProgram(Kept):
     def _has_tokens(self) -> bool:
         return any(any(tokens) for tokens in self.compiled.tokens)
 
-    def run_on(self, device: int, buffers: Sequence[int]) -> list[int]:
-        """Run on the buffers of one device; returns new buffers. Raises the program's exceptions."""
+    @cached_property
+    def _updated(self) -> list[int]:
+        """For each output the number of the donated input in whose memory it is, -1 without one."""
+        arguments, results = (
+            [index for index, spec in enumerate(specs) if spec != _token_spec()]
+            for specs in (self.input_specs, self.output_specs)
+        )
+        found = [-1] * len(self.output_specs)
+        for number, place in enumerate(self.compiled.executable.facts.donated):
+            if 0 <= place < len(results):
+                found[results[place]] = arguments[number]
+        return found
+
+    def run_on(self, device: int, buffers: Sequence[int], kept: Sequence[int] = ()) -> list[int]:
+        """
+        Run on the buffers of one device, donated ones except those of the numbers `kept`; returns new buffers. Raises
+        the program's exceptions.
+        """
         name = self.compiled.name
         if len(buffers) != len(self.input_specs):
             raise PluginError(
@@ -122,8 +140,11 @@ class LoadedProgram(Kept):
                     )
             made: list[int] = []
             try:
-                for spec in self.output_specs:
-                    made.append(arrays.new_buffer(spec, device)[0])
+                for spec, updated in zip(self.output_specs, self._updated, strict=True):
+                    given = held[updated].give() if updated >= 0 and updated not in kept else 0
+                    made.append(
+                        loaded().buffer_new(spec, given, device) if given else arrays.new_buffer(spec, device)[0]
+                    )
                 self._run_at(device, self._addresses([one.address for one in held], made))
             except StillRunning as interrupt:
                 interrupt.when_done(partial(_release, stack.pop_all(), made))
@@ -165,7 +186,8 @@ class LoadedProgram(Kept):
 
     @property
     def _is_direct(self) -> bool:
-        runs_alone = self.compiled.executable.runs_alone and not tracing.is_on()
+        executable = self.compiled.executable
+        runs_alone = executable.runs_alone and not tracing.is_on() and OVERWRITTEN not in executable.facts.donated
         return runs_alone and len(self.devices) == 1 and not self._has_tokens
 
     def _addresses(self, arguments: Sequence[int], made: Sequence[int]) -> list[int]:
@@ -261,7 +283,7 @@ def _execute(args: Any) -> None:
     # JAX names a device even for programs that were compiled for none; it counts if there is a single one.
     single = args.num_devices == 1 and args.execute_device
     devices = [args.execute_device] if single else loaded_program.devices
-    results = _run_everywhere(loaded_program, devices, lists)
+    results = _run_everywhere(loaded_program, devices, lists, kept)
     for buffers in lists:
         loaded_program.donate(buffers, kept)
     for target, made in zip(arrays.numbers_at(args.output_lists, args.num_devices), results, strict=True):
@@ -272,7 +294,7 @@ def _execute(args: Any) -> None:
 
 
 def _run_everywhere(
-    loaded_program: LoadedProgram, devices: Sequence[int], lists: Sequence[Sequence[int]]
+    loaded_program: LoadedProgram, devices: Sequence[int], lists: Sequence[Sequence[int]], kept: Sequence[int]
 ) -> list[list[int]]:
     if len(lists) != len(devices):
         raise PluginError(
@@ -280,14 +302,14 @@ def _run_everywhere(
             f"{loaded_program.compiled.name} runs on {len(devices)} devices, got the arguments of {len(lists)}",
         )
     if len(devices) == 1:
-        return [loaded_program.run_on(devices[0], lists[0])]
+        return [loaded_program.run_on(devices[0], lists[0], kept)]
     from ...targets.cpu.replicated import has_collectives, run_on_devices
 
     compiled, options = loaded_program.compiled, loaded_program.compiled.options
     done: list[list[int]] = []
 
     def run(number: int) -> list[int]:
-        made = loaded_program.run_on(devices[number], lists[number])
+        made = loaded_program.run_on(devices[number], lists[number], kept)
         done.append(made)
         return made
 

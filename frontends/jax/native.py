@@ -382,6 +382,28 @@ def emit_buffers(e: Emitter) -> None:
                 b.atomic_rmw("add", e.place(storage, "Storage.references"), I64(1), "monotonic")
         b.ret(e.pointer(b.load(held, typ=I64)))
 
+    with e.function("xhlo_buffer_give", PTR, PTR, PTR) as (buffer, storage):
+        # Delete the buffer and return its storage, of which the caller holds one reference already; null if anybody
+        # else has another one, or if the memory belongs to another library: then the buffer stays.
+        b = e.build
+        given = b.alloca(I64)
+        b.store(I64(0), given)
+        with e.locked(e.place(buffer, "Buffer.lock")):
+            held = b.atomic_rmw("or", e.place(storage, "Storage.references"), I64(0), "acquire")
+            ours = b.icmp_unsigned("==", e.get(buffer, "Buffer.storage"), e.number(storage))
+            alone = b.and_(ours, b.icmp_unsigned("==", held, I64(2)))
+            with e.when(b.and_(alone, b.not_(e.is_zero(e.get(storage, "Storage.capacity"))))):
+                b.store(e.number(storage), given)
+                e.set(buffer, "Buffer.storage", 0)
+        b.ret(e.pointer(b.load(given, typ=I64)))
+
+    with (
+        e.function("xhlo_buffer_take_back", VOID, PTR, PTR) as (buffer, storage),
+        e.locked(e.place(buffer, "Buffer.lock")),
+    ):
+        # Undo xhlo_buffer_give.
+        e.set(buffer, "Buffer.storage", e.number(storage))
+
     with e.function("xhlo_buffer_delete", VOID, PTR) as (buffer,):
         b = e.build
         held = b.alloca(I64)

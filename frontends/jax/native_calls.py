@@ -167,6 +167,22 @@ def _emit_execute(e: Emitter) -> None:
             with e.loop(how_many) as index:
                 e.call("xhlo_storage_drop", e.pointer(e.item(storages, index)))
 
+        def undo(how_many: Any) -> None:
+            """Drop the memory of the first outputs, and give donated memory back."""
+            with e.loop(how_many) as index:
+                storage, updated = (
+                    e.pointer(e.item(storages, b.add(count, index))),
+                    e.item(of_program("updated"), index),
+                )
+                is_update = b.icmp_signed(">=", updated, I64(0))
+                owner = b.select(is_update, updated, I64(0))
+                same = b.icmp_unsigned("==", e.number(storage), e.item(storages, owner))
+                with b.if_else(b.and_(is_update, same)) as (given, fresh):
+                    with given:
+                        e.call("xhlo_buffer_take_back", e.pointer(e.item(arguments, owner)), storage)
+                    with fresh:
+                        e.call("xhlo_storage_drop", storage)
+
         with e.loop(count) as index:
             buffer = e.item(arguments, index)
             storage = e.call("xhlo_buffer_hold", e.pointer(buffer))
@@ -179,12 +195,34 @@ def _emit_execute(e: Emitter) -> None:
                     e.call("xhlo_storage_drop", storage)
                 drop_first(index)
                 leave_to_python()
+        held = b.alloca(PTR)
         with e.loop(results) as index:
+            # Memory of an output: the donated input's, if nobody else has it, or new, with a copy of that input.
             at = b.add(count, index)
-            storage = e.call("xhlo_storage_new", e.get(e.item(of_program("output_specs"), index), "Spec.nbytes"))
-            with e.when(e.is_zero(e.number(storage))):
-                drop_first(at)
-                leave_to_python()
+            updated = e.item(of_program("updated"), index)
+            is_update = b.icmp_signed(">=", updated, I64(0))
+            owner = b.select(is_update, updated, I64(0))
+            b.store(PTR(None), held)
+            with e.when(is_update):
+                given = e.call(
+                    "xhlo_buffer_give", e.pointer(e.item(arguments, owner)), e.pointer(e.item(storages, owner))
+                )
+                b.store(given, held)
+            is_new = e.is_zero(e.number(b.load(held, typ=PTR)))
+            with e.when(is_new):
+                nbytes = e.get(e.item(of_program("output_specs"), index), "Spec.nbytes")
+                fresh = e.call("xhlo_storage_new", nbytes)
+                with e.when(e.is_zero(e.number(fresh))):
+                    undo(index)
+                    drop_first(count)
+                    leave_to_python()
+                with e.when(is_update):
+                    e.call(
+                        "memcpy", e.pointer(e.get(fresh, "Storage.data")), e.pointer(e.item(pointers, owner)), nbytes
+                    )
+                    e.put(pointers, owner, e.get(fresh, "Storage.data"))
+                b.store(fresh, held)
+            storage = b.load(held, typ=PTR)
             e.put(storages, at, e.number(storage))
             e.put(pointers, at, e.get(storage, "Storage.data"))
         scratch = b.alloca(PTR)
@@ -193,7 +231,8 @@ def _emit_execute(e: Emitter) -> None:
         with e.when(b.not_(e.is_zero(capacity))):
             arena = e.call("xhlo_allocate", capacity)
             with e.when(e.is_zero(e.number(arena))):
-                drop_first(b.add(count, results))
+                undo(results)
+                drop_first(count)
                 leave_to_python()
             b.store(arena, scratch)
         e.put(pointers, b.add(count, results), e.number(b.load(scratch, typ=PTR)))
@@ -316,9 +355,9 @@ DIRECT = (
 """The API functions implemented in machine code; the last three leave unusual cases to Python."""
 
 _EXPORTS = (
-    "xhlo_storage_new xhlo_storage_drop xhlo_buffer_new xhlo_buffer_hold xhlo_buffer_delete xhlo_error_new "
-    "xhlo_error_destroy xhlo_error_message xhlo_error_code xhlo_error_payloads xhlo_memory_get xhlo_memory_set "
-    "xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_event_set xhlo_allocate xhlo_free"
+    "xhlo_storage_new xhlo_storage_drop xhlo_buffer_new xhlo_buffer_hold xhlo_buffer_give xhlo_buffer_delete "
+    "xhlo_error_new xhlo_error_destroy xhlo_error_message xhlo_error_code xhlo_error_payloads xhlo_memory_get "
+    "xhlo_memory_set xhlo_nothing xhlo_spec_slot xhlo_capacity xhlo_event_set xhlo_allocate xhlo_free"
 ).split()
 
 _VARIABLES = (
@@ -402,7 +441,7 @@ class Native:
 
 
 _ARITY = {
-    "xhlo_storage_new": 1, "xhlo_storage_drop": 1, "xhlo_buffer_new": 3, "xhlo_buffer_hold": 1,
+    "xhlo_storage_new": 1, "xhlo_storage_drop": 1, "xhlo_buffer_new": 3, "xhlo_buffer_hold": 1, "xhlo_buffer_give": 2,
     "xhlo_buffer_delete": 1, "xhlo_error_new": 3, "xhlo_error_destroy": 1, "xhlo_error_message": 3,
     "xhlo_error_code": 1, "xhlo_error_payloads": 3, "xhlo_memory_get": 2, "xhlo_memory_set": 4, "xhlo_spec_slot": 3,
     "xhlo_nothing": 1,

@@ -20,8 +20,8 @@ Device: description memory ordinal
 Memory: function_table user_data lock device ordinal
 UserData: key value destructor next
 Error: function_table code message size
-LoadedExecutable: direct entry num_inputs num_outputs input_specs output_specs donated has_donations arena_bytes device
-  number
+LoadedExecutable: direct entry num_inputs num_outputs input_specs output_specs donated has_donations updated
+  arena_bytes device number
 """
 """
 Spec: an element type and a shape, one object for all equal ones, never freed. `strides` in bytes;
@@ -30,8 +30,9 @@ Storage: memory and how it is released: to the pool (`capacity`), by `release(da
          `event`, upon which the owner takes it back.
 Buffer: `storage` is null after deletion; `origin` still holds it, for external references. `lock` guards `storage`.
 Event: set when the memory of a host array is no longer used; `callbacks` wait for that.
-LoadedExecutable: `direct` when machine code runs it without Python; `donated`, a byte for each input; `number` names
-the Python object.
+LoadedExecutable: `direct` when machine code runs it without Python; `donated`, a byte for each input; `updated`, for
+                  each output the number of the donated input in whose memory it is, -1 without one; `number` names the
+                  Python object.
 """
 
 

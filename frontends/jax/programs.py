@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
 from ...hlo_dialect.collectives.host_transfers import TokenType
 from ...hlo_dialect.diagnostics import DiagnosticError
+from ...hlo_dialect.donation import is_donated
 from ...hlo_dialect.entry import ENTRY, find_entry
 from ...hlo_dialect.printing import print_module
 from ...passes.partition_spmd.transform import record_tilings
@@ -28,13 +29,7 @@ from .layouts import apply_layouts, read_layouts, state_layouts
 from .masks import select_by_masks
 from .protos import CompileOptions
 
-if TYPE_CHECKING:
-    from xdsl.ir import Attribute
-
 _FILENAME = "<jax>"
-
-DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
-"""Argument attributes by which JAX donates a buffer."""
 
 
 def read_artifact(code: bytes, form: str, locations: bool) -> str:
@@ -120,7 +115,7 @@ def donations(module: ModuleOp) -> list[bool]:
         return []
     if main.arg_attrs is None:
         return [False] * len(main.function_type.inputs.data)
-    return [_is_donated(entry) for entry in main.arg_attrs.data]
+    return list(map(is_donated, main.arg_attrs.data))
 
 
 def find_tokens(module: ModuleOp) -> tuple[list[bool], list[bool]]:
@@ -130,11 +125,6 @@ def find_tokens(module: ModuleOp) -> tuple[list[bool], list[bool]]:
         return [], []
     inputs, outputs = main.function_type.inputs.data, main.function_type.outputs.data
     return [isinstance(type_, TokenType) for type_ in inputs], [isinstance(type_, TokenType) for type_ in outputs]
-
-
-def _is_donated(attributes: DictionaryAttr) -> bool:
-    donor: Attribute | None = attributes.data.get(DONOR)
-    return ALIAS in attributes.data or (isinstance(donor, IntegerAttr) and bool(donor.value.data))
 
 
 def _dump(name: str, source: Source, options: CompileOptions) -> None:

@@ -4,6 +4,7 @@
 # Arrays of any element type: the parameters of NumPy's types are unknown.
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -11,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from ...targets.cpu.executable import CpuExecutable
+from ...targets.cpu.executable import CpuExecutable, address, can_be_given
 from ...targets.cpu.interrupts import StillRunning
 from ...targets.cpu.memory import new_array
 
 
 class Donated:
     """
-    The arrays that were donated to one executable on the CPU: the next calls' results are written to them.
+    The arrays that were donated to one executable on the CPU: results are written to their memory, by the same call
+    where the program updates them in place, else by the next ones.
 
-    A step that is called again and again, `state = step(state, data)`, then needs the memory of two states.
+    A step that is called again and again, `state = step(state, data)`, then needs the memory of one state or of two.
     """
 
     def __init__(self) -> None:
@@ -36,10 +38,14 @@ class Donated:
             for argument, name in zip(arguments, names, strict=True):
                 if any(argument is one for one in self._spare):
                     raise ValueError(f"argument {name} was donated to an earlier call; its memory holds other values")
-            outputs = [self._taken(type_) for type_ in executable.output_types]
+            updated = self._updated(executable, arguments, arrays, given)
+            outputs = [
+                self._taken(type_) if number is None else self._same_memory(arrays[number], type_)
+                for number, type_ in zip(updated, executable.output_types, strict=True)
+            ]
         held = [*arrays, *outputs]
         try:
-            executable.run_at([one.__array_interface__["data"][0] for one in held])
+            executable.run_at(list(map(address, held)))
         except StillRunning as interrupt:
             interrupt.when_done(held.clear)
             raise
@@ -52,11 +58,37 @@ class Donated:
             ]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
+    @staticmethod
+    def _updated(
+        executable: CpuExecutable, arguments: Sequence[Any], arrays: Sequence[Any], given: AbstractSet[int]
+    ) -> list[int | None]:
+        """For each result the number of the argument in whose memory it is; None for a result in other memory."""
+        found: list[int | None] = [None] * len(executable.output_types)
+        for number, place in enumerate(executable.facts.donated):
+            own = number in given and arguments[number] is arrays[number] and _is_own(arrays[number])
+            if 0 <= place < len(found) and own and can_be_given(arrays, number):
+                found[place] = number
+        return found
+
+    def _same_memory(self, array: Any, type_: Any) -> Any:
+        """Another array in the memory of `array`, which the caller gives: one that was there before, or a new one."""
+        for number, one in enumerate(self._spare):
+            if address(one) == address(array) and (one.shape, one.dtype) == (type_.shape, type_.dtype):
+                return self._spare.pop(number)
+        return _another(array, type_)
+
     def _taken(self, type_: Any) -> Any:
         for number, one in enumerate(self._spare):
             if (one.shape, one.dtype) == (type_.shape, type_.dtype):
                 return self._spare.pop(number)
         return new_array(type_.shape, type_.dtype, type_.nbytes)
+
+
+def _another(array: Any, type_: Any) -> Any:
+    """An array in the memory of another, which it keeps alive: no view of it, so that it can be given too."""
+    memory: Any = (ctypes.c_char * array.nbytes).from_address(address(array))
+    memory.owner = array
+    return np.ndarray(type_.shape, type_.dtype, memory)
 
 
 def _is_own(array: Any) -> bool:

@@ -25,10 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...hlo_dialect.donation import state_donations
 from ...hlo_dialect.garbage_collector import paused_gc
 from ...hlo_dialect.printing.graph import graph_of
 from ...targets.compile import compile_program
 from ...targets.cpu.executable import CpuExecutable
+from ...targets.program.entry import entry_of
 from ...targets.program.executable import Executable
 from ...targets.program.trees import LEAF, Assembler, Structure, assembler, flatten, paths, unflatten
 from ..builder.builder import Builder
@@ -95,6 +97,8 @@ class Compiled:
     def compile(self) -> Executable:
         if self.executable is None:
             start = time.perf_counter()
+            if self.donated:
+                state_donations(entry_of(self.module), self.donated)
             self.executable = found = compile_program(self.module, self.target)
             self.seconds = time.perf_counter() - start
             self.run = found

@@ -69,7 +69,7 @@ def _uses_dims_below(expr: AffineExpr, limit: int) -> bool:
     return any(isinstance(x, AffineDimExpr) and x.position < limit for x in expr.dfs())
 
 
-def _is_row_access(map_: AffineMap, rows: int) -> bool:
+def is_row_access(map_: AffineMap, rows: int) -> bool:
     """Whether the map's first results are the row dimensions themselves and no other result uses them."""
     leading, rest = map_.results[:rows], map_.results[rows:]
     return (
@@ -92,7 +92,7 @@ def row_temporaries(ops: Sequence[Structured], rows: int) -> list[memref.AllocOp
     for value, value_maps in maps.items():
         if not isinstance(value.owner, memref.AllocOp) or value.uses.get_length() != uses[value]:
             continue
-        if not all(_is_row_access(map_, rows) for map_ in value_maps):
+        if not all(is_row_access(map_, rows) for map_ in value_maps):
             continue
         size = _row_bytes(buffer_of(value), rows)
         if size <= ROW_BUFFER and total + size <= ALL_ROW_BUFFERS:

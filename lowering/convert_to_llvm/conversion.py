@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ from ...dialects.support.kernel import (
     PARALLEL_BODY,
     PURE,
     VARIANTS,
+    Kernel,
     entry_name,
     is_kernel,
 )
@@ -133,7 +134,7 @@ class ModuleConversion:
     def _declare(self, name: str, type_: llvm.LLVMFunctionType) -> None:
         self.declared[name] = type_
 
-    def _function(self, op: func.FuncOp, independent: frozenset[str]) -> llvm.FuncOp:
+    def _function(self, op: func.FuncOp, independent: Mapping[str, Collection[int]]) -> llvm.FuncOp:
         to = self._builder(op)
         body = Region(self._blocks(op, to)) if op.body.blocks else Region()
         public = op.sym_visibility is None or op.sym_visibility.data == "public"
@@ -149,8 +150,10 @@ class ModuleConversion:
             bfloat_as_bits(made)
         if nvvm.KERNEL in op.attributes:
             mark_kernel(made, op)
-        elif is_kernel(op) or SHARED in op.attributes or op.sym_name.data in independent:
-            made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data)
+        elif is_kernel(op) or SHARED in op.attributes:
+            made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, Kernel(op).shared)
+        elif (shared := independent.get(op.sym_name.data)) is not None:
+            made.properties["arg_attrs"] = _no_alias(op.function_type.inputs.data, shared)
         if SHARED in op.attributes:
             made.attributes[SHARED] = UNIT
         traits = _function_traits(op)
@@ -262,24 +265,32 @@ def _variants(op: func.FuncOp) -> list[str]:
     return [f'"{VECTOR_VARIANTS}"="{",".join(found)}"']
 
 
-def _no_alias(types: Sequence[Attribute]) -> ArrayAttr[DictionaryAttr]:
+def _no_alias(types: Sequence[Attribute], shared: Collection[int]) -> ArrayAttr[DictionaryAttr]:
     marked = DictionaryAttr({"llvm.noalias": UNIT})
     plain = DictionaryAttr({})
-    return ArrayAttr([marked if isinstance(type_, MemRefType) else plain for type_ in types])
+    return ArrayAttr(
+        [marked if isinstance(type_, MemRefType) and i not in shared else plain for i, type_ in enumerate(types)]
+    )
 
 
-def _independent_bodies(functions: Iterable[func.FuncOp]) -> frozenset[str]:
+def _independent_bodies(functions: Iterable[func.FuncOp]) -> dict[str, set[int]]:
     """
-    The parallel bodies whose memref parameters never alias: wherever one is started, the captured memrefs are views of
-    different buffers, each a kernel parameter or a stack slot.
+    The parallel bodies whose memref parameters alias only as those of their kernel may: wherever one is started, the
+    captured memrefs are views of different buffers, each a kernel parameter or a stack slot. With each the parameters
+    that may share a buffer, as `Kernel.shared` says.
     """
-    independent: dict[str, bool] = {}
+    found: dict[str, set[int]] = {}
+    dependent: set[str] = set()
     for function in functions:
         for op in operations_in(function):
             if isinstance(op, ParallelForOp):
                 name = op.callee.root_reference.data
-                independent[name] = independent.get(name, True) and _captures_differ(op, function)
-    return frozenset(name for name, holds in independent.items() if holds)
+                if not _captures_differ(op, function):
+                    dependent.add(name)
+                shared = {function.body.blocks[0].args[number] for number in Kernel(function).shared}
+                captured = (i for i, value in enumerate(op.captures) if root_buffer(value) in shared)
+                found.setdefault(name, set()).update(captured)
+    return {name: shared for name, shared in found.items() if name not in dependent}
 
 
 def _captures_differ(op: ParallelForOp, function: func.FuncOp) -> bool:

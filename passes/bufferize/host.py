@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, scf, tensor
@@ -19,14 +20,18 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects.support.buffer_ops import alloc, buffer_type, copy, is_tensor, load, reshape, take_block_arguments
 from ...dialects.support.buffers import Buffer
-from ...dialects.support.rewriting import Replaced, like, set_type
+from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
+from ...dialects.support.rewriting import Replaced, like
 from ...dialects.support.views import root_buffer
 from ...dialects.tensor_ops import CollapseShapeOp, ExpandShapeOp
 from ...hlo_dialect.diagnostics import fail
+from .in_place import KernelFacts
+from .liveness import Liveness
+from .update_order import read_before_updates
 
 
 @dataclass
@@ -47,47 +52,96 @@ class ConstantPool:
 
 @dataclass
 class Storage:
-    """The contents of a buffer during one interval: the values in it and the block that may overwrite them."""
+    """The contents of a buffer during one interval, and the values in it."""
 
-    block: Block | None
-    """The block whose operations may overwrite it once its values are dead; None if never (inputs, constants)."""
+    overwritable: bool
+    """Whether it may be overwritten once its values are dead; never inputs that are not donated, and constants."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
+    updated: bool = False
+    """Whether it was overwritten by a value that is in `values` too."""
 
 
 class HostBufferizer:
     """Rewrites one host function in place."""
 
-    def __init__(self, function: func.FuncOp, constants: ConstantPool, tied: Mapping[str, Sequence[int]]):
+    def __init__(
+        self,
+        function: func.FuncOp,
+        constants: ConstantPool,
+        kernels: Mapping[str, KernelFacts],
+        donations: Mapping[int, int | None] = MappingProxyType({}),
+    ):
+        """
+        `donations`: the arguments whose memory the function may overwrite, each with the number of the result that it
+        is for.
+        """
         self.function = function
         self.constants = constants
-        self.tied = tied
+        self.kernels = kernels
+        self.donations = donations
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.storage: dict[SSAValue, Storage] = {}
         self.contents: dict[SSAValue, list[Storage]] = {}
         """Every `Storage` that a root buffer holds over time."""
-        self.hints: dict[SSAValue, SSAValue] = {}
-        self.order: dict[Operation, int] = {}
-        """The position of each operation in its block."""
+        self.hints: dict[SSAValue, list[SSAValue]] = {}
+        self.requested: set[SSAValue] = set()
+        """The root buffers of `hints`, which are kept free for the values that are to be computed there."""
+        self.liveness = Liveness()
         self.replaced = Replaced()
 
-    def run(self) -> None:
+    def run(self) -> list[int]:
+        """Returns what becomes of each argument's memory, as the attribute DONATED states it."""
         block = self.function.body.block
-        for argument in list(block.args):
-            if is_tensor(argument):
-                set_type(argument, buffer_type(argument.type))
-                self.place(argument, argument, Storage(None))
+        arguments = [self.parameter(argument, number) for number, argument in enumerate(list(block.args))]
         terminator = cast(Operation, block.last_op)
         returned = list(terminator.operands)
         outputs = [block.insert_arg(buffer_type(value.type), len(block.args)) for value in returned]
+        self.liveness.number(list(block.ops))
+        for number, output in self.donations.items():
+            if output is not None:
+                self.hint(returned[output], arguments[number], block)
         for value, output in zip(returned, outputs, strict=True):
             self.hint(value, output, block)
         self.rewrite_block(block)
-        self.copy_all(returned, outputs, terminator)
+        places = self.places(returned, arguments)
+        stays = set(places)
+        kept = [index for index in range(len(returned)) if index not in stays]
+        self.copy_all([returned[index] for index in kept], [outputs[index] for index in kept], terminator)
         block.insert_op_before(func.ReturnOp(), terminator)
         self.replaced.operations.append(terminator)
         self.replaced.erase()
         take_block_arguments(self.function)
         self.function.properties.pop("res_attrs", None)
+        return places
+
+    def parameter(self, argument: BlockArgument, number: int) -> SSAValue:
+        """The buffer of an argument of the function, a parameter that takes its place."""
+        if not is_tensor(argument):
+            return argument
+        buffer = argument.block.insert_arg(buffer_type(argument.type), argument.index)
+        buffer.name_hint = argument.name_hint
+        buffer.location = argument.location
+        self.place(argument, buffer, Storage(number in self.donations))
+        self.replaced.arguments.append(argument)
+        return buffer
+
+    def places(self, returned: Sequence[SSAValue], arguments: Sequence[SSAValue]) -> list[int]:
+        """What becomes of each argument's memory; see `run`."""
+        found = [UNTOUCHED] * len(arguments)
+        numbers = {arguments[number]: number for number in self.donations}
+        for index, value in enumerate(returned):
+            number = numbers.get(root_buffer(self.buffers[value]))
+            if number is not None and found[number] < 0:
+                found[number] = index
+        for number in self.donations:
+            if found[number] < 0 and self.is_written(arguments[number]):
+                found[number] = OVERWRITTEN
+        return found
+
+    def is_written(self, parameter: SSAValue) -> bool:
+        """Whether a parameter's memory holds another value than the argument's, sooner or later."""
+        stored = self.contents.get(parameter, ())
+        return len(stored) > 1 or any(storage.updated for storage in stored)
 
     # Buffers of values.
 
@@ -98,52 +152,99 @@ class HostBufferizer:
             self.contents.setdefault(root_buffer(buffer), []).append(storage)
         storage.values.append(value)
 
+    def update(self, value: SSAValue, base: SSAValue) -> None:
+        """Place `value` where `base` was, which is dead."""
+        self.storage[base].updated = True
+        self.place(value, self.buffers[base], self.storage[base])
+
     def hint(self, value: SSAValue, buffer: SSAValue, block: Block) -> None:
         """
-        Request that `value` be computed in `buffer`, if an operation of `block` computes it and it has no request yet.
+        Request that `value` be computed in `buffer`, if an operation of `block` computes it, whose operations are
+        numbered; earlier requests for it come first.
         """
-        owner = value.owner
-        if isinstance(owner, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)) and owner.parent is block:
-            self.hints.setdefault(value, buffer)
+        while isinstance(value, OpResult) and (op := value.op).parent is block:
+            if isinstance(op, (CollapseShapeOp, ExpandShapeOp)):
+                value = op.src
+                continue
+            if not isinstance(op, (func.CallOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp)):
+                return
+            self.hints.setdefault(value, []).append(buffer)
+            self.requested.add(root_buffer(buffer))
+            # What a loop or an update starts from is best there too.
+            if isinstance(op, scf.WhileOp):
+                value = op.arguments[value.index]
+            elif isinstance(op, func.CallOp) and value.index < len(tied := self.tied(op)):
+                value = op.arguments[tied[value.index]]
+            else:
+                return
+            if self.liveness.needed_after(value, op):
+                return
 
-    def new_buffer(self, value: SSAValue, before: Operation) -> SSAValue:
-        """The buffer in which to compute `value`, a result of `before`."""
-        hinted = self.hints.get(value)
-        if hinted is not None and not self.in_use(hinted, before):
-            return hinted
+    def tied(self, call: func.CallOp) -> Sequence[int]:
+        """The arguments that the first results of a call update."""
+        facts = self.kernels.get(call.callee.root_reference.data)
+        return () if facts is None else facts.kernel.tied
+
+    def buffer_for(
+        self, value: SSAValue, op: Operation, bases: Sequence[SSAValue] = (), taken: Sequence[SSAValue] = ()
+    ) -> SSAValue | None:
+        """
+        Place `value`, a result of `op`: in a buffer that was requested for it, over one of `bases`, which `op` is the
+        last to need, or in a new one; never in those `taken`, views of which hold other results of `op`. Returns the
+        value that it is placed over.
+
+        A kernel leaves buffers free that were requested for others; a loop or a branch would copy to a new one.
+        """
+        avoided = [root_buffer(buffer) for buffer in taken]
+        free = [base for base in bases if root_buffer(self.buffers[base]) not in avoided]
+        for hinted in self.hints.get(value, ()):
+            root = root_buffer(hinted)
+            over = next((base for base in free if root_buffer(self.buffers[base]) is root), None)
+            if over is not None:
+                self.update(value, over)
+                return over
+            if root not in avoided and not self.in_use(hinted, op):
+                self.place(value, self.shaped(hinted, value, op), Storage(True))
+                return None
+        if isinstance(op, func.CallOp):
+            kept = value in self.hints
+            free = [base for base in free if not kept and root_buffer(self.buffers[base]) not in self.requested]
+        if free:
+            self.update(value, free[0])
+            return free[0]
         fresh = alloc(buffer_type(value.type))
         fresh.memref.name_hint = value.name_hint
-        cast(Block, before.parent).insert_op_before(fresh, before)
-        return fresh.memref
+        cast(Block, op.parent).insert_op_before(fresh, op)
+        self.place(value, fresh.memref, Storage(True))
+        return None
+
+    def shaped(self, buffer: SSAValue, value: SSAValue, before: Operation) -> SSAValue:
+        """A buffer under the shape of `value`, which has as many elements."""
+        type_ = buffer_type(value.type)
+        if buffer.type == type_:
+            return buffer
+        view = reshape(buffer, type_)
+        cast(Block, before.parent).insert_op_before(view, before)
+        return view.result
 
     def in_use(self, buffer: SSAValue, op: Operation) -> bool:
         """Whether `op`, or anything after it, reads the current contents of `buffer`."""
         return any(
-            self.used_after(value, op) or any(operand is value for operand in op.operands)
+            any(operand is value for operand in op.operands) or self.liveness.needed_after(value, op)
             for storage in self.contents.get(root_buffer(buffer), ())
             for value in storage.values
         )
 
-    def overwritable(self, value: SSAValue, op: Operation) -> bool:
-        """Whether `op`'s block may overwrite the buffer of `value` because `op` is its last reader."""
+    def overwritable(self, value: SSAValue, op: Operation, inside: bool = True) -> bool:
+        """
+        Whether the buffer of `value` may be overwritten because `op` is its last reader, once; without `inside`, the
+        regions of `op` may read it.
+        """
         storage = self.storage[value]
-        if storage.block is None or storage.block is not op.parent:
+        if not storage.overwritable:
             return False
         reads = sum(any(operand is alias for alias in storage.values) for operand in op.operands)
-        return reads == 1 and not any(self.used_after(alias, op) for alias in storage.values)
-
-    def used_after(self, value: SSAValue, op: Operation) -> bool:
-        """Whether an operation after `op`, or inside it, or outside its block, uses `value`."""
-        block = op.parent
-        for use in value.uses:
-            user: Operation | None = use.operation
-            while user is not None and user.parent is not block:
-                user = user.parent_op()
-            if user is None or self.order[user] > self.order[op]:
-                return True
-            if self.order[user] == self.order[op] and use.operation is not op:
-                return True
-        return False
+        return reads <= 1 and not any(self.liveness.needed_after(alias, op, inside) for alias in storage.values)
 
     def copy_all(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], before: Operation) -> None:
         """Parallel copy of the values to the targets: a source that is also a target is saved first."""
@@ -166,8 +267,8 @@ class HostBufferizer:
     # Operations.
 
     def rewrite_block(self, block: Block) -> None:
-        ops = list(block.ops)
-        self.order.update((op, position) for position, op in enumerate(ops))
+        ops = read_before_updates(block, self.kernels)
+        self.liveness.number(ops)
         for op in ops:
             rewrite = _REWRITES.get(type(op))
             if rewrite is not None:
@@ -181,7 +282,7 @@ class HostBufferizer:
         value = cast("DenseIntOrFPElementsAttr[Any]", op.value)
         new = self.constants.get(value, buffer_type(op.result.type))
         cast(Block, op.parent).insert_op_before(new, op)
-        self.place(op.result, new.memref, Storage(None))
+        self.place(op.result, new.memref, Storage(False))
         self.replaced.operations.append(op)
 
     def reshape(self, op: CollapseShapeOp | ExpandShapeOp) -> None:
@@ -198,45 +299,68 @@ class HostBufferizer:
         self.replaced.operations.append(op)
 
     def call(self, op: func.CallOp) -> None:
-        tied = self.tied.get(op.callee.root_reference.data, ())
+        facts, tied = self.kernels.get(op.callee.root_reference.data), self.tied(op)
         arguments = [self.buffers.get(operand, operand) for operand in op.arguments]
         block = cast(Block, op.parent)
+        taken: list[SSAValue] = []
         for index, result in enumerate(op.results):
-            if index >= len(tied):
-                buffer = self.new_buffer(result, op)
-                self.place(result, buffer, Storage(block))
-                arguments.append(buffer)
-                continue
-            base = op.arguments[tied[index]]
-            if self.overwritable(base, op):
-                self.place(result, self.buffers[base], self.storage[base])
+            if index < len(tied):
+                base = op.arguments[tied[index]]
+                if self.overwritable(base, op):
+                    self.update(result, base)
+                else:
+                    self.buffer_for(result, op, taken=taken)
+                    block.insert_op_before(copy(self.buffers[base], self.buffers[result]), op)
+                    arguments[tied[index]] = self.buffers[result]
             else:
-                buffer = self.new_buffer(result, op)
-                block.insert_op_before(copy(self.buffers[base], buffer), op)
-                self.place(result, buffer, Storage(block))
-                arguments[tied[index]] = buffer
+                bases = {} if facts is None else {op.arguments[number]: number for number in facts.updated(index)}
+                found = self.buffer_for(result, op, [base for base in bases if self.overwritable(base, op)], taken)
+                if found is not None and facts is not None:
+                    facts.kernel.shared = {*facts.kernel.shared, bases[found], len(arguments)}
+                arguments.append(self.buffers[result])
+            taken.append(self.buffers[result])
         block.insert_op_before(like(op, arguments, ()), op)
         self.replaced.operations.append(op)
 
     def branch(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
-        """A branch stores its results to buffers of the parent."""
-        targets = [self.new_buffer(result, op) for result in op.results]
+        """A branch stores its results to buffers of the parent, or leaves them where all branches may update them."""
+        targets: list[SSAValue] = []
+        for index, result in enumerate(op.results):
+            sources = (self.source(cast(Operation, region.block.last_op).operands[index], op) for region in op.regions)
+            bases = [source for source in dict.fromkeys(sources) if source is not None and source.type == result.type]
+            self.buffer_for(result, op, [base for base in bases if self.overwritable(base, op, False)], targets)
+            targets.append(self.buffers[result])
         for region in op.regions:
             block = region.block
             terminator = cast(Operation, block.last_op)
             values = list(terminator.operands)
+            self.liveness.number(list(block.ops))
             for value, target in zip(values, targets, strict=True):
                 self.hint(value, target, block)
             self.rewrite_block(block)
             self.copy_all(values, targets, terminator)
             self.replace_terminator(block, scf.YieldOp())
         new = like(op, op.operands, ())
-        parent = cast(Block, op.parent)
-        parent.insert_op_before(new, op)
-        self.order[new] = self.order[op]
-        for result, target in zip(op.results, targets, strict=True):
-            self.place(result, target, Storage(parent))
+        cast(Block, op.parent).insert_op_before(new, op)
+        self.liveness.replace(op, new)
         self.replaced.operations.append(op)
+
+    def source(self, value: SSAValue, op: Operation) -> SSAValue | None:
+        """The value from outside of `op` in whose buffer a branch of `op` may compute `value`, if it is overwritten."""
+        while isinstance(value, OpResult) and op.is_ancestor(owner := value.op):
+            if isinstance(owner, scf.WhileOp):
+                value = owner.arguments[value.index]
+            elif isinstance(owner, func.CallOp) and (base := self.tied_operand(owner, value)) is not None:
+                value = base
+            else:
+                return None
+        return value if value in self.buffers else None
+
+    def tied_operand(self, call: func.CallOp, result: OpResult) -> SSAValue | None:
+        """The argument of a kernel that a result updates, or may be written over."""
+        facts = self.kernels.get(call.callee.root_reference.data)
+        updated = () if facts is None else facts.updated(result.index)
+        return call.arguments[updated[0]] if updated else None
 
     def replace_terminator(self, block: Block, new: Operation) -> None:
         old = cast(Operation, block.last_op)
@@ -251,14 +375,17 @@ class HostBufferizer:
         condition = before.last_op
         if not isinstance(condition, scf.ConditionOp) or list(condition.args) != list(before.args):
             fail(op, "has a condition that does not pass the loop's state on unchanged")
-        state = [self.loop_buffer(value, index, op) for index, value in enumerate(op.arguments)]
+        state: list[SSAValue] = []
+        for index, value in enumerate(op.arguments):
+            state.append(self.loop_buffer(value, op.results[index], op, state))
         for block in (before, after):
             for argument, buffer in zip(block.args, state, strict=True):
-                self.place(argument, buffer, Storage(block if block is after else None))
+                self.place(argument, buffer, Storage(block is after))
         self.rewrite_block(before)
         self.replace_terminator(before, scf.ConditionOp(condition.condition))
         terminator = cast(Operation, after.last_op)
         yielded = list(terminator.operands)
+        self.liveness.number(list(after.ops))
         for value, buffer in zip(yielded, state, strict=True):
             self.hint(value, buffer, after)
         self.rewrite_block(after)
@@ -266,23 +393,16 @@ class HostBufferizer:
         self.replace_terminator(after, scf.YieldOp())
         new = like(op, (), ())
         parent.insert_op_before(new, op)
-        self.order[new] = self.order[op]
-        for result, buffer in zip(op.results, state, strict=True):
-            self.place(result, buffer, Storage(parent))
+        self.liveness.replace(op, new)
         self.replaced.arguments += [*before.args, *after.args]
         self.replaced.operations.append(op)
 
-    def loop_buffer(self, value: SSAValue, index: int, op: scf.WhileOp) -> SSAValue:
+    def loop_buffer(self, value: SSAValue, result: SSAValue, op: scf.WhileOp, taken: Sequence[SSAValue]) -> SSAValue:
         """The buffer of one state value, holding its initial value; the initial value's own buffer if it is free."""
-        hinted = self.hints.get(op.results[index])
-        if self.overwritable(value, op):
-            if hinted is None:
-                return self.buffers[value]
-            if root_buffer(self.buffers[value]) is root_buffer(hinted):
-                return hinted
-        buffer = self.new_buffer(op.results[index], op)
-        cast(Block, op.parent).insert_op_before(copy(self.buffers[value], buffer), op)
-        return buffer
+        bases = [value] if self.overwritable(value, op) else []
+        if self.buffer_for(result, op, bases, taken) is None:
+            cast(Block, op.parent).insert_op_before(copy(self.buffers[value], self.buffers[result]), op)
+        return self.buffers[result]
 
 
 def _unchanged(self: HostBufferizer, op: Operation) -> None:

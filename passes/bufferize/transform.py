@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 
-from ...dialects.support.kernel import Kernel, is_kernel, kernels_of
+from ...dialects.support.donation import UNTOUCHED
+from ...dialects.support.kernel import DONATED, entry_name, is_kernel, kernels_of
+from ...hlo_dialect.donation import stated_donations
 from ...hlo_dialect.hlo_pass import HloPass
 from .host import ConstantPool, HostBufferizer
+from .in_place import KernelFacts
 from .kernel import KernelBufferizer
 
 
@@ -25,6 +28,9 @@ class BufferizePass(HloPass):
             `%r = memref.alloc() : memref<4xf32>` `func.call @k(%x, %r)`
     Assumes: static shapes; kernels (attribute hlo.kernel) of one block of linalg and tensor operations; host functions
             of calls, constants, reshapes and scf.while/if/index_switch.
+    With in-place=true kernels may write a result over an argument that nothing reads later, `xhlo.shared_buffers` then
+    names both parameters. With donate=true results of the entry are put into its donated arguments where that saves a
+    copy (hlo_dialect/donation.py), and the attribute `xhlo.donated` says which: their own parameters are not written.
     Leaves: no tensors. Buffers are memref.alloc without dealloc; plan-buffers places them.
     """
 
@@ -32,14 +38,38 @@ class BufferizePass(HloPass):
     takes_buffers = False
     illegal = ("tensor.*",)
 
+    in_place: bool = False
+    donate: bool = False
+
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
-        tied = {kernel.sym_name.data: Kernel(kernel).tied for kernel in kernels_of(module)}
+        functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+        kernels = {each.sym_name.data: KernelFacts.of(each, self.in_place) for each in kernels_of(module)}
+        entry = entry_name(module) if self.donate else None
         constants = ConstantPool(module)
         for function in functions:
-            if function.is_declaration:
-                continue
             if is_kernel(function):
-                KernelBufferizer(function, tied[function.sym_name.data]).run()
+                KernelBufferizer(function, kernels[function.sym_name.data].kernel.tied).run()
+            elif function.sym_name.data != entry:
+                HostBufferizer(function, constants, kernels).run()
             else:
-                HostBufferizer(function, constants, tied).run()
+                places = HostBufferizer(function, constants, kernels, _donations(function)).run()
+                if any(place != UNTOUCHED for place in places):
+                    module.attributes[DONATED] = DenseArrayBase.from_list(i64, places)
+
+
+def _donations(function: func.FuncOp) -> dict[int, int | None]:
+    """The donated arguments, each with the result for its memory: as stated, else the first one left of its type."""
+    stated = stated_donations(function)
+    types = function.function_type
+    taken: set[int] = set()
+    for number, output in stated.items():
+        if output in taken or (output is not None and types.outputs.data[output] != types.inputs.data[number]):
+            stated[number] = None
+        elif output is not None:
+            taken.add(output)
+    for number in (number for number, output in stated.items() if output is None):
+        same = (i for i, type_ in enumerate(types.outputs.data) if type_ == types.inputs.data[number])
+        stated[number] = found = next((output for output in same if output not in taken), None)
+        if found is not None:
+            taken.add(found)
+    return stated

@@ -28,6 +28,10 @@ from ...hlo_dialect.custom_calls.operations import CustomCallOp
 from ...hlo_dialect.custom_calls.registry import target_of
 from ...hlo_dialect.entry import entry_tensors, find_entry
 from ...hlo_dialect.op import HloOp
+from ...hlo_dialect.ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ...hlo_dialect.ops.gather import GatherOp
+from ...hlo_dialect.ops.scatter import ScatterOp
+from ...hlo_dialect.ops.slicing import SliceOp
 from ...hlo_dialect.shapes import is_static
 from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
 from ...hlo_dialect.walking import operations_in
@@ -57,7 +61,6 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
         op.callee.root_reference.data for op in operations_in(module) if isinstance(op, func.CallOp)
     )
     for function in attributes.kernels_of(module):
-        types = [*function.function_type.inputs, *function.function_type.outputs]
         ops = [op for op in function.body.block.ops if op.name not in ("hlo.constant", "func.return")]
         call = next((op for op in ops if isinstance(op, CustomCallOp) and not target_of(op).loops), None)
         library = "" if call is None else target_of(call).library
@@ -65,7 +68,7 @@ def _kernels(module: ModuleOp) -> Iterable[DictionaryAttr]:
         facts: dict[str, str | int] = {
             "kind": kind,
             "ops": len(ops),
-            "bytes": sum(tensor_bytes(type_) for type_ in types),
+            "bytes": bytes_of(function),
             "flops": sum(flops_of(op) for op in ops),
             "sites": sites[function.sym_name.data],
         }
@@ -81,6 +84,38 @@ def _attribute(value: str | int) -> Attribute:
     such sizes and name one.
     """
     return StringAttr(value) if isinstance(value, str) else IntegerAttr(max(0, min(value, _MOST)), i64)
+
+
+def bytes_of(function: func.FuncOp) -> int:
+    """
+    The bytes that one call of a kernel moves at least: each argument once, or what operations take out of it, and each
+    result once, or what is written of one that updates an argument in place.
+    """
+    tied = attributes.Kernel(function).tied
+    last = function.body.block.last_op
+    total = 0
+    for argument in function.body.block.args:
+        users = [use.operation for use in argument.uses]
+        whole = tensor_bytes(argument.type)
+        if users and all(isinstance(op, _SLICING) and op.operands[0] is argument for op in users):
+            whole = min(whole, sum(tensor_bytes(op.results[0].type) for op in users))
+        elif argument.index in tied and all(isinstance(op, _UPDATING) for op in users):
+            continue
+        total += whole
+    for index, value in enumerate(() if last is None else last.operands):
+        op = value.owner
+        if index < len(tied) and isinstance(op, ScatterOp):
+            # It reads what it combines with.
+            total += 2 * tensor_bytes(op.updates[index].type)
+        elif index < len(tied) and isinstance(op, DynamicUpdateSliceOp):
+            total += tensor_bytes(op.update.type)
+        else:
+            total += tensor_bytes(value.type)
+    return total
+
+
+_SLICING = (SliceOp, DynamicSliceOp, GatherOp)
+_UPDATING = (DynamicUpdateSliceOp, ScatterOp)
 
 
 def tensor_bytes(type_: Attribute) -> int:

@@ -117,7 +117,7 @@ def _function(name: str, op: FusionOp) -> func.FuncOp:
 
 def _updated_arguments(block: Block, returned: func.ReturnOp) -> tuple[int, ...]:
     """The arguments whose buffers a scatter or sort may reuse for its results: those that nothing else reads."""
-    root = block.first_op
+    root = returned.operands[0].owner if returned.operands else None
     if not isinstance(root, (ScatterOp, SortOp)) or tuple(returned.operands) != tuple(root.results):
         return ()
     values = root.operands[: len(root.results)]

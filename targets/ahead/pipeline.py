@@ -26,7 +26,12 @@ class AheadPipeline(Pipeline):
         self.machine = machine
 
     def tune(self, spec: str) -> str:
-        """State the width of the machine's vectors to the passes that depend on it."""
+        """
+        Let kernels overwrite what is not needed any more, and state the width of the machine's vectors to the passes
+        that depend on it.
+        """
+        if spec == "bufferize":
+            return "bufferize{in-place=true}"
         if spec in SIZED_BY_VECTORS:
             return f"{spec}{{vector-bits={self.machine.vector_bits}}}"
         return NATIVE_CALLS.get(spec, spec)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.support.donation import OVERWRITTEN, UNTOUCHED
 from ...hlo_dialect.arrays import Array
 from ...hlo_dialect.errors import DiagnosticError
 from ..program.arguments import host_array
@@ -61,7 +62,7 @@ class CpuExecutable(Executable):
         memory is in use until the run is done.
         """
         extra = [new_array(*output) for output in self._outputs[self.facts.result_count :]]
-        self._run([*addresses, *map(_address, extra)], extra)
+        self._run([*addresses, *map(address, extra)], extra)
         check_results(self.facts, extra)
 
     @property
@@ -96,11 +97,11 @@ class CpuExecutable(Executable):
                     and (argument.dtype, argument.shape) == expected
                     and argument.flags.c_contiguous
                 ):
-                    pointers.append(_address(argument))
+                    pointers.append(address(argument))
                 else:
                     return self.call(arguments, named)
-            outputs = [new_array(*output) for output in self._outputs]
-            pointers.extend(map(_address, outputs))
+            outputs = self._memory(arguments)
+            pointers.extend(map(address, outputs))
             self._run(pointers, (arguments, outputs))
             return self.results(outputs)
         except (DiagnosticError, TypeError) as error:
@@ -109,20 +110,66 @@ class CpuExecutable(Executable):
 
     def compute(self, arguments: Sequence[Any], memory: Sequence[Array] | None) -> Sequence[Array]:
         arrays = [host_array(argument, i, self.facts.inputs[i]) for i, argument in enumerate(arguments)]
-        outputs: list[Array] = []
-        for index, output in enumerate(self._outputs):
-            place = memory[index] if memory is not None and index < len(memory) else None
-            # Kernels read arguments after they have written parts of results.
-            taken = place is None or overlaps(place, arrays) or overlaps(place, outputs)
-            outputs.append(new_array(*output) if place is None or taken else place)
-        self._run([*map(_address, arrays), *map(_address, outputs)], (arrays, outputs))
+        outputs = self._memory(arrays) if memory is None else self._memory_at(arrays, memory)
+        self._run([*map(address, arrays), *map(address, outputs)], (arrays, outputs))
         for index, place in enumerate(memory or ()):
             if outputs[index] is not place:
                 np.copyto(place, outputs[index])
                 outputs[index] = place
         return outputs
 
+    def _memory(self, arrays: Sequence[Array]) -> list[Array]:
+        """Memory for the outputs: that of donated arguments, where they are the caller's to give, or new."""
+        outputs: list[Array | None] = [None] * len(self._outputs)
+        for number, place in enumerate(self.facts.donated):
+            if place >= 0 and can_be_given(arrays, number):
+                shape, dtype, _ = self._outputs[place]
+                given = arrays[number]
+                same = (given.dtype, given.shape) == (dtype, shape)
+                outputs[place] = given if same else given.reshape(-1).view(dtype).reshape(shape)
+        return [
+            new_array(*output) if place is None else place for place, output in zip(outputs, self._outputs, strict=True)
+        ]
+
+    def _memory_at(self, arrays: Sequence[Array], memory: Sequence[Array]) -> list[Array]:
+        """
+        `memory`, where it is given, or in its place other memory if it overlaps with an argument, which kernels read
+        after they have written parts of results; unless it is just where the program puts the result.
+        """
+        outputs: list[Array] = []
+        for index, output in enumerate(self._outputs):
+            place = memory[index] if index < len(memory) else None
+            others = [each for number, each in enumerate(arrays) if not self._is_updated(number, index, each, place)]
+            taken = place is None or overlaps(place, others) or overlaps(place, outputs)
+            outputs.append(new_array(*output) if place is None or taken else place)
+        return outputs
+
+    def _is_updated(self, number: int, index: int, array: Array, place: Array | None) -> bool:
+        """Whether an argument becomes a result in the memory `place`, which is its own."""
+        donated = self.facts.donated
+        return place is not None and donated[number : number + 1] == (index,) and address(array) == address(place)
+
+    def _settle(self, pointers: list[int]) -> list[Array]:
+        """
+        Put donated arguments where the program updates them: in the memory of their results, or where it only
+        overwrites them, in other memory, which is returned.
+        """
+        extra: list[Array] = []
+        for number, place in enumerate(self.facts.donated):
+            if place == UNTOUCHED:
+                continue
+            nbytes = self.facts.inputs[number].nbytes
+            if place == OVERWRITTEN:
+                extra.append(new_array((nbytes,), np.dtype(np.uint8), nbytes))
+            target = address(extra[-1]) if place == OVERWRITTEN else pointers[len(self.facts.inputs) + place]
+            if pointers[number] != target:
+                ctypes.memmove(target, pointers[number], nbytes)
+                pointers[number] = target
+        return extra
+
     def _run(self, pointers: list[int], held: object) -> None:
+        if self.facts.donated:
+            held = (held, self._settle(pointers))
         if self.facts.profiled:
             pointers.append(self._profile.ctypes.data)
         arena: Block | None = None
@@ -150,10 +197,17 @@ class CpuExecutable(Executable):
                 self._function(self._pointers(*pointers))
 
 
+def can_be_given(arrays: Sequence[Array], number: int) -> bool:
+    """Whether a program may overwrite an argument: it is writeable, and no other argument shares its memory."""
+    return arrays[number].flags.writeable and not overlaps(
+        arrays[number], [each for other, each in enumerate(arrays) if other != number]
+    )
+
+
 def _estimated_seconds(facts: Facts) -> float:
     """The time of one run without loops, at the rates of a slow core: enough to tell milliseconds from seconds."""
     return sum(kernel.sites * (kernel.bytes / 4e9 + kernel.flops / 1e9) for kernel in facts.kernels)
 
 
-def _address(array: Array) -> int:
+def address(array: Array) -> int:
     return array.__array_interface__["data"][0]

@@ -22,6 +22,8 @@ SIZED_BY_VECTORS = ("convert-contractions-to-vector", "expand-math")
 NATIVE_CALLS = {"decompose-hlo": "decompose-hlo{native-calls=true}"}
 """Specs of passes for targets that run the loops of convert-linalg-ext-to-scf."""
 
+DONATING = "bufferize{in-place=true donate=true}"
+
 
 class Cpu(Target):
     """Machine code through LLVM, on all cores."""
@@ -31,6 +33,7 @@ class Cpu(Target):
     lowering = {"linalg": LOWER_LINALG, "loops": LOWER_LOOPS, "llvm": LOWER_LLVM}
     profiler = {"bufferize": "instrument-kernels"}
     guards = {
+        DONATING: ("bufferize",),
         "plan-buffers": ("plan-buffers{guard=SIDE}",),
         "convert-loops-to-cf": ("convert-loops-to-cf", "guard-kernels"),
     }
@@ -41,7 +44,12 @@ class Cpu(Target):
         return {"llvm": _llvm_text, "asm": _assembly, "obj": _object}
 
     def tune(self, spec: str) -> str:
-        """State the width of this machine's vectors to the passes that depend on it, if it is less than 512 bits."""
+        """
+        Let bufferize overwrite what is not needed any more, and state the width of this machine's vectors to the passes
+        that depend on it, if it is less than 512 bits.
+        """
+        if spec == "bufferize":
+            return DONATING
         if spec not in SIZED_BY_VECTORS:
             return NATIVE_CALLS.get(spec, spec)
         from ...hlo_dialect.diagnostics import DiagnosticError

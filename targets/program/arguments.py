@@ -28,7 +28,8 @@ def host_array(argument: Any, index: int, wanted: ArrayType) -> Array:
     """The argument as a contiguous array of the expected type in host memory. Raises TypeError."""
     array = as_array(argument, index, wanted)
     check_array(index, wanted, array.shape, array.dtype)
-    return np.ascontiguousarray(array).reshape(wanted.shape)
+    found = np.ascontiguousarray(array)
+    return found if found.shape == wanted.shape else found.reshape(wanted.shape)
 
 
 def as_array(argument: Any, index: int, wanted: ArrayType) -> Array:

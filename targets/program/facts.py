@@ -95,6 +95,11 @@ class Facts:
     """Bytes of one run's intermediate buffers."""
     loops: bool = False
     """Whether the host program repeats kernels, so that their sum is no estimate of the time."""
+    donated: tuple[int, ...] = ()
+    """
+    For each argument the number of the result that is in its memory; OVERWRITTEN or UNTOUCHED without one
+    (dialects/support/donation.py). Empty if all are untouched.
+    """
     profiled: bool = False
     guard: GuardFacts | None = None
     """Present in guard mode."""

@@ -24,7 +24,7 @@ from .facts import Facts
 from .guard import GuardFacts, read_accesses, read_ports, read_slots
 from .guard_side import guard_side
 from .level import level_of
-from .module_facts import arena_bytes, checks_of, has_loops, host_calls_of, kernels_of, result_count
+from .module_facts import arena_bytes, checks_of, donated_arguments, has_loops, host_calls_of, kernels_of, result_count
 from .pipeline import Pipeline, run_passes
 
 if TYPE_CHECKING:
@@ -148,6 +148,10 @@ def _read_memory(module: ModuleOp, facts: Facts) -> None:
         read_slots(module, facts.guard)
 
 
+def _read_donations(module: ModuleOp, facts: Facts) -> None:
+    facts.donated = donated_arguments(module)
+
+
 def _read_accesses(module: ModuleOp, facts: Facts) -> None:
     assert facts.guard is not None
     read_accesses(module, facts.guard)
@@ -155,6 +159,7 @@ def _read_accesses(module: ModuleOp, facts: Facts) -> None:
 
 _FACTS: Mapping[str, Callable[[ModuleOp, Facts], None]] = {
     "outline-kernels": _read_kernels,
+    "bufferize": _read_donations,
     "plan-buffers": _read_memory,
     "guard-kernels": _read_accesses,
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
     LocationAttr,
@@ -18,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.cpu import HostCallOp
-from ...dialects.support.kernel import ARENA_SIZE, CHECKS, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
+from ...dialects.support.kernel import ARENA_SIZE, CHECKS, DONATED, HOST_CALLS, PROGRAM, RESULT_COUNT, is_kernel
 from ...hlo_dialect.walking import operations_in
 from .facts import Check, HostCall, Kernel
 
@@ -92,6 +93,12 @@ def has_loops(module: ModuleOp) -> bool:
         if isinstance(function, FuncOp) and not is_kernel(function)
         for op in operations_in(function)
     )
+
+
+def donated_arguments(module: ModuleOp) -> tuple[int, ...]:
+    """What becomes of the arguments' memory, from bufferize; see `Facts.donated`."""
+    stated = module.attributes.get(DONATED)
+    return tuple(cast("DenseArrayBase[Any]", stated).get_values()) if isinstance(stated, DenseArrayBase) else ()
 
 
 def arena_bytes(module: ModuleOp) -> int:

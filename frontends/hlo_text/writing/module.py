@@ -12,11 +12,12 @@ from xdsl.ir import Attribute, Operation
 
 from ....hlo_dialect.diagnostics import HloContext, fail
 from ....hlo_dialect.dialect import make_context
+from ....hlo_dialect.donation import ALIAS, DONOR
 from ....hlo_dialect.entry import find_entry
 from ....hlo_dialect.ops.control_flow import ReturnOp
 from ....passes.manager.pass_manager import PassManager
 from ....passes.manager.pipelines import build_passes
-from ..header import ALIAS, DONOR, LAYOUTS
+from ..header import LAYOUTS
 from ..shapes import Layout
 from .lines import Lines, Module
 from .rules import writers

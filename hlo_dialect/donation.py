@@ -1,0 +1,47 @@
+"""
+Donated arguments: those whose memory a program may overwrite, stated by attributes of the entry's arguments.
+
+`tf.aliasing_output = n` asks that result n be in the argument's memory, `jax.buffer_donor` leaves the choice to the
+compiler. JAX writes both, for `donate_argnums`; `input_output_alias` and `buffer_donor` of HLO text are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, UnitAttr
+
+DONOR, ALIAS = "jax.buffer_donor", "tf.aliasing_output"
+
+
+def is_donated(attributes: DictionaryAttr) -> bool:
+    """Whether an argument with these attributes is donated."""
+    donor = attributes.data.get(DONOR)
+    refused = isinstance(donor, IntegerAttr) and not cast("IntegerAttr[Any]", donor).value.data
+    return ALIAS in attributes.data or (donor is not None and not refused)
+
+
+def state_donations(function: func.FuncOp, numbers: Collection[int]) -> None:
+    """State that the arguments of these numbers are donated; which results are in their memory is left open."""
+    count = len(function.function_type.inputs.data)
+    known = [DictionaryAttr({})] * count if function.arg_attrs is None else function.arg_attrs.data
+    function.arg_attrs = ArrayAttr(
+        DictionaryAttr({**each.data, DONOR: UnitAttr()}) if number in numbers else each
+        for number, each in enumerate(known)
+    )
+
+
+def stated_donations(function: func.FuncOp) -> dict[int, int | None]:
+    """The numbers of a function's donated arguments, each with that of the result for its memory, None without one."""
+    types = function.function_type
+    if function.arg_attrs is None or len(function.arg_attrs.data) != len(types.inputs.data):
+        return {}
+    found: dict[int, int | None] = {}
+    for number, attributes in enumerate(function.arg_attrs.data):
+        if is_donated(attributes):
+            alias = attributes.data.get(ALIAS)
+            output = cast("IntegerAttr[Any]", alias).value.data if isinstance(alias, IntegerAttr) else None
+            found[number] = output if output is not None and 0 <= output < len(types.outputs.data) else None
+    return found

@@ -1,0 +1,116 @@
+"""
+The kernels that may write a result over an argument: each element is read before it is overwritten, and not after.
+
+A kernel reads argument A and writes result R. Both may be one buffer if the operation that computes R reads A only at
+the indices at which it writes, no later operation reads A, and earlier ones have finished when it begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func, tensor
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from ...dialects.linalg_ext.calls import HostCallOp
+from ...dialects.support.buffer_ops import is_tensor
+from ...dialects.support.kernel import CONTRACTION, Kernel
+from ...lowering.convert_linalg_to_scf.row import is_row_access
+
+InPlace = Mapping[int, Sequence[int]]
+"""The arguments that each result may be written over, by the number of the result."""
+
+
+@dataclass
+class KernelFacts:
+    """What host functions need to know of a kernel."""
+
+    kernel: Kernel
+    over: InPlace
+    has_effects: bool
+    """Whether it calls functions of the host program."""
+
+    @staticmethod
+    def of(function: func.FuncOp, may_overwrite: bool) -> KernelFacts:
+        """The facts of a kernel of linalg on tensors; without `may_overwrite` it writes results over no argument."""
+        calls = any(isinstance(op, HostCallOp) for op in function.body.block.ops)
+        return KernelFacts(Kernel(function), in_place(function) if may_overwrite else {}, calls)
+
+    def updated(self, index: int) -> Sequence[int]:
+        """The arguments of which result `index` is an update, or that it may be written over."""
+        tied = self.kernel.tied
+        return tied[index : index + 1] if index < len(tied) else self.over.get(index, ())
+
+
+def in_place(function: func.FuncOp) -> InPlace:
+    """The possibilities of a kernel of linalg on tensors; they are independent of each other."""
+    block = function.body.block
+    terminator = block.last_op
+    if len(function.body.blocks) != 1 or not isinstance(terminator, func.ReturnOp):
+        return {}
+    order = {op: position for position, op in enumerate(block.ops)}
+    kernel = Kernel(function)
+    found: dict[int, list[int]] = {}
+    for number, value in enumerate(terminator.operands):
+        if number < len(kernel.tied) or not _is_written_once(value, terminator):
+            continue
+        arguments = [
+            argument.index
+            for argument in block.args
+            if argument.type == value.type and _is_dead_when_written(argument, value, order, kernel.rows)
+        ]
+        if arguments:
+            found[number] = arguments
+    return found
+
+
+def _is_written_once(value: SSAValue, terminator: Operation) -> bool:
+    """Whether each iteration of one operation writes an element of a result of its own."""
+    writer = value.owner
+    return (
+        isinstance(writer, GenericOp)
+        and isinstance(value, OpResult)
+        and _is_permutation(_written(value, writer))
+        and CONTRACTION not in writer.attributes
+        and all(kind.data is IteratorType.PARALLEL for kind in writer.iterator_types.data)
+        and isinstance(writer.outputs[value.index].owner, tensor.EmptyOp)
+        and is_tensor(value)
+        and sum(operand is value for operand in terminator.operands) == 1
+    )
+
+
+def _is_dead_when_written(argument: SSAValue, value: SSAValue, order: Mapping[Operation, int], rows: int) -> bool:
+    writer = value.owner
+    assert isinstance(writer, GenericOp)
+    written = _written(value, writer)
+    for use in argument.uses:
+        user = use.operation
+        if not isinstance(user, GenericOp) or user not in order or use.index >= len(user.inputs):
+            return False
+        read = _maps(user)[use.index]
+        if user is writer:
+            safe = read == written
+        else:
+            by_rows = not rows or (is_row_access(read, rows) and is_row_access(written, rows))
+            safe = by_rows and order[user] < order[writer] and CONTRACTION not in user.attributes
+        if not safe:
+            return False
+    return True
+
+
+def _written(value: SSAValue, writer: GenericOp) -> AffineMap:
+    assert isinstance(value, OpResult)
+    return _maps(writer)[len(writer.inputs) + value.index]
+
+
+def _is_permutation(map_: AffineMap) -> bool:
+    dims = {expr.position for expr in map_.results if isinstance(expr, AffineDimExpr)}
+    return len(dims) == len(map_.results) == map_.num_dims
+
+
+def _maps(op: GenericOp) -> list[AffineMap]:
+    return [attribute.data for attribute in op.indexing_maps.data]
