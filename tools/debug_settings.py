@@ -16,6 +16,8 @@ DEBUGGING = "Debugging"
 
 DEBUG_OPTIONS = (
     Option("verify-roundtrip", "Print the input in every form, read that, and fail where it differs", DEBUGGING),
+    Option("verify-numerics", "Run the program on random inputs after each pass, and fail where results change",
+           DEBUGGING),
     Option("verify-each", "Verify after each pass; default for up to 8 passes without --fuse, --lower", DEBUGGING,
            "optional", "true|false", choices=("true", "false")),
     Option("print-ir-before", "Print what these passes get", DEBUGGING, "optional", "PASS,..",
@@ -60,6 +62,7 @@ class DebugSettings:
     dump_pipeline: bool
     debugged: frozenset[str]
     verify_roundtrip: bool
+    verify_numerics: bool
     verify_each: bool | None
     """Whether to verify after each pass; None where it depends on the passes."""
     reproducer: Path | None
@@ -92,6 +95,7 @@ def understand_debugging(arguments: Arguments) -> DebugSettings:
         dump_pipeline=arguments.has("dump-pass-pipeline"),
         debugged=_pass_names(arguments, "debug-only"),
         verify_roundtrip=arguments.has("verify-roundtrip"),
+        verify_numerics=arguments.has("verify-numerics"),
         verify_each=arguments.value("verify-each", "true") == "true" if arguments.has("verify-each") else None,
         reproducer=None if reproducer is None else Path(reproducer),
         run_reproducer=arguments.has("run-reproducer"),

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext
+from ..hlo_dialect.diagnostics import Diagnostic, DiagnosticError, HloContext, fail
 from ..hlo_dialect.dialect import make_context
 from ..hlo_dialect.formats import format_named
 from ..hlo_dialect.garbage_collector import paused_gc
@@ -29,10 +30,14 @@ from ..targets.program.pipeline import cached_passes
 from .diagnostic_output import OUTPUT
 from .expected_diagnostics import check_diagnostics
 from .failures import EXIT_INPUT, EXIT_INTERNAL, EXIT_USAGE, print_diagnostic, print_internal_error, report
+from .numerics import NumericsError
 from .opt_settings import FORMATS, Settings, Step
 from .process_time import ProcessTime
 from .round_trip import RoundTripError, verify_round_trip
 from .streams import StreamError, read_text, write_bytes, write_text
+
+if TYPE_CHECKING:
+    from .numerics.verifier import NumericsVerifier
 
 SEPARATORS = {
     "mlir": "// -----\n",
@@ -146,7 +151,7 @@ class _Session:
         except PassFailure as failure:
             print_internal_error(failure)
             self.outcome.fail(EXIT_INTERNAL)
-        except RoundTripError as failure:
+        except (RoundTripError, NumericsError) as failure:
             OUTPUT.say("error", str(failure))
             self.outcome.fail(EXIT_INTERNAL)
         if self.settings.verify_diagnostics is not None:
@@ -178,6 +183,8 @@ class _Session:
             restore=partial(self._read, self._silent_context(), True),
             reproducer=debug.reproducer,
         )
+        if debug.verify_numerics:
+            self.manager.watch = self._numerics(module).after
         self.manager.run(module)
         self._emit(module)
 
@@ -197,6 +204,14 @@ class _Session:
             return parse_module(text, name, self._silent_context(), fast=self.settings.fast)
 
         verify_round_trip(module, self.part.filename, read)
+
+    def _numerics(self, module: ModuleOp) -> NumericsVerifier:
+        from .numerics.verifier import NumericsVerifier
+
+        if self.settings.target.name != "cpu":
+            fail(module, "--verify-numerics runs programs on this machine: it is for the target cpu")
+        with self.timing.stage("verify numerics"):
+            return NumericsVerifier(module)
 
     def _passes(self, module: ModuleOp) -> Sequence[AnyPass]:
         """

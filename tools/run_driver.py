@@ -19,7 +19,8 @@ from ..targets.registry import get_target
 from .array_files import load_arrays
 from .arrays import compare, pick
 from .diagnostic_output import OUTPUT
-from .failures import EXIT_INPUT, report
+from .failures import EXIT_INPUT, EXIT_INTERNAL, report
+from .numerics import NumericsError
 from .process_time import ProcessTime
 from .run_arrays import read_arguments, store_results
 from .run_program import Program, shown
@@ -43,6 +44,9 @@ def run(settings: Settings, process: ProcessTime) -> int:
     except StreamError as error:
         OUTPUT.say("error", str(error))
         return EXIT_INPUT
+    except NumericsError as error:
+        OUTPUT.say("error", str(error))
+        return EXIT_INTERNAL
     except (Exception, KeyboardInterrupt) as error:
         status = report("hlo-run", error, sources)
         if isinstance(error, StillRunning):
@@ -67,12 +71,21 @@ def _run(settings: Settings, program: Program, timing: Timing, process: ProcessT
 
         return run_replicas(settings, program)
     arguments = read_arguments(settings, program)
+    if settings.verify_numerics:
+        from .numerics.verifier import verify_lowering
+
+        with timing.stage("verify numerics"):
+            verify_lowering(program.module, arguments)
     executable = None
     if settings.target != REFERENCE:
         executable = program.compile(settings.target, settings.profile, settings.math, settings.guard)
     runner = _runner(program, executable)
+    given = arguments
+    if executable is not None and executable.facts.donated:
+        # The program may overwrite them, and what it is compared with runs on them too.
+        given = [array.copy() for array in arguments]
     with timing.stage("run"):
-        results = runner(arguments)
+        results = runner(given)
     store_results(settings.outputs, results)
     status = _compare(settings, program, arguments, results)
     if not settings.outputs and settings.compare is None and settings.expect is None and not settings.repeat:

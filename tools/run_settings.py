@@ -43,6 +43,7 @@ OPTIONS = (
            "required", f"{ARRAYS}|FILE", short="o", aliases=("output",)),
     Option("compare", "Run there (reference) and compare", CHECKS, "optional", "|".join(MACHINES)),
     Option("expect", "Compare with the arrays out_0, out_1, .. of a file", CHECKS, "required", ARRAYS),
+    Option("verify-numerics", "Run the program after each pass too, and fail where results change", CHECKS),
     Option("guard", "Find accesses outside of buffers, which end (default) or start where a page does", CHECKS,
            "optional", "|".join(SIDES), choices=SIDES),
     Option("rtol", "Relative tolerance (f64 1e-9, f32 1e-4, f16 4e-3, bf16 3e-2)", CHECKS, "required", "X"),
@@ -77,6 +78,7 @@ class Settings:
     repeat: int
     timing: bool
     guard: str | None = None
+    verify_numerics: bool = False
     replicas: int = 1
     partitions: int = 1
 
@@ -97,11 +99,15 @@ def understand(arguments: Arguments) -> Settings:
         raise UsageError(f"--compare={compare} compares the target {target} with itself")
     if arguments.has("profile") and target == REFERENCE:
         raise UsageError("--profile needs a target that is compiled: the reference has no kernels")
+    if arguments.has("verify-numerics") and target != "cpu":
+        raise UsageError("--verify-numerics is for the target cpu: it runs what each pass leaves")
     if arguments.has("guard") and target == REFERENCE:
         raise UsageError("--guard needs a target that is compiled: the reference has no kernels")
     replicas, partitions = (arguments.number(f"num-{what}", 1) for what in ("replicas", "partitions"))
     if replicas * partitions != 1:
         _check_grid(arguments, replicas, partitions, target)
+        if arguments.has("verify-numerics"):
+            raise UsageError("--verify-numerics is for programs of one process")
     return Settings(
         file=arguments.words[0] if arguments.words else "-",
         target=target,
@@ -119,6 +125,7 @@ def understand(arguments: Arguments) -> Settings:
         profile=arguments.has("profile"),
         repeat=arguments.number("repeat", 0),
         timing=arguments.has("timing"),
+        verify_numerics=arguments.has("verify-numerics"),
         guard=(arguments.value("guard") or END) if arguments.has("guard") else None,
         replicas=replicas,
         partitions=partitions,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ...dialects.interpreter import RunParallelOp
@@ -15,15 +17,21 @@ from .interpreter import Environment, Handler
 from .replicas import Grid
 from .showing import ShowingInterpreter
 
+Recorded = list[tuple[Operation, tuple[Array, ...]]]
+"""Operations that ran, in order, and what they gave."""
 
-def evaluate(module: ModuleOp, inputs: Sequence[Array], entry: str = "main") -> tuple[Array, ...]:
+
+def evaluate(
+    module: ModuleOp, inputs: Sequence[Array], entry: str = "main", recorded: Recorded | None = None
+) -> tuple[Array, ...]:
     """
-    The results of the function `entry` on `inputs`; in place of @main, of a module's only function.
+    The results of the function `entry` on `inputs`; in place of @main, of a module's only function. `recorded` receives
+    what the operations of functions give, those in regions left out.
 
     Raises TypeError when the inputs do not fit the function's parameters, CheckFailure when a check of the program does
     not hold, and DiagnosticError for operations and types that have no reference semantics.
     """
-    interpreter = _ProgramInterpreter(module)
+    interpreter = _ProgramInterpreter(module) if recorded is None else _RecordingInterpreter(module, recorded)
     function = interpreter.functions.get(entry)
     if entry == "main" and len(interpreter.functions) == 1:
         (function,) = interpreter.functions.values()
@@ -56,3 +64,22 @@ class _ProgramInterpreter(ShowingInterpreter):
             types = function.function_type.outputs.data
             results += [TOKEN if isinstance(type_, TokenType) else next(arrays) for type_ in types]
         return tuple(results)
+
+
+class _RecordingInterpreter(_ProgramInterpreter):
+    """The interpreter that keeps the values of the operations of functions."""
+
+    def __init__(self, module: ModuleOp, recorded: Recorded):
+        super().__init__(module)
+        self._recorded = recorded
+
+    def _handler(self, op: Operation) -> Handler | None:
+        handler = super()._handler(op)
+        return handler if handler is None or not isinstance(op.parent_op(), FuncOp) else partial(self._record, handler)
+
+    def _record(
+        self, handler: Handler, op: Operation, operands: tuple[Array, ...], environment: Environment
+    ) -> tuple[Array, ...]:
+        results = handler(op, operands, environment)
+        self._recorded.append((op, results))
+        return results

@@ -71,6 +71,8 @@ class PassManager:
     """Recreates the pipeline's input, to write a reproducer; without it a failure leaves none."""
     reproducer: Path | None = None
     """Where to write the reproducer; if given, user errors leave one too."""
+    watch: Callable[[str, ModuleOp], None] | None = None
+    """Called after each pass with its name; what it raises ends the run."""
 
     def run(self, module: ModuleOp) -> None:
         """Raises DiagnosticError (a user error) or PassFailure (a compiler bug)."""
@@ -78,6 +80,8 @@ class PassManager:
             check_limits(module)
         for index, one in enumerate(self.passes):
             self._run_pass(index, one, module)
+            if self.watch is not None:
+                self.watch(one.name, module)
         if self.verify_end and not self.verify_each and self.passes:
             with self.timing.stage("verify"):
                 self._verify_end(module)
