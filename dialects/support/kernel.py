@@ -43,8 +43,8 @@ CHECKS, RESULT_COUNT = "xhlo.checks", "xhlo.result_count"
 """The program's checks, and the number of results that do not belong to them (extract-checks)."""
 DONATED = "xhlo.donated"
 """
-For each argument of the entry: the number of the result that is in its memory, or a word of donation.py (bufferize). Absent if
-all are UNTOUCHED.
+For each argument of the entry: the number of the result that is in its memory, or a word of donation.py (bufferize).
+Absent if all are UNTOUCHED.
 """
 PROGRAM = "xhlo.program"
 """The facts that later levels do not state: the tensor types of the entry, and the kernels (outline-kernels)."""

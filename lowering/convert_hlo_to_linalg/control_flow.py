@@ -11,6 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ...dialects.support.buffers import INDEX
 from ...hlo_dialect.ops import control_flow as hlo
 from .conversion import convert_operations
+from .elementwise_loop import convert_elementwise_loop
 from .emission import Emitter, patterns, signless
 
 
@@ -28,6 +29,9 @@ def _region(source: Region, emitter: Emitter) -> tuple[Region, Emitter, Sequence
 @patterns.on(hlo.WhileOp)
 def _while(op: hlo.WhileOp, emitter: Emitter) -> None:
     """The condition region's i1 and the state go to scf.condition; the body yields the next state."""
+    if emitter.in_kernel:
+        convert_elementwise_loop(op, emitter)
+        return
     condition, inner, (predicate,) = _region(op.cond, emitter)
     inner.add(scf.ConditionOp(inner.extract(predicate), *condition.block.args))
     body, inner, state = _region(op.body, emitter)

@@ -17,7 +17,9 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Nest, nest_of_copy, nest_of_fill, nest_of_generic
-from .elementwise import emit_elementwise
+from .elementwise import canonical, emit_elementwise
+from .iterated import emit_iterated
+from .lanes import lanes_of
 from .reduction import emit_reduction
 from .row import Structured, emit_rows, plan_rows
 
@@ -57,7 +59,17 @@ def convert_nests(builder: LoopBuilder, ops: Sequence[Structured], absorbed: Abs
         if any(nest.reduction):
             emit_reduction(builder, nest, initial_values(op, absorbed))
         else:
-            emit_elementwise(builder, nest)
+            _emit_parallel(builder, nest)
+
+
+def _emit_parallel(builder: LoopBuilder, nest: Nest) -> None:
+    """Emit a nest without reductions: by tiles if its body loops for one element."""
+    ordered = canonical(nest)
+    lanes = lanes_of(ordered, ordered.free[-1]) if ordered.free and 0 not in nest.sizes else None
+    if lanes is None:
+        emit_elementwise(builder, nest)
+    else:
+        emit_iterated(builder, ordered, lanes)
 
 
 def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbed: Absorbed, rows: int) -> bool:

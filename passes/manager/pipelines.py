@@ -30,10 +30,11 @@ FRONT = (
     "normalize-narrow-floats",
     "simplify-hlo",
     "cse",
+    "hoist-loop-invariants",
 )
 """Any program to the hlo operations that fusion and lowering support."""
 
-FUSE = ("fuse-hlo",)
+FUSE = ("fuse-loops", "fuse-hlo")
 """Group operations into fusions by the cost model."""
 
 FUSE_NONE = ("fuse-hlo{strategy=none}",)

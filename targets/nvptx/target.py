@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...lowering.device.chips import DEFAULT_CHIP, Chip, PtxVersionError, UnknownChipError, get_chip, ptx_version
-from ...passes.manager.pipelines import FUSE, LOWER_GPU_LOOPS, LOWER_LINALG, LOWER_NVVM, LOWER_NVVM_TO_LLVM
+from ...passes.manager.pipelines import LOWER_GPU_LOOPS, LOWER_LINALG, LOWER_NVVM, LOWER_NVVM_TO_LLVM
 from ..program.target import Emitter, Target, TargetOptionError, TextAt
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def tuned(spec: str, chip: str = DEFAULT_CHIP, math: str = "default", libraries:
     """Add the options for a GPU to a pass spec."""
     if spec == "expand-math" and math != "default":
         return f"{spec}{{mode={math}}}"
-    if spec in FUSE:
+    if spec == "fuse-hlo":
         return f"{spec}{{epilogues=true}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}"

@@ -1,0 +1,187 @@
+"""
+Trip counts, induction variables and invariant values of hlo.while.
+
+All facts are derived from the IR when they are asked for, and hold until the loop changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ..ops.comparison import CompareOp
+from ..ops.control_flow import WhileOp
+from ..ops.creation import constant_of
+from ..ops.dynamic import DynamicSliceOp, DynamicUpdateSliceOp
+from ..ops.elementwise_binary import AddOp, AndOp, SubtractOp
+from ..types import bit_width, element_of, is_integer, is_unsigned, shape_of
+
+MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
+"""The comparisons that bound a counter, and the same with operands exchanged."""
+
+
+@dataclass(frozen=True)
+class Induction:
+    """A carried integer that each iteration changes by the same step: `start`, `start + step`, .."""
+
+    position: int
+    start: int | None
+    """Its first value; None if that is not a constant."""
+    step: int
+
+
+class Loop:
+    """An hlo.while and what can be said about it."""
+
+    def __init__(self, op: WhileOp):
+        self.op = op
+
+    @property
+    def cond(self) -> Block:
+        return self.op.cond.block
+
+    @property
+    def body(self) -> Block:
+        return self.op.body.block
+
+    @property
+    def returned(self) -> Sequence[SSAValue]:
+        """The next values of the carried ones."""
+        last = self.body.last_op
+        assert last is not None, "a region without a terminator passes no verifier"
+        return last.operands
+
+    @property
+    def condition(self) -> SSAValue:
+        last = self.cond.last_op
+        assert last is not None, "a region without a terminator passes no verifier"
+        return last.operands[0]
+
+    def is_outside(self, value: SSAValue) -> bool:
+        """Whether the value is computed before the loop."""
+        block = value.block if isinstance(value, BlockArgument) else cast(Operation, value.owner).parent
+        while block is not None:
+            if block is self.cond or block is self.body:
+                return False
+            block = block.parent_block()
+        return True
+
+    @cached_property
+    def invariant(self) -> frozenset[int]:
+        """The positions of the carried values that never change."""
+        pairs = enumerate(zip(self.returned, self.op.operands, strict=True))
+        return frozenset(i for i, (value, first) in pairs if value is self.body.args[i] or value is first)
+
+    @cached_property
+    def inductions(self) -> Mapping[int, Induction]:
+        """The induction variables, by position."""
+        found: dict[int, Induction] = {}
+        for position, value in enumerate(self.returned):
+            step = self._step(position, value)
+            if step:
+                start = constant_of(self.op.operands[position])
+                found[position] = Induction(position, None if start is None else int(start), step)
+        return found
+
+    def _step(self, position: int, value: SSAValue) -> int | None:
+        """What the body adds to the carried value; None if that is no constant integer."""
+        if shape_of(value) != () or not is_integer(element_of(value)):
+            return None
+        owner, argument = value.owner, self.body.args[position]
+        if isinstance(owner, AddOp):
+            for one, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+                if one is argument and (step := constant_of(other)) is not None:
+                    return int(step)
+        if isinstance(owner, SubtractOp) and owner.lhs is argument and (step := constant_of(owner.rhs)) is not None:
+            return -int(step)
+        return None
+
+    @cached_property
+    def trip_count(self) -> int | None:
+        """The number of iterations; None if it is not known."""
+        return self._iterations(self.condition)
+
+    @cached_property
+    def most_iterations(self) -> int | None:
+        """A number that the iterations never exceed: the trip count, or what one part of the condition allows."""
+        parts: list[SSAValue] = []
+        pending = [self.condition]
+        while pending:
+            value = pending.pop()
+            if isinstance(value.owner, AndOp):
+                pending += value.owner.operands
+            else:
+                parts.append(value)
+        counts = [count for part in parts if (count := self._iterations(part)) is not None]
+        return min(counts, default=None)
+
+    def _iterations(self, condition: SSAValue) -> int | None:
+        """How often a comparison of an induction variable with a constant holds before it first fails."""
+        compare = condition.owner
+        if not isinstance(compare, CompareOp) or compare.direction not in MIRRORED:
+            return None
+        left, right, direction = compare.lhs, compare.rhs, compare.direction
+        if not isinstance(left, BlockArgument):
+            left, right, direction = right, left, MIRRORED[direction]
+        if not isinstance(left, BlockArgument) or left.block is not self.cond:
+            return None
+        induction, bound = self.inductions.get(left.index), self._constant(right)
+        if induction is None or induction.start is None or bound is None:
+            return None
+        return count_iterations(induction.start, induction.step, direction, bound, element_of(left))
+
+    def _constant(self, value: SSAValue) -> int | None:
+        """The integer that a value of the condition is in every iteration."""
+        if isinstance(value, BlockArgument) and value.block is self.cond and value.index in self.invariant:
+            value = self.op.operands[value.index]
+        found = constant_of(value)
+        return None if found is None else int(found)
+
+    def is_step_slice(self, op: DynamicSliceOp | DynamicUpdateSliceOp, position: int) -> bool:
+        """Whether an operation reads or writes exactly the slice `[i : i+1]` along dimension 0 of its first operand."""
+        update = isinstance(op, DynamicUpdateSliceOp)
+        whole = shape_of(op.operands[0])
+        part = shape_of(op.operands[1]) if update else shape_of(op.results[0])
+        starts = op.operands[2:] if update else op.operands[1:]
+        if not whole or part != (1, *whole[1:]) or starts[0] is not self.body.args[position]:
+            return False
+        induction, count = self.inductions.get(position), self.trip_count
+        if induction is None or induction.start is None or count is None:
+            return False
+        last = induction.start + induction.step * max(count - 1, 0)
+        return min(induction.start, last) >= 0 and max(induction.start, last) < whole[0]
+
+
+def count_iterations(start: int, step: int, direction: str, bound: int, element: Any) -> int | None:
+    """
+    How many of the values start, start + step, .. fulfil `value <direction> bound` before the first that does not; None
+    if the values of the element type would wrap around before.
+    """
+    if direction == "NE":
+        if (bound - start) % step or (bound - start) // step < 0:
+            return None
+        count = (bound - start) // step
+    else:
+        up = direction in ("LT", "LE")
+        if up != (step > 0):
+            return None if _holds(start, direction, bound) else 0
+        distance = (bound - start if up else start - bound) + (direction in ("LE", "GE"))
+        count = max(-(-distance // abs(step)), 0)
+    return count if _in_range(start + count * step, element) else None
+
+
+def _holds(value: int, direction: str, bound: int) -> bool:
+    return {"LT": value < bound, "LE": value <= bound, "GT": value > bound, "GE": value >= bound}[direction]
+
+
+def _in_range(value: int, element: Any) -> bool:
+    bits = bit_width(element)
+    if is_unsigned(element):
+        return 0 <= value < 1 << bits
+    assert isinstance(element, IntegerType)
+    return -(1 << bits - 1) <= value < 1 << bits - 1

@@ -1,0 +1,112 @@
+// RUN: hlo-opt %s --hoist-loop-invariants --split-input-file | filecheck %s
+// RUN: hlo-opt %s --hoist-loop-invariants --hoist-loop-invariants --split-input-file | filecheck %s
+// RUN: hlo-opt %s --hoist-loop-invariants --fuse-remarks --split-input-file --verify-diagnostics
+
+// The transpose is costly, and so are small values; the addition to a large one and the broadcast are not.
+
+// CHECK-LABEL: func.func @costs
+// CHECK-SAME: (%[[W:.*]]: tensor<80x80xf32>, %[[X:.*]]: tensor<80x80xf32>, %[[S:.*]]: tensor<f32>)
+// CHECK: %[[T:.*]] = hlo.transpose %[[W]], dims = [1, 0]
+// CHECK: %[[S2:.*]] = hlo.multiply %[[S]], %[[S]] : tensor<f32>
+// CHECK: hlo.while
+// CHECK: do {
+// CHECK: hlo.broadcast_in_dim %[[S2]]
+// CHECK: hlo.add %[[X]]
+// CHECK: hlo.dot_general %{{.*}}, %[[T]]
+func.func @costs(%w: tensor<80x80xf32>, %x: tensor<80x80xf32>, %s: tensor<f32>) -> tensor<80x80xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<80x80xf32>
+    cond {
+      %n = hlo.constant dense<9> : tensor<i32>
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      // expected-remark@+1 {{hlo.transpose is computed once, before the loop}}
+      %t = hlo.transpose %w, dims = [1, 0] : (tensor<80x80xf32>) -> tensor<80x80xf32>
+      // expected-remark@+1 {{hlo.multiply is computed once, before the loop}}
+      %s2 = hlo.multiply %s, %s : tensor<f32>
+      %b = hlo.broadcast_in_dim %s2, dims = [] : (tensor<f32>) -> tensor<80x80xf32>
+      %1 = hlo.add %x, %b : tensor<80x80xf32>
+      %2 = hlo.dot_general %v, %t, contracting_dims = [1] x [0] : (tensor<80x80xf32>, tensor<80x80xf32>) -> tensor<80x80xf32>
+      %3 = hlo.add %1, %2 : tensor<80x80xf32>
+      %one = hlo.constant dense<1> : tensor<i32>
+      %4 = hlo.add %i, %one : tensor<i32>
+      hlo.return %4, %3 : tensor<i32>, tensor<80x80xf32>
+    }
+  return %0#1 : tensor<80x80xf32>
+}
+
+// -----
+
+// What leaves the inner loop leaves the outer one too; what both regions compute is computed once.
+
+// CHECK-LABEL: func.func @nested
+// CHECK-SAME: (%[[X:.*]]: tensor<200xf32>, %[[N:.*]]: tensor<i32>)
+// CHECK: %[[M:.*]] = hlo.multiply %[[N]], %[[N]]
+// CHECK: %[[E:.*]] = hlo.exponential %[[X]]
+// CHECK-NOT: hlo.multiply %[[N]]
+// CHECK: hlo.while
+// CHECK: do {
+// CHECK: hlo.while
+// CHECK: hlo.compare LT, %{{.*}}, %[[M]]
+// CHECK: do {
+// CHECK: hlo.add %{{.*}}, %[[E]]
+// CHECK: hlo.add %{{.*}}, %[[M]]
+func.func @nested(%x: tensor<200xf32>, %n: tensor<i32>) -> tensor<200xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<200xf32>
+    cond {
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1:2 = hlo.while(%j = %i, %w = %v) : tensor<i32>, tensor<200xf32>
+        cond {
+          // expected-remark@+2 {{hlo.multiply is computed once, before the loop}}
+          // expected-remark@+1 {{hlo.multiply is computed once, before the loop}}
+          %m = hlo.multiply %n, %n : tensor<i32>
+          %2 = hlo.compare LT, %j, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          hlo.return %2 : tensor<i1>
+        } do {
+          // expected-remark@+2 {{hlo.exponential is computed once, before the loop}}
+          // expected-remark@+1 {{hlo.exponential is computed once, before the loop}}
+          %e = hlo.exponential %x : tensor<200xf32>
+          %2 = hlo.add %w, %e : tensor<200xf32>
+          %m = hlo.multiply %n, %n : tensor<i32>
+          %3 = hlo.add %j, %m : tensor<i32>
+          hlo.return %3, %2 : tensor<i32>, tensor<200xf32>
+        }
+      hlo.return %1#0, %1#1 : tensor<i32>, tensor<200xf32>
+    }
+  return %0#1 : tensor<200xf32>
+}
+
+// -----
+
+// An invariant loop that may not end stays: it must not run if the outer loop does not.
+
+// CHECK-LABEL: func.func @may_hang
+// CHECK: hlo.while
+// CHECK: do {
+// CHECK: hlo.while
+func.func @may_hang(%x: tensor<f32>, %n: tensor<i32>) -> tensor<f32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<f32>
+    cond {
+      %1 = hlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    } do {
+      %1 = hlo.while(%w = %x) : tensor<f32>
+        cond {
+          %2 = hlo.compare LT, %w, %x : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          hlo.return %2 : tensor<i1>
+        } do {
+          %2 = hlo.add %w, %w : tensor<f32>
+          hlo.return %2 : tensor<f32>
+        }
+      %3 = hlo.add %v, %1 : tensor<f32>
+      %4 = hlo.add %i, %one : tensor<i32>
+      hlo.return %4, %3 : tensor<i32>, tensor<f32>
+    }
+  return %0#1 : tensor<f32>
+}

@@ -1,0 +1,85 @@
+"""Facts about loops, and loops as kernels: the same bits as without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xhlo
+from hlo_programs import Program
+from loop_texts import random_arrays, random_loop
+from simt_programs import check_on_simt
+from xhlo.hlo_dialect.loops import Loop
+from xhlo.hlo_dialect.ops.control_flow import WhileOp
+from xhlo.passes.manager.pipelines import FRONT
+
+COUNTED = """
+func.func @main(%x: tensor<f32>) -> tensor<{type}> {{
+  %start = hlo.constant dense<{start}> : tensor<{type}>
+  %bound = hlo.constant dense<{bound}> : tensor<{type}>
+  %step = hlo.constant dense<{step}> : tensor<{type}>
+  %0 = hlo.while(%i = %start) : tensor<{type}>
+    cond {{
+      %1 = hlo.compare {test} : (tensor<{type}>, tensor<{type}>) -> tensor<i1>
+      hlo.return %1 : tensor<i1>
+    }} do {{
+      %1 = hlo.{op} : tensor<{type}>
+      hlo.return %1 : tensor<{type}>
+    }}
+  return %0 : tensor<{type}>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "test", "op", "bound", "type_", "count"),
+    [
+        (0, 1, "LT, %i, %bound", "add %i, %step", 10, "i32", 10),
+        (0, 3, "LE, %i, %bound", "add %step, %i", 9, "i32", 4),
+        (10, 3, "GT, %i, %bound", "subtract %i, %step", 0, "i64", 4),
+        (0, 1, "GT, %bound, %i", "add %i, %step", 7, "i8", 7),
+        (5, 1, "LT, %i, %bound", "add %i, %step", 5, "i32", 0),
+        (9, -2, "GE, %i, %bound", "add %i, %step", 1, "i32", 5),
+        (0, 2, "NE, %i, %bound", "add %i, %step", 8, "i32", 4),
+        (0, 3, "NE, %i, %bound", "add %i, %step", 8, "i32", None),  # steps over the bound
+        (0, 1, "GE, %i, %bound", "add %i, %step", 0, "i32", None),  # ends by wrapping around
+        (0, 7, "LT, %i, %bound", "add %i, %step", 127, "i8", None),  # 126 + 7 wraps around
+        (0, 7, "LT, %i, %bound", "add %i, %step", 127, "ui8", 19),
+        (1, 2, "LT, %i, %bound", "multiply %i, %step", 100, "i32", None),
+    ],
+)
+def test_trip_counts(start: int, step: int, test: str, op: str, bound: int, type_: str, count: int | None) -> None:
+    text = COUNTED.format(start=start, step=step, test=test, op=op, bound=bound, type=type_)
+    (loop,) = (Loop(op) for op in Program(text).module.walk() if isinstance(op, WhileOp))
+    assert loop.trip_count == count
+    assert loop.most_iterations == count
+
+
+SHAPES = [(7,), (65,), (3, 50), (130,), (1,), (4, 1000)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_loop_in_a_kernel_computes_the_same_bits(seed: int) -> None:
+    shape = SHAPES[seed % len(SHAPES)]
+    text, arrays = random_loop(seed, shape), random_arrays(seed, shape)
+    assert "one kernel runs the whole loop" in Program(text).after(*FRONT, "fuse-loops").messages
+    plain = str(Program(text).after(*FRONT, "fuse-hlo").module)
+    for actual, expected in zip(xhlo.compile(text)(*arrays), xhlo.compile(plain)(*arrays), strict=True):
+        assert _bits(actual) == _bits(expected)
+
+
+def _bits(array: np.ndarray) -> bytes:
+    """The bits, with one NaN for all: which of two NaN operands an addition passes on is not defined."""
+    return (
+        np.where(np.isnan(array), np.float32(np.nan), array).tobytes() if array.dtype.kind == "f" else array.tobytes()
+    )
+
+
+def test_threads_of_a_gpu_loop_for_their_elements() -> None:
+    for seed in (0, 1):
+        check_on_simt(random_loop(seed, (3, 50)), random_arrays(seed, (3, 50)))
+
+
+def test_a_kernel_loop_is_kept_by_a_second_run() -> None:
+    once = Program(random_loop(4, (7,))).after(*FRONT, "fuse-loops")
+    assert str(once.after("fuse-loops").module) == str(once.module)
