@@ -28,6 +28,7 @@ FRONT = (
     "decompose-hlo",
     "split-complex",
     "normalize-narrow-floats",
+    "unroll-loops",
     "simplify-hlo",
     "cse",
     "hoist-loop-invariants",
