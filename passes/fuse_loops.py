@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -11,17 +12,23 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.support.kernel import is_kernel
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
+from ..hlo_dialect.expressions.tensor import Builder
 from ..hlo_dialect.hlo_pass import HloPass
 from ..hlo_dialect.loops import ElementwiseLoop, Loop, elementwise_loop, merge_equal
 from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.ops.control_flow import ReturnOp, WhileOp
 from ..hlo_dialect.ops.creation import ConstantOp
+from ..hlo_dialect.ops.elementwise_binary import AndOp
 from ..hlo_dialect.ops.fusion import FusionOp
 from ..hlo_dialect.types import is_splat
 from ..hlo_dialect.walking import operations_in
+from .simplify_hlo.control_flow import carried_for_nothing
 
 MOST_WORK = 1 << 34
 """Operations on elements that a kernel may do before the program can be interrupted: a few seconds."""
+
+FEWEST_AT_A_TIME, MOST_AT_A_TIME = 16, 1 << 16
+"""Iterations of a loop without a known bound that one run of its kernel makes."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,8 @@ class FuseLoopsPass(HloPass):
     Before: `%r:2 = hlo.while(%i = %zero, %z = %x) .. do { %1 = hlo.multiply %z, %z .. }`
     After:  `%r = hlo.fusion loop (%a = %x : ..) -> .. { %1:2 = hlo.while(..) ..  hlo.return %1#1 }`
     Assumes: the level after simplify-hlo.
-    Leaves: loops that are not elementwise, or that may run for more than a few seconds: a kernel is not interrupted.
+    Leaves: loops that are not elementwise. A kernel is not interrupted: one that may run for more than a few seconds
+            makes only some iterations, in an outer loop.
     """
 
     name = "fuse-loops"
@@ -46,9 +54,7 @@ class FuseLoopsPass(HloPass):
             # Inner loops first, as an outer one may become elementwise by them.
             for op in reversed(operations_in(function)):
                 if isinstance(op, WhileOp) and not _in_fusion(op):
-                    reason = _fuse(op)
-                    text = "one kernel runs the whole loop" if reason is None else f"not made a kernel: {reason}"
-                    engine.emit(Diagnostic("remark", text, op.location))
+                    engine.emit(Diagnostic("remark", _fuse(op), op.location))
 
 
 def _in_fusion(op: Operation) -> bool:
@@ -58,23 +64,74 @@ def _in_fusion(op: Operation) -> bool:
     return parent is not None
 
 
-def _fuse(op: WhileOp) -> str | None:
-    """Replace the loop by a fusion; returns why not, if it stays."""
+def _fuse(op: WhileOp) -> str:
+    """Replace the loop by a kernel, if that is possible; returns in words what was done, or why it stays."""
     found = elementwise_loop(Loop(op))
     if isinstance(found, str):
-        return found
-    limit = found.most_iterations
-    if limit is None:
-        return "its number of iterations has no known bound"
-    cost = len(found.loop.body.ops)
-    if limit * cost * found.size > MOST_WORK:
-        return f"its {limit} iterations may take too long for one kernel"
-    if any(op.results[i].first_use for i in found.scalars):
-        return "scalars that it computes are used after it"
+        return f"not made a kernel: {found}"
     if not any(op.results[i].first_use for i in found.elements):
-        return "nothing uses its results"
+        return "not made a kernel: nothing uses its tensors"
+    limit = found.most_iterations
+    work = len(found.loop.body.ops) * found.size
+    if limit is None or limit * work > MOST_WORK:
+        if found.goes_on is not None and found.scalars:
+            return "not made a kernel: its number of iterations has no known bound"
+        count = min(max(MOST_WORK // 16 // max(work, 1), FEWEST_AT_A_TIME), MOST_AT_A_TIME)
+        _fuse(_divide(op, count))
+        return f"one kernel runs up to {count} iterations of the loop"
+    if any(op.results[i].first_use for i in found.scalars):
+        _separate_scalars(found)
     _replace(found)
-    return None
+    return "one kernel runs the whole loop"
+
+
+def _divide(op: WhileOp, count: int) -> WhileOp:
+    """Put the loop into another of the same condition, and end it after so many iterations; returns the inner loop."""
+    types = [value.type for value in op.operands]
+    cond, body = op.cond.clone(), op.body.clone()
+    outer = Block(arg_types=types)
+    zero = ConstantOp.of(np.zeros((), np.int32))
+    inner = WhileOp.create(
+        operands=[*outer.args, zero.result],
+        result_types=[*types, zero.result.type],
+        regions=[cond, body],
+        location=op.location,
+    )
+    outer.add_ops([zero, inner, ReturnOp.create(operands=inner.results[:-1], location=op.location)])
+    for block in (cond.block, body.block):
+        last = block.last_op
+        assert last is not None, "a region without a terminator passes no verifier"
+        b = Builder.before(last)
+        (done,) = b.tensors([block.insert_arg(zero.result.type, len(block.args))])
+        if block is cond.block:
+            last.operands = [b.op(AndOp, (last.operands[0], done.compare("LT", count, "SIGNED"))).value]
+        else:
+            last.operands = [*last.operands, (done + 1).value]
+    new = WhileOp.create(
+        operands=op.operands,
+        result_types=types,
+        regions=[op.detach_region(op.cond), Region(outer)],
+        location=op.location,
+    )
+    replace_op(op, (new,), new.results)
+    return inner
+
+
+def _separate_scalars(found: ElementwiseLoop) -> None:
+    """Compute the scalars that are used after the loop in a loop of their own, which is a kernel too."""
+    op = found.loop.op
+    block = op.parent
+    assert block is not None
+    scalars = op.clone()
+    block.insert_op_before(scalars, op)
+    for i in found.scalars:
+        op.results[i].replace_all_uses_with(scalars.results[i])
+    rewrite = carried_for_nothing(scalars)
+    if rewrite is not None and rewrite.values is not None:
+        replace_op(scalars, rewrite.new_ops, rewrite.values)
+        for each in rewrite.new_ops:
+            if isinstance(each, WhileOp):
+                _fuse(each)
 
 
 def _replace(found: ElementwiseLoop) -> None:

@@ -68,9 +68,10 @@ class _Region:
 
 def random_loop(seed: int, shape: tuple[int, ...]) -> str:
     """
-    A program of two f32 arrays and an i32 array of one shape, whose loop carries three such and a counter.
+    A program of two f32 arrays and an i32 array of one shape, and a number; its loop carries three such and a counter.
 
-    Every third ends when no element goes on, and leaves those alone that do not; the others count.
+    Of three programs, one ends when no element goes on, and leaves those alone that do not; one counts to a constant,
+    and one to the number.
     """
     numbers = np.random.default_rng(seed)
     dims = "x".join(map(str, shape))
@@ -105,13 +106,14 @@ def random_loop(seed: int, shape: tuple[int, ...]) -> str:
             f"%go = hlo.reduce(%goes init: %no) applies hlo.or across dimensions = [{every}] : {reduced}",
         ]
     else:
-        test = [
-            f"%limit = hlo.constant dense<{limit}> : tensor<i32>",
-            "%go = hlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+        test = [f"%limit = hlo.constant dense<{limit}> : tensor<i32>"] if seed % 3 == 1 else []
+        test += [
+            f"%go = hlo.compare LT, %i, {'%limit' if seed % 3 == 1 else '%k'} : (tensor<i32>, tensor<i32>) -> tensor<i1>",
         ]
     zero = "%zeros" if by_element else "%m"
     lines = [
-        f"func.func @main(%u: {floats}, %p: {floats}, %m: {integers}) -> ({floats}, {floats}, {integers}) {{",
+        f"func.func @main(%u: {floats}, %p: {floats}, %m: {integers}, %k: tensor<i32>)",
+        f"    -> ({floats}, {floats}, {integers}, tensor<i32>) {{",
         "%zero = hlo.constant dense<0> : tensor<i32>",
         f"%zeros = hlo.constant dense<0> : {integers}",
         f"%r:4 = hlo.while(%i = %zero, %x = %u, %y = %p, %n = {zero}) : tensor<i32>, {floats}, {floats}, {integers}",
@@ -124,14 +126,14 @@ def random_loop(seed: int, shape: tuple[int, ...]) -> str:
         "%next = hlo.add %i, %one : tensor<i32>",
         f"hlo.return %next, {', '.join(following)} : tensor<i32>, {floats}, {floats}, {integers}",
         "}",
-        f"return %r#1, %r#2, %r#3 : {floats}, {floats}, {integers}",
+        f"return %r#1, %r#2, %r#3, {'%k' if by_element else '%r#0'} : {floats}, {floats}, {integers}, tensor<i32>",
         "}",
     ]
     return "\n".join(lines)
 
 
-def random_arrays(seed: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_arrays(seed: int, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     """Arguments of such a program."""
     numbers = np.random.default_rng(seed)
     x, y = (numbers.uniform(-2, 2, shape).astype(np.float32) for _ in range(2))
-    return x, y, numbers.integers(-4, 10, shape).astype(np.int32)
+    return x, y, numbers.integers(-4, 10, shape).astype(np.int32), np.int32(numbers.integers(0, 40))
