@@ -32,6 +32,7 @@ FRONT = (
     "simplify-hlo",
     "cse",
     "hoist-loop-invariants",
+    "batch-step-products",
 )
 """Any program to the hlo operations that fusion and lowering support."""
 

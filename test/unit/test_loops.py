@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,14 @@ def test_threads_of_a_gpu_loop_for_their_elements() -> None:
 def test_a_kernel_loop_is_kept_by_a_second_run() -> None:
     once = Program(random_loop(4, (7,))).after(*FRONT, "fuse-loops")
     assert str(once.after("fuse-loops").module) == str(once.module)
+
+
+def test_products_of_all_steps_at_once_are_those_of_each() -> None:
+    text = (Path(__file__).parents[1] / "lit/passes/batch_step_products.mlir").read_text().split("// -----")[0]
+    program = Program(text.replace("@scan", "@main"))
+    numbers = np.random.default_rng(0)
+    shapes = ((10, 4, 6), (10, 6), (6, 5), (5, 6))
+    inputs = [numbers.standard_normal(shape).astype(np.float32) for shape in shapes]
+    program.after("batch-step-products").same_results(*inputs, rtol=1e-5)
+    for actual, expected in zip(xhlo.compile(program.text)(*inputs), program.results(*inputs), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
