@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from ..dialects.support.kernel import is_kernel
 from ..hlo_dialect.diagnostics import Diagnostic, engine_of
@@ -19,7 +19,7 @@ from ..hlo_dialect.op import replace_op
 from ..hlo_dialect.ops.control_flow import ReturnOp, WhileOp
 from ..hlo_dialect.ops.creation import ConstantOp
 from ..hlo_dialect.ops.elementwise_binary import AndOp
-from ..hlo_dialect.ops.fusion import FusionOp
+from ..hlo_dialect.ops.fusion import FusionOp, in_fusion
 from ..hlo_dialect.types import is_splat
 from ..hlo_dialect.walking import operations_in
 from .simplify_hlo.control_flow import carried_for_nothing
@@ -53,15 +53,8 @@ class FuseLoopsPass(HloPass):
                 continue
             # Inner loops first, as an outer one may become elementwise by them.
             for op in reversed(operations_in(function)):
-                if isinstance(op, WhileOp) and not _in_fusion(op):
+                if isinstance(op, WhileOp) and not in_fusion(op):
                     engine.emit(Diagnostic("remark", _fuse(op), op.location))
-
-
-def _in_fusion(op: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, FusionOp):
-        parent = parent.parent_op()
-    return parent is not None
 
 
 def _fuse(op: WhileOp) -> str:

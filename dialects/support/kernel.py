@@ -24,6 +24,9 @@ PARALLEL = "xhlo.parallel"
 """An innermost loop whose iterations do not depend on each other through memory."""
 VECTORIZE = "xhlo.vectorize"
 
+PAIRED = "xhlo.paired"
+"""A loop whose body makes two iterations (pair-iterations)."""
+
 # On functions, their arguments and results.
 COMPLEX = "xhlo.complex"
 """An argument or result whose last dimension, of size two, is a complex number."""

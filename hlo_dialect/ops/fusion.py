@@ -196,4 +196,12 @@ def _is_part(op: Operation) -> bool:
     return user is not None and user.name == op.name
 
 
+def in_fusion(op: Operation) -> bool:
+    """Whether an operation is a part of a fusion."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, FusionOp):
+        parent = parent.parent_op()
+    return parent is not None
+
+
 OPS = (FusionOp,)

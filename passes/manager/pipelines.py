@@ -36,7 +36,7 @@ FRONT = (
 )
 """Any program to the hlo operations that fusion and lowering support."""
 
-FUSE = ("fuse-loops", "fuse-hlo")
+FUSE = ("fuse-loops", "pair-iterations", "fuse-hlo")
 """Group operations into fusions by the cost model."""
 
 FUSE_NONE = ("fuse-hlo{strategy=none}",)

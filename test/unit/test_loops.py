@@ -100,3 +100,15 @@ def test_products_of_all_steps_at_once_are_those_of_each() -> None:
     program.after("batch-step-products").same_results(*inputs, rtol=1e-5)
     for actual, expected in zip(xhlo.compile(program.text)(*inputs), program.results(*inputs), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_two_iterations_at_a_time_copy_no_state() -> None:
+    text = (Path(__file__).parents[1] / "lit/passes/pair_iterations.mlir").read_text().split("// -----")[0]
+    program = Program(text.replace("@relax", "@main"))
+    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    program.after("pair-iterations").same_bits(x)
+    executable = xhlo.compile(program.text)
+    np.testing.assert_array_equal(executable(x), program.results(x)[0])
+    buffers = executable.as_text("loops").split("scf.while")[1].split("func.return")[0]
+    copies = [line for line in buffers.splitlines() if "memref.copy" in line]
+    assert all("64x64" not in line for line in copies)
