@@ -1,0 +1,91 @@
+"""
+Rules for matrix products: transposes of factors become dimension numbers, so that no transposed matrix is in memory.
+
+The products and the order of each sum stay the same.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...hlo_dialect.attributes import DotDimensionNumbersAttr
+from ...hlo_dialect.expressions.tensor import Tensor
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.movement import TransposeOp
+from ...hlo_dialect.types import element_of, shape_of
+from .rewrite import Rewrite, by, simplifications, start
+
+Dims = tuple[int, ...]
+
+
+@simplifications.on(DotGeneralOp)
+def simplify_dot(op: Operation) -> Rewrite | None:
+    """A product of a transpose reads the transpose's operand, if the result's dimensions keep their order."""
+    assert isinstance(op, DotGeneralOp)
+    numbers = op.dot_dimension_numbers
+    lhs, lhs_batching, lhs_contracting = _untransposed(
+        op.operands[0], numbers.lhs_batching, numbers.lhs_contracting, op.lhs_free
+    )
+    rhs, rhs_batching, rhs_contracting = _untransposed(
+        op.operands[1], numbers.rhs_batching, numbers.rhs_contracting, op.rhs_free
+    )
+    if lhs is op.operands[0] and rhs is op.operands[1]:
+        return None
+    new = DotDimensionNumbersAttr.of(lhs_batching, rhs_batching, lhs_contracting, rhs_contracting)
+    return _product(op, lhs, rhs, new)
+
+
+def _product(op: DotGeneralOp, lhs: SSAValue, rhs: SSAValue, numbers: DotDimensionNumbersAttr) -> Rewrite:
+    """The product of other factors, with the other properties of `op`."""
+    x = start(lhs)
+    stated = {name: value for name, value in op.properties.items() if name != "dot_dimension_numbers"}
+    return by(x.dot(Tensor(x.builder, rhs), numbers, element_of(op.results[0]), **stated))
+
+
+def _untransposed(value: SSAValue, batching: Dims, contracting: Dims, free: Dims) -> tuple[SSAValue, Dims, Dims]:
+    """The factor before its transposes, with the dimensions there; `free` dimensions keep their order."""
+    while isinstance(value.owner, TransposeOp):
+        dims = value.owner.dims
+        moved = tuple(dims[dim] for dim in free)
+        if moved != tuple(sorted(moved)):
+            break
+        batching, contracting = tuple(dims[dim] for dim in batching), tuple(dims[dim] for dim in contracting)
+        value, free = value.owner.operands[0], moved
+    return value, batching, contracting
+
+
+@simplifications.on(TransposeOp)
+def swap_factors(op: Operation) -> Rewrite | None:
+    """
+    The factors of a product that is transposed change places, if the transpose then keeps the last dimension in place.
+
+    It vanishes, or moves whole rows. JAX writes the product of attention's weights and values that way.
+    """
+    assert isinstance(op, TransposeOp)
+    dot = op.operands[0].owner
+    if not isinstance(dot, DotGeneralOp) or not dot.results[0].has_one_use() or not dot.lhs_free or not dot.rhs_free:
+        return None
+    algorithm = dot.algorithm
+    if algorithm is not None and algorithm.lhs_precision_type != algorithm.rhs_precision_type:
+        return None
+    last = len(op.dims) - 1
+    batch, left = len(dot.dot_dimension_numbers.lhs_batching), len(dot.lhs_free)
+    shape = shape_of(dot.results[0])
+    if op.dims[last] != batch + left - 1 or shape[op.dims[last]] == 1:
+        return None
+    numbers = dot.dot_dimension_numbers
+    swapped = DotDimensionNumbersAttr.of(
+        numbers.rhs_batching, numbers.lhs_batching, numbers.rhs_contracting, numbers.lhs_contracting
+    )
+    right = len(dot.rhs_free)
+    # Where each dimension of the product is after the exchange.
+    places = [*range(batch), *(batch + right + i for i in range(left)), *(batch + i for i in range(right))]
+    x = start(dot.operands[1])
+    stated = {name: value for name, value in dot.properties.items() if name != "dot_dimension_numbers"}
+    if "precision_config" in stated:
+        levels = stated["precision_config"]
+        assert isinstance(levels, ArrayAttr)
+        stated["precision_config"] = ArrayAttr(tuple(reversed(levels.data)))
+    product = x.dot(Tensor(x.builder, dot.operands[0]), swapped, element_of(dot.results[0]), **stated)
+    return by(product.transpose([places[dim] for dim in op.dims]))
