@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Operation
 
-from ...dialects.support.kernel import CONTRACTION, kernels_of
+from ...dialects.support.kernel import CONTRACTION, Kernel, kernels_of
 from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
@@ -20,6 +20,7 @@ from .blocking import Blocking, block, is_worth_blocking
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, reads_both_in_place, reads_in_place
 from .kernel import ProductEmitter
+from .row_products import convert_row_products
 
 
 def _is_zero(fill: FillOp | None) -> bool:
@@ -36,6 +37,9 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
     if not marked:
         return
     absorbed = absorbed_fills(structured)
+    rows = Kernel(kernel).rows
+    if rows and convert_row_products(kernel, structured, absorbed, rows, machine):
+        return
     builder = LoopBuilder(kernel)
     for op in marked:
         product = contraction_of(op)
@@ -76,7 +80,8 @@ class ConvertContractionsToVectorPass(HloPass):
     After:  loops that pack both factors into panels, and an scf.parallel over tiles of the output around calls of a
             micro-kernel, a function of vector.fma
     Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor with
-             overlapping windows (a convolution's input), or in a product with few columns, is read in place.
+             overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
+             kernel with products is lowered as a whole, by tiles of rows.
     Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32.
     Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
     """

@@ -85,15 +85,28 @@ def convert_rows(builder: LoopBuilder, structured: Sequence[Structured], absorbe
 
 def convert_kernel(kernel: func.FuncOp) -> None:
     """Lower one kernel's top-level linalg operations."""
-    structured = [op for op in kernel.body.block.ops if isinstance(op, (FillOp, GenericOp, memref.CopyOp))]
+    runs = _runs(kernel)
+    structured = [op for run in runs for op in run]
     if not structured:
         return
     absorbed = absorbed_fills(structured)
     builder = LoopBuilder(kernel)
     rows = Kernel(kernel).rows
-    if not (rows and convert_rows(builder, structured, absorbed, rows)):
-        convert_nests(builder, without_fills(structured, absorbed), absorbed)
+    for run in runs:
+        if run and not (rows and convert_rows(builder, run, absorbed, rows)):
+            convert_nests(builder, without_fills(run, absorbed), absorbed)
     erase_all(structured)
+
+
+def _runs(kernel: func.FuncOp) -> list[list[Structured]]:
+    """The operations to lower, cut where loops or calls stand between them, such as those of a product."""
+    runs: list[list[Structured]] = [[]]
+    for op in kernel.body.block.ops:
+        if isinstance(op, (FillOp, GenericOp, memref.CopyOp)):
+            runs[-1].append(op)
+        elif op.regions or isinstance(op, func.CallOp):
+            runs.append([])
+    return runs
 
 
 def erase_all(structured: Sequence[Structured]) -> None:

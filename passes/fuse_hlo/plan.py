@@ -17,6 +17,7 @@ from .clusters import Cluster, Clusters
 from .decisions import Decision, decisions
 from .graph import BlockGraph, is_splat_constant
 from .producers import ProducerFusion
+from .row_products import fuse_row_products
 from .rows import fuse_rows
 from .siblings import fuse_siblings
 
@@ -49,8 +50,8 @@ class BlockPlan:
     unknown: tuple[Operation, ...] = ()
 
 
-def plan_block(block: Block, strategy: Strategy) -> BlockPlan:
-    """Partition the block's operations into fusions."""
+def plan_block(block: Block, strategy: Strategy, products: bool = True) -> BlockPlan:
+    """Partition the block's operations into fusions; with `products`, row fusions take in products of their rows."""
     graph = BlockGraph(block)
     if graph.unknown_ops:
         return BlockPlan((), (), tuple(graph.unknown_ops))
@@ -58,6 +59,8 @@ def plan_block(block: Block, strategy: Strategy) -> BlockPlan:
     decided: tuple[Decision, ...] = ()
     if strategy == "default":
         fuse_rows(clusters)
+        if products:
+            fuse_row_products(clusters)
         ProducerFusion(clusters).run()
         fuse_siblings(clusters)
         decided = tuple(decisions(clusters))

@@ -37,7 +37,8 @@ class FuseHloPass(HloPass):
             Fusions that the program has already stay as they are.
 
     strategy=none makes each operation a fusion of its own. epilogues=true fuses elementwise operations into the matrix
-    product that they follow, for targets whose products write their results element by element.
+    product that they follow, for targets whose products write their results element by element. row-products=false
+    keeps products out of row fusions, for targets whose row kernels cannot multiply.
     """
 
     name = "fuse-hlo"
@@ -46,6 +47,7 @@ class FuseHloPass(HloPass):
 
     strategy: Literal["default", "none"] = "default"
     epilogues: bool = False
+    row_products: bool = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -56,7 +58,7 @@ class FuseHloPass(HloPass):
             while pending:
                 block = pending.pop(0)
                 sink_constants(block)
-                plan = plan_block(block, self.strategy)
+                plan = plan_block(block, self.strategy, self.row_products)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
                 pending[:0] = Rewriter(block, plan.steps).run()

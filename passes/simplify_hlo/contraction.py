@@ -83,9 +83,7 @@ def swap_factors(op: Operation) -> Rewrite | None:
     places = [*range(batch), *(batch + right + i for i in range(left)), *(batch + i for i in range(right))]
     x = start(dot.operands[1])
     stated = {name: value for name, value in dot.properties.items() if name != "dot_dimension_numbers"}
-    if "precision_config" in stated:
-        levels = stated["precision_config"]
-        assert isinstance(levels, ArrayAttr)
-        stated["precision_config"] = ArrayAttr(tuple(reversed(levels.data)))
+    if dot.precision_config is not None:
+        stated["precision_config"] = ArrayAttr(dot.precision_config.data[::-1])
     product = x.dot(Tensor(x.builder, dot.operands[0]), swapped, element_of(dot.results[0]), **stated)
     return by(product.transpose([places[dim] for dim in op.dims]))

@@ -1,0 +1,205 @@
+"""
+The plan of a row kernel with products: its loops over rows, and the buffers that hold one tile of rows at a time.
+
+Every operation of the kernel is a nest whose first loops are the rows, in one order. Operations may have their rows in
+other orders, as a product does whose result is transposed. They agree with the others on the buffers that pass rows
+between them: loops over rows are those that move such a buffer with the same stride.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.support.kernel import CONTRACTION
+from ..convert_linalg_to_scf.conversion import Structured, nest_of
+from ..loop_nests.loop_builder import buffer_of
+from ..loop_nests.nest import Access, Nest
+
+Strides = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Temporary:
+    """A buffer of the kernel that holds rows: only one tile, or one row, of it is ever in memory."""
+
+    rows: Strides
+    """The buffer's stride, in elements, along each loop over rows; 0 for loops of size 1."""
+    size: int
+    """Elements of one row."""
+    tiled: bool
+    """Whether it passes rows to another loop over them, so that a whole tile is kept."""
+
+
+@dataclass(frozen=True)
+class RowProductPlan:
+    """The operations of a row kernel in order, as nests that begin with the loops over rows."""
+
+    shape: tuple[int, ...]
+    """The sizes of the loops over rows; tiles are of the last."""
+    nests: tuple[Nest, ...]
+    temporaries: Mapping[SSAValue, Temporary]
+
+
+def is_product(nest: Nest) -> bool:
+    return CONTRACTION in nest.op.attributes
+
+
+def plan_row_products(ops: Sequence[Structured], rows: int) -> RowProductPlan | None:
+    """The plan; `ops` are the kernel's operations that run, in order. None if they do not share loops over rows."""
+    nests = [nest_of(op) for op in ops]
+    shape = next((nest.sizes[:rows] for nest in nests if any(nest.reduction) and not is_product(nest)), ())
+    if len(shape) < rows or any(0 in nest.sizes for nest in nests):
+        return None
+    aligned = _aligned(nests, shape)
+    if aligned is None:
+        return None
+    temporaries = _temporaries(aligned, rows)
+    return None if temporaries is None else RowProductPlan(shape, tuple(aligned), temporaries)
+
+
+# The order of loops.
+
+
+def _aligned(nests: Sequence[Nest], shape: tuple[int, ...]) -> list[Nest] | None:
+    """The nests with the loops over rows first; None if some nest has no such loops."""
+    rows = len(shape)
+    found: dict[int, Nest] = {}
+    known: dict[SSAValue, Strides] = {}
+    written = {access.root for nest in nests for access in nest.outputs}
+
+    def settle(number: int, nest: Nest) -> None:
+        found[number] = nest
+        for access in nest.accesses:
+            if access.root in written:
+                known.setdefault(access.root, _row_strides(access, shape))
+
+    for number, nest in enumerate(nests):
+        if not is_product(nest) and nest.sizes[:rows] == shape and not any(nest.reduction[:rows]):
+            settle(number, nest)
+            break
+    progress = True
+    while progress and len(found) < len(nests):
+        progress = False
+        for number, nest in enumerate(nests):
+            shared = next((x for x in nest.accesses if x.root in known), None) if number not in found else None
+            if shared is None:
+                continue
+            loops = _loops_over_rows(nest, shared, known[shared.root], shape)
+            if loops is None:
+                return None
+            rest = [loop for loop in range(len(nest.sizes)) if loop not in loops]
+            settle(number, _with_unit_loops(nest, loops, shape).permuted(_order(nest, loops, rest)))
+            progress = True
+    if len(found) < len(nests):
+        return None
+    for nest in found.values():
+        for access in nest.accesses:
+            if access.root in known and known[access.root] != _row_strides(access, shape):
+                return None
+    return [found[number] for number in range(len(nests))]
+
+
+def _is_local(root: SSAValue) -> bool:
+    return isinstance(root.owner, memref.AllocOp)
+
+
+def _row_strides(access: Access, shape: tuple[int, ...]) -> Strides:
+    return tuple(0 if size == 1 else stride for size, stride in zip(shape, access.strides, strict=False))
+
+
+def _loops_over_rows(nest: Nest, shared: Access, strides: Strides, shape: tuple[int, ...]) -> list[int | None] | None:
+    """For each loop over rows the nest's loop, None for one of size 1; None if the nest has no such loops."""
+    loops: list[int | None] = []
+    for size, stride in zip(shape, strides, strict=True):
+        if size == 1:
+            loops.append(None)
+            continue
+        matching = [
+            loop
+            for loop, (n, s, reduced) in enumerate(zip(nest.sizes, shared.strides, nest.reduction, strict=True))
+            if n == size and s == stride and stride and not reduced and loop not in loops
+        ]
+        if not matching:
+            return None
+        loops.append(matching[0])
+    return loops
+
+
+def _with_unit_loops(nest: Nest, loops: Sequence[int | None], shape: tuple[int, ...]) -> Nest:
+    """The nest with one more loop of size 1 at the end for each row loop that it does not have."""
+    missing = sum(loop is None for loop in loops)
+
+    def widen(access: Access) -> Access:
+        return replace(access, strides=(*access.strides, *(0,) * missing))
+
+    return replace(
+        nest,
+        sizes=(*nest.sizes, *(1,) * missing),
+        reduction=(*nest.reduction, *(False,) * missing),
+        inputs=tuple(widen(x) if isinstance(x, Access) else x for x in nest.inputs),
+        outputs=tuple(map(widen, nest.outputs)),
+    )
+
+
+def _order(nest: Nest, loops: Sequence[int | None], rest: Sequence[int]) -> list[int]:
+    added = iter(range(len(nest.sizes), len(nest.sizes) + len(loops)))
+    return [*(next(added) if loop is None else loop for loop in loops), *rest]
+
+
+# Buffers.
+
+
+def _temporaries(nests: Sequence[Nest], rows: int) -> dict[SSAValue, Temporary] | None:
+    """The kernel's buffers that hold rows; None if one of them is not laid out row by row."""
+    segments: dict[SSAValue, set[int]] = {}
+    accesses: dict[SSAValue, list[tuple[Nest, Access]]] = {}
+    segment = 0
+    for nest in nests:
+        # Products stand between the loops over rows.
+        segment += is_product(nest)
+        for access in nest.accesses:
+            if _is_local(access.root):
+                segments.setdefault(access.root, set()).add(-segment if is_product(nest) else segment)
+                accesses.setdefault(access.root, []).append((nest, access))
+    found: dict[SSAValue, Temporary] = {}
+    for root, uses in accesses.items():
+        if not _used_only_by(root, {nest.op for nest in nests}):
+            return None
+        nest, access = uses[0]
+        sizes, strides = nest.sizes[:rows], _row_strides(access, nest.sizes[:rows])
+        size = math.prod(buffer_of(root).get_shape()) // math.prod(sizes)
+        if any(stride % size for stride in strides) or any(not _within(n, x, rows, size) for n, x in uses):
+            return None
+        found[root] = Temporary(strides, size, len(segments[root]) > 1 or min(segments[root]) < 0)
+    return found
+
+
+def _used_only_by(root: SSAValue, ops: set[Operation]) -> bool:
+    """Whether these operations, and fills, are all that uses a buffer or a view of it."""
+    pending = [root]
+    while pending:
+        for use in pending.pop().uses:
+            user = use.operation
+            if user in ops or user.name == "linalg.fill":
+                continue
+            if not user.results or len(user.results) != 1 or not user.name.startswith("memref."):
+                return False
+            pending.append(user.results[0])
+    return True
+
+
+def _within(nest: Nest, access: Access, rows: int, size: int) -> bool:
+    """Whether the loops inside a row stay in that row's elements."""
+    steps = [stride * (n - 1) for stride, n in zip(access.strides[rows:], nest.sizes[rows:], strict=True)]
+    first = access.offset + sum(step for step in steps if step < 0)
+    return not access.dynamic and first >= 0 and access.offset + sum(step for step in steps if step > 0) < size
+
+
+def in_row(access: Access, rows: int, offset: Sequence[tuple[SSAValue, int]] = ()) -> Access:
+    """The access to one row, which `offset` places in its buffer, instead of to all rows."""
+    return replace(access, strides=(*(0,) * rows, *access.strides[rows:]), dynamic=(*access.dynamic, *offset))

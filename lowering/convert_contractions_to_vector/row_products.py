@@ -1,0 +1,359 @@
+"""
+Row kernels with products, such as attention: tile by tile of rows, so that no row but those of the tile is in memory.
+
+The factors that all rows are multiplied by are packed first. Then each task takes a tile of rows through the kernel's
+operations in order: products with the micro-kernel, panel by panel, and the steps between them row by row. Values that
+pass from one operation to the next are in buffers of the task. Each sum has the order that it has without fusion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import SSAValue
+
+from ...dialects.support.buffers import memref_type
+from ...dialects.support.scalar import scalar_attr
+from ..convert_linalg_to_scf.conversion import Absorbed, Structured, erase_all, initial_values, without_fills
+from ..convert_linalg_to_scf.elementwise import emit_elementwise
+from ..convert_linalg_to_scf.reduction import emit_reduction
+from ..device.cpu import Machine
+from ..loop_nests.cost import body_cost, task_count, task_size
+from ..loop_nests.indices import chunk, delinearized, end_of
+from ..loop_nests.kernel_builder import Index, IndexValue
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.nest import Access, Nest
+from .blocking import Blocking, block
+from .contraction import Contraction, Loop
+from .kernel import MULTIPLICATIONS_PER_OPERATION, WORK_OF_PACKING
+from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
+from .packing import Operand, Packer, number_matrices
+from .row_plan import RowProductPlan, Temporary, in_row, is_product, plan_row_products
+
+TILE_BYTES = 256 * 1024
+"""Bytes of the buffers of one task, which are on the thread's stack and stay in the L2 cache."""
+
+MOST_ROWS = 64
+"""Rows of a tile, enough to read each packed factor seldom."""
+
+LEAST_ROWS = 4
+"""Rows of a tile below which the micro-kernel would wait for memory."""
+
+PADDING = 16
+"""Elements between the rows of a tile, whose lines would otherwise share few sets of the L1 cache."""
+
+
+@dataclass(frozen=True)
+class TiledProduct:
+    """A product of the kernel: its factors and loops, of which `m` is the last loop over rows."""
+
+    nest: Nest
+    product: Contraction
+    blocking: Blocking
+    row_packer: Packer | None
+    """Packs panels of rows; None if they are read where they are, in a tile."""
+    packer: Packer
+    """Packs the other factor, beforehand."""
+
+
+def convert_row_products(
+    kernel: func.FuncOp, structured: Sequence[Structured], absorbed: Absorbed, rows: int, machine: Machine
+) -> bool:
+    """Lower a row kernel with products; return whether its operations fit into tiles of rows."""
+    ops = without_fills(structured, absorbed)
+    plan = plan_row_products(ops, rows)
+    if plan is None:
+        return False
+    inits = [initial_values(op, absorbed) for op in ops]
+    emitter = RowProductEmitter(LoopBuilder(kernel), kernel, plan, inits, machine)
+    if not emitter.fits():
+        return False
+    emitter.builder.insert_at(ops[-1])
+    emitter.emit()
+    erase_all(structured)
+    return True
+
+
+class RowProductEmitter:
+    """Emits one planned kernel at the builder's insertion point."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        kernel: func.FuncOp,
+        plan: RowProductPlan,
+        inits: Sequence[tuple[SSAValue | None, ...]],
+        machine: Machine,
+    ):
+        self.builder = builder
+        self.kernel = kernel
+        self.plan = plan
+        self.inits = inits
+        self.rows = len(plan.shape)
+        self.contractions = {
+            number: self._contraction(nest, inits[number]) for number, nest in enumerate(plan.nests) if is_product(nest)
+        }
+        found = [each for each in self.contractions.values() if each is not None]
+        self.blockings = {
+            number: block(product, machine) for number, product in self.contractions.items() if product is not None
+        }
+        # All products take panels of one number of rows, so that tiles are whole panels.
+        self.panel = min((blocking.mr for blocking in self.blockings.values()), default=1)
+        self.tile = self._tile_rows() if found else 0
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        """The buffers of the task by those of the kernel that they stand for."""
+
+    # The plan.
+
+    def _contraction(self, nest: Nest, inits: Sequence[SSAValue | None]) -> Contraction | None:
+        """The product over the last loop over rows, a loop of columns and a contracted one; None if it has others."""
+        rows, m = self.rows, self.rows - 1
+        if not _is_zero(inits[0]) or len(nest.inputs) != 2 or buffer_of(nest.outputs[0].root).element_type != f32:
+            return None
+        if not all(isinstance(x, Access) for x in nest.inputs):
+            return None
+        c = nest.outputs[0].strides
+        kept = sorted((l for l in range(rows, len(nest.sizes)) if not nest.reduction[l]), key=lambda l: -c[l])
+        reduced = [l for l in range(rows, len(nest.sizes)) if nest.reduction[l]]
+        nest = replace(nest, bound=rows).permuted([*range(rows), *kept, *reduced]).without_unit_loops().collapsed()
+        if len(nest.sizes) != rows + 2 or nest.reduction[rows] or not nest.reduction[rows + 1]:
+            return None
+        a, b = cast("tuple[Access, Access]", nest.inputs)
+        if a.strides[m] == 0:
+            a, b = b, a
+        loops = [Loop(n, a.strides[l], b.strides[l], nest.outputs[0].strides[l]) for l, n in enumerate(nest.sizes)]
+        n, k = loops[rows], loops[rows + 1]
+        if loops[m].b or not loops[m].c or n.a or n.c != 1 or not k.a or not k.b or b.root in self.plan.temporaries:
+            return None
+        if any(stride < 0 for loop in loops for stride in (loop.a, loop.b, loop.c)):
+            return None
+        return Contraction(a, b, nest.outputs[0], loops[m], n, k, tuple(loops[:m]), (), f32)
+
+    def _tile_rows(self) -> int:
+        """Rows of a tile: whole panels, as many as fit."""
+        per_row = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if x.tiled)
+        single = sum(self._row_bytes(root, x) for root, x in self.plan.temporaries.items() if not x.tiled)
+        most = min(MOST_ROWS, (TILE_BYTES - single) // max(1, per_row))
+        if most < self.panel:
+            self.panel = max(1, most)
+        return min(most // self.panel, -(-self.plan.shape[-1] // self.panel)) * self.panel
+
+    @staticmethod
+    def _row_bytes(root: SSAValue, temporary: Temporary) -> int:
+        return (temporary.size + PADDING * temporary.tiled) * int(buffer_of(root).element_type.compile_time_size)
+
+    def fits(self) -> bool:
+        """Whether all products have the form that tiles need, and enough rows are in a tile."""
+        return all(product is not None for product in self.contractions.values()) and self.tile >= LEAST_ROWS
+
+    def _products(self) -> dict[int, TiledProduct]:
+        found: dict[int, TiledProduct] = {}
+        for number, product in self.contractions.items():
+            assert product is not None
+            blocking = replace(self.blockings[number], mr=self.panel, m_panels=-(-product.m.size // self.panel))
+            sizes = [loop.size for loop in product.outer]
+            n, k = product.n, product.k
+            around = number_matrices(sizes, [loop.b for loop in product.outer])
+            other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, local=False)
+            packer = Packer(self.builder, self.kernel, other, f32, blocking.kc)
+            found[number] = TiledProduct(
+                self.plan.nests[number], product, blocking, self._row_packer(product, blocking), packer
+            )
+        return found
+
+    def _row_packer(self, product: Contraction, blocking: Blocking) -> Packer | None:
+        """Rows of a tile that are f32 are read in place, since the tile has whole panels; others are packed."""
+        temporary = self.plan.temporaries.get(product.a.root)
+        m, k = product.m, product.k
+        if temporary is None:
+            around = number_matrices([loop.size for loop in product.outer], [loop.a for loop in product.outer])
+            rows = Operand(product.a, around, m.size, m.a, k.size, k.a, blocking.mr, local=True)
+            return Packer(self.builder, self.kernel, rows, f32, blocking.kc)
+        if buffer_of(product.a.root).element_type == f32:
+            return None
+        stride = temporary.size + PADDING
+        rows = Operand(product.a, (), self.tile, stride, k.size, k.a, blocking.mr, local=True)
+        return Packer(self.builder, self.kernel, rows, f32, blocking.kc)
+
+    # The loops.
+
+    def emit(self) -> None:
+        builder, shape = self.builder, self.plan.shape
+        products = self._products()
+        for each in products.values():
+            self._pack(each)
+        tiles = -(-shape[-1] // self.tile)
+        total = math.prod(shape[:-1]) * tiles
+        work = sum(
+            product.multiplications // MULTIPLICATIONS_PER_OPERATION
+            for product in self.contractions.values()
+            if product is not None
+        )
+        work += sum(math.prod(nest.sizes) * body_cost(nest) for nest in self.plan.nests if not is_product(nest))
+        size = task_size(total, task_count(total, work, total))
+        with builder.parallel(-(-total // size)) as task:
+            self._begin_task(products)
+            with builder.loop(*chunk(builder, task, size, total)) as number:
+                *outer, tile = delinearized(number, (*shape[:-1], tiles))
+                first = tile * self.tile
+                self._emit_tile(products, outer, first, end_of(builder, first, self.tile, shape[-1]))
+
+    def _pack(self, each: TiledProduct) -> None:
+        builder, packer = self.builder, each.packer
+        builder.location = each.nest.op.location
+        tasks = task_count(packer.count, packer.count * packer.operand.panel_size * WORK_OF_PACKING, packer.count)
+        size = task_size(packer.count, tasks)
+        with (
+            builder.parallel(-(-packer.count // size)) as task,
+            builder.loop(*chunk(builder, task, size, packer.count)) as panel,
+        ):
+            packer.pack_panel(panel)
+
+    def _begin_task(self, products: dict[int, TiledProduct]) -> None:
+        builder = self.builder
+        for root, x in self.plan.temporaries.items():
+            size = self.tile * (x.size + PADDING) if x.tiled else x.size
+            self.buffers[root] = builder.alloca(memref_type((size,), buffer_of(root).element_type))
+        for each in products.values():
+            if each.row_packer is not None:
+                each.row_packer.begin_task()
+
+    def _emit_tile(self, products: dict[int, TiledProduct], outer: Sequence[Index], first: Index, end: Index) -> None:
+        """Take rows [first, end) through all operations."""
+        steps: list[int] = []
+        for number in range(len(self.plan.nests)):
+            if number in products:
+                self._emit_steps(steps, outer, first, end)
+                steps = []
+                self._emit_product(products[number], outer, first, end)
+            else:
+                steps.append(number)
+        self._emit_steps(steps, outer, first, end)
+
+    def _emit_steps(self, steps: Sequence[int], outer: Sequence[Index], first: Index, end: Index) -> None:
+        """Operations that are no products, row by row."""
+        if not steps:
+            return
+        builder = self.builder
+        with builder.loop(first, end) as row:
+            inside = builder.index(row - first).value
+            bound = [builder.index(index) for index in (*outer, row)]
+            for number in steps:
+                nest = self._in_tile(self.plan.nests[number], inside)
+                builder.location = nest.op.location
+                if any(nest.reduction):
+                    emit_reduction(builder, nest, self.inits[number], self.buffers, bound)
+                else:
+                    emit_elementwise(builder, nest, self.buffers, bound)
+
+    def _in_tile(self, nest: Nest, row: SSAValue) -> Nest:
+        """The nest on the task's buffers, for the row with that number in the tile."""
+
+        def place(access: Access) -> Access:
+            temporary = self.plan.temporaries.get(access.root)
+            if temporary is None:
+                return access
+            return in_row(access, self.rows, ((row, temporary.size + PADDING),) if temporary.tiled else ())
+
+        return replace(
+            nest,
+            inputs=tuple(place(x) if isinstance(x, Access) else x for x in nest.inputs),
+            outputs=tuple(map(place, nest.outputs)),
+            bound=self.rows,
+        )
+
+    # Products.
+
+    def _emit_product(self, each: TiledProduct, outer: Sequence[Index], first: Index, end: Index) -> None:
+        builder, product, blocking = self.builder, each.product, each.blocking
+        builder.location = each.nest.op.location
+        passes = -(-product.k.size // blocking.kc)
+        count = end - first
+        if passes > 1:
+            self._clear(product, outer, first, count)
+        panels = -(-self.tile // self.panel)
+        used = panels if isinstance(count, int) else builder.index(count + (self.panel - 1)) // self.panel
+        with builder.loop(0, passes) as number:
+            lower, upper = chunk(builder, number, blocking.kc, product.k.size)
+            with builder.loop(0, used) as i:
+                a, a_at, lies = self._panel_of_rows(each, outer, first, i, lower, upper)
+                with builder.loop(0, blocking.n_panels) as j:
+                    b_at = each.packer.panel(outer, j, lower, upper)
+                    c, c_at, c_row = self._output(product, outer, first)
+                    row = i * self.panel
+                    column = j * blocking.nr
+                    target = Target(
+                        column=1,
+                        rows_vary=product.m.size % self.panel != 0,
+                        columns_vary=product.n.size % blocking.nr != 0,
+                        never_whole=product.m.size < self.panel or product.n.size < blocking.nr,
+                        overwrite=passes == 1,
+                        b_packed=True,
+                    )
+                    arguments = Arguments(
+                        a=a,
+                        a_at=a_at,
+                        b=each.packer.buffer,
+                        b_at=b_at,
+                        b_step=blocking.nr,
+                        c=c,
+                        c_at=c_at + row * c_row + column,
+                        c_row=c_row,
+                        count=upper - lower,
+                        rows=builder.min(count - row, self.panel),
+                        columns=builder.min(product.n.size - column, blocking.nr),
+                    )
+                    call_micro_kernel(builder, self.kernel, blocking, lies, target, arguments)
+
+    def _panel_of_rows(
+        self, each: TiledProduct, outer: Sequence[Index], first: Index, i: IndexValue, lower: Index, upper: Index
+    ) -> tuple[SSAValue, Index, PanelOfA]:
+        """Panel i of the tile: its buffer, offset and layout."""
+        product, temporary = each.product, self.plan.temporaries.get(each.product.a.root)
+        packed = PanelOfA(row=1, step=self.panel)
+        if temporary is None:
+            assert each.row_packer is not None
+            at = each.row_packer.panel(outer, first // self.panel + i, lower, upper)
+            return each.row_packer.buffer, at, packed
+        buffer = self.buffers[product.a.root]
+        stride = temporary.size + PADDING
+        if each.row_packer is None:
+            at = i * self.panel * stride + product.a.offset + lower * product.k.a
+            return buffer, at, PanelOfA(row=stride, step=product.k.a)
+        operand = each.row_packer.operand
+        moved = replace(operand, access=replace(operand.access, root=buffer))
+        each.row_packer.operand = moved
+        return each.row_packer.buffer, each.row_packer.panel((), i, lower, upper), packed
+
+    def _output(self, product: Contraction, outer: Sequence[Index], first: Index) -> tuple[SSAValue, Index, int]:
+        """The buffer of the product, the offset of the tile's first row in it, and the stride of rows."""
+        temporary = self.plan.temporaries.get(product.c.root)
+        if temporary is not None:
+            return self.buffers[product.c.root], product.c.offset, temporary.size + PADDING
+        at = product.c.offset_at(self.builder)
+        for loop, index in zip(product.outer, outer, strict=True):
+            at += index * loop.c
+        return product.c.root, at + first * product.m.c, product.m.c
+
+    def _clear(self, product: Contraction, outer: Sequence[Index], first: Index, count: Index) -> None:
+        """Set the tile's rows of the product to zero, for several passes to add to."""
+        builder = self.builder
+        root, at, stride = self._output(product, outer, first)
+        view = builder.strided_view(root, at, (self.tile, product.n.size), (stride, 1))
+        zero = builder.scalar(scalar_attr(0, f32))
+        with builder.loop(0, count) as i, builder.loop(0, product.n.size, attributes=PARALLEL) as j:
+            builder.store(zero, view, [i, j])
+
+
+f32 = Float32Type()
+
+
+def _is_zero(value: SSAValue | None) -> bool:
+    if value is None or not isinstance(value.owner, arith.ConstantOp):
+        return False
+    return value.owner.value == scalar_attr(0, value.type)

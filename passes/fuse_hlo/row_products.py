@@ -1,0 +1,168 @@
+"""
+Products join the row fusion of their rows: attention becomes one kernel that never has all of its scores in memory.
+
+A product whose result has the rows' shape is computed tile by tile before the steps that read it, and one that
+contracts the rows' elements after them. Both multiply each row by a factor that no row dimension but
+batches moves; the kernel packs it once. Steps between a product and the rows, such as a scaling or a transpose of the
+rows, join with it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.ir import OpResult
+
+from ...hlo_dialect.ops.contraction import DotGeneralOp
+from ...hlo_dialect.ops.movement import TransposeOp
+from ...hlo_dialect.types import element_of, is_float, numpy_dtype, shape_of
+from .clusters import Cluster, Clusters, Mode
+from .graph import Node, is_splat_constant
+
+LONGEST_ROW = 8192
+"""Elements of a row, of which a tile of at least eight must stay in the L2 cache."""
+
+LARGEST_FACTOR = 1 << 19
+"""Elements of one matrix by which all rows are multiplied: each tile of rows reads it again, from L2 or L3."""
+
+LEAST = 16
+"""Rows of a matrix, and elements of a row, below which a product is no better in a row kernel."""
+
+Members = dict[int, None]
+
+
+def fuse_row_products(clusters: Clusters) -> None:
+    """Let products join the row fusions of the block, producers first."""
+    for cluster in [each for each in clusters.live.values() if each.kind == "row"]:
+        if cluster.row_dims == len(cluster.domain) - 1 and LEAST <= cluster.domain[-1] <= LONGEST_ROW:
+            products = RowProducts(clusters, cluster)
+            products.take_producers()
+            products.take_users()
+
+
+class RowProducts:
+    """The products around one row fusion."""
+
+    def __init__(self, clusters: Clusters, cluster: Cluster):
+        self.clusters = clusters
+        self.cluster = cluster
+        self.nodes = clusters.graph.nodes
+
+    def take_producers(self) -> None:
+        """Join the products whose results the fusion reads, each with the steps between."""
+        for value in list(self.cluster.inputs):
+            number = self._number(value)
+            if number is None:
+                continue
+            found = self._chain(self.nodes[number], {})
+            if found is not None:
+                self._join(found)
+
+    def take_users(self) -> None:
+        """Join the products that contract the elements of rows."""
+        for index in sorted(self.cluster.ops):
+            for user in self.nodes[index].users:
+                if user in self.clusters.live and self._contracts_rows(self.nodes[user], index):
+                    self._join({user: None})
+
+    # Which nodes.
+
+    def _number(self, value: object) -> int | None:
+        return self.clusters.graph.index.get(value.op) if isinstance(value, OpResult) else None
+
+    def _chain(self, node: Node, members: Members) -> Members | None:
+        """
+        The product and the steps from it to the rows; None if there is none.
+
+        The steps keep the last dimension last. Nothing else reads what is computed in between.
+        """
+        own = self.clusters.live.get(node.index)
+        if own is None or len(own.ops) > 1 or node.shape[-1:] != self.cluster.domain[-1:]:
+            return None
+        if math.prod(node.shape) != self.cluster.elements:
+            return None
+        if any(user not in self.cluster.ops and user not in members for user in node.users):
+            return None
+        members = {**members, node.index: None}
+        if node.role == "dot":
+            return members if self._is_rows(node) else None
+        if not _keeps_rows(node):
+            return None
+        for operand in node.operands:
+            found = self._chain(self.nodes[operand], members)
+            if found is not None:
+                return found
+        return None
+
+    def _is_rows(self, node: Node) -> bool:
+        """Whether the product's rows are rows of the fusion, which its right factor is shared by."""
+        op = node.op
+        assert isinstance(op, DotGeneralOp)
+        return _is_tileable(op) and len(op.lhs_free) >= 1 and len(op.rhs_free) == 1 and self._is_joinable(op)
+
+    def _contracts_rows(self, node: Node, rows: int) -> bool:
+        """Whether a node is a product whose left factor are the rows that node `rows` computes."""
+        op, source = node.op, self.nodes[rows]
+        if not isinstance(op, DotGeneralOp) or source.shape != self.cluster.domain or not _is_tileable(op):
+            return False
+        reads = op.operands[0] in source.op.results and op.operands[1] not in source.op.results
+        last = len(source.shape) - 1
+        return (
+            reads
+            and op.dot_dimension_numbers.lhs_contracting == (last,)
+            and len(op.lhs_free) >= 1
+            and len(op.rhs_free) == 1
+            and self._is_joinable(op)
+        )
+
+    def _is_joinable(self, op: DotGeneralOp) -> bool:
+        """Whether the right factor is small, comes from elsewhere, and both are in memory or rows."""
+        numbers, factor = op.dot_dimension_numbers, shape_of(op.operands[1])
+        size = math.prod(size for dim, size in enumerate(factor) if dim not in numbers.rhs_batching)
+        made = self._number(op.operands[1])
+        if size > LARGEST_FACTOR or any(is_splat_constant(value.owner) for value in op.operands):
+            return False
+        return made is None or made not in self.cluster.ops
+
+    def _join(self, members: Members) -> None:
+        clusters, cluster = self.clusters, self.cluster
+        # From the rows outwards, so that each is next to the fusion when it joins; all or none.
+        trial = clusters.copy()
+        for state in (trial, clusters):
+            for number in members:
+                target, own = state.live[cluster.number], state.live[number]
+                if not state.mergeable(target, own):
+                    return
+                own.ops[number] = Mode.ROW
+                state.absorb(target, own)
+
+
+def _is_tileable(op: DotGeneralOp) -> bool:
+    """Whether the product is large enough for tiles, of one contracted dimension, in floats of at most 32 bits."""
+    numbers = op.dot_dimension_numbers
+    lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
+    elements = [element_of(value) for value in (*op.operands, op.results[0])]
+    sizes = [numpy_dtype(element) for element in elements if is_float(element)]
+    narrow = len(sizes) == len(elements) and all(size is not None and 2 <= size.itemsize <= 4 for size in sizes)
+    return (
+        narrow
+        and len(numbers.lhs_contracting) == 1
+        and lhs[numbers.lhs_contracting[0]] >= LEAST
+        and math.prod(rhs[dim] for dim in op.rhs_free) >= LEAST
+        and max((lhs[dim] for dim in op.lhs_free), default=0) >= LEAST
+    )
+
+
+def _keeps_rows(node: Node) -> bool:
+    """Whether a node computes rows from rows, in any order: elementwise, a transpose of rows, or a reshape of them."""
+    match node.role:
+        case "elementwise":
+            return True
+        case "movement":
+            op = node.op
+            return isinstance(op, TransposeOp) and op.dims[-1] == len(op.dims) - 1
+        case "reshape":
+            source = shape_of(node.op.operands[0])
+            return [size for size in source if size != 1] == [size for size in node.shape if size != 1]
+        case _:
+            return False
