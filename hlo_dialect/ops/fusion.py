@@ -33,8 +33,12 @@ from .reduction import ReduceOp
 FusionKind = Literal["loop", "reduce", "row", "dot", "update", "concatenate", "custom"]
 KINDS: tuple[str, ...] = get_args(FusionKind)
 
-_ROOTS = {"dot": "hlo.dot_general", "update": "hlo.dynamic_update_slice", "concatenate": "hlo.concatenate"}
-"""The operation that a fusion of the kind contains exactly once, beside concatenations that are parts of others."""
+_ROOTS = {
+    "dot": ("hlo.dot_general", "hlo.convolution"),
+    "update": ("hlo.dynamic_update_slice",),
+    "concatenate": ("hlo.concatenate",),
+}
+"""The operations of which a fusion of the kind contains exactly one, beside concatenations that are parts of others."""
 
 
 @irdl_op_definition
@@ -151,7 +155,7 @@ class FusionOp(RegionOp):
 
     def _verify_kind(self, kind: str) -> None:
         names = [op.name for op in self.regions[0].block.ops]
-        roots = names.count(_ROOTS.get(kind, ""))
+        roots = sum(name in _ROOTS.get(kind, ()) for name in names)
         if kind in ("loop", "reduce"):
             shapes = [shape_of(type_) for type_ in self.result_types]
             if not all(shapes_agree(shape, shapes[0]) for shape in shapes):
@@ -163,7 +167,7 @@ class FusionOp(RegionOp):
             if roots != 1 + sum(map(_is_part, self.regions[0].block.ops)):
                 reject("fusion_c5: a concatenate fusion holds exactly one hlo.concatenate that is no part of another")
         elif kind in _ROOTS and roots != 1:
-            reject(f"fusion_c5: a {kind} fusion holds exactly one {_ROOTS[kind]}")
+            reject(f"fusion_c5: a {kind} fusion holds exactly one {' or '.join(_ROOTS[kind])}")
         if kind == "custom":
             computed = [name for name in names if name != "hlo.constant"]
             if len(computed) != 2:
@@ -190,7 +194,7 @@ class FusionOp(RegionOp):
 
 def _is_part(op: Operation) -> bool:
     """Whether an operation is a concatenation whose result is an operand of another, and nothing else."""
-    if op.name != _ROOTS["concatenate"]:
+    if op.name not in _ROOTS["concatenate"]:
         return False
     user = op.results[0].get_user_of_unique_use()
     return user is not None and user.name == op.name

@@ -18,6 +18,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ..loop_nests.loop_builder import buffer_of
 from ..loop_nests.nest import Access, Nest, nest_of_generic
+from .epilogue import joined, separated
 
 Element: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
 
@@ -50,6 +51,8 @@ class Contraction:
     """The remaining contracted loops."""
     element: Element
     """The accumulator type, which is also the output's."""
+    epilogue: Nest | None = None
+    """An elementwise operation after the product, over the loops of `outer`, m and n."""
 
     def transposed(self) -> Contraction:
         """The same product as `C^T = B^T A^T`."""
@@ -58,9 +61,11 @@ class Contraction:
             return Loop(loop.size, loop.b, loop.a, loop.c)
 
         outer, outer_k = tuple(map(swap, self.outer)), tuple(map(swap, self.outer_k))
-        return Contraction(
-            self.b, self.a, self.c, swap(self.n), swap(self.m), swap(self.k), outer, outer_k, self.element
-        )
+        epilogue = self.epilogue
+        if epilogue is not None:
+            epilogue = epilogue.permuted([*range(len(outer)), len(outer) + 1, len(outer)])
+        m, n = swap(self.n), swap(self.m)
+        return Contraction(self.b, self.a, self.c, m, n, swap(self.k), outer, outer_k, self.element, epilogue)
 
     @property
     def depth(self) -> int:
@@ -75,8 +80,10 @@ class Contraction:
         return total
 
 
-def contraction_of(op: GenericOp) -> Contraction | None:
-    """The contraction that a generic computes; None if it is no matrix product in f32, f64 or i32."""
+def contraction_of(op: GenericOp, epilogue: GenericOp | None = None) -> Contraction | None:
+    """
+    The contraction that a generic computes, with its epilogue; None if it is no matrix product in f32, f64 or i32.
+    """
     if len(op.inputs) < 2 or len(op.outputs) != 1:
         return None
     if any(argument.uses.get_length() for argument in op.body.block.args[2:-1]):
@@ -91,7 +98,11 @@ def contraction_of(op: GenericOp) -> Contraction | None:
     nest = replace(nest, inputs=inputs[:2])
     if 0 in nest.sizes or not isinstance(inputs[0], Access) or not isinstance(inputs[1], Access):
         return None
-    return _canonical(nest, cast(Element, element))
+    own: Nest | None = None
+    if epilogue is not None:
+        accesses, dims, own = joined(nest, epilogue)
+        nest = replace(nest, inputs=(*nest.inputs, *accesses), dims=dims)
+    return _canonical(nest, cast(Element, element), own)
 
 
 def _sums_products(block: Block) -> bool:
@@ -115,7 +126,7 @@ def _source(value: SSAValue) -> int | None:
     return value.index if isinstance(value, BlockArgument) else None
 
 
-def _canonical(nest: Nest, element: Element) -> Contraction | None:
+def _canonical(nest: Nest, element: Element, epilogue: Nest | None) -> Contraction | None:
     nest = nest.without_unit_loops()
     kinds = [_kind(nest, loop) for loop in range(len(nest.sizes))]
     if "?" in kinds:
@@ -128,12 +139,15 @@ def _canonical(nest: Nest, element: Element) -> Contraction | None:
         return kind, -abs(a[loop] if kinds[loop] == "k" else c[loop])
 
     nest = nest.permuted(sorted(range(len(nest.sizes)), key=order)).collapsed()
-    lhs, rhs, out = nest.accesses
-    if any(stride < 0 for access in nest.accesses for stride in access.strides):
+    lhs, rhs, out = _factors(nest)
+    if any(stride < 0 for access in (lhs, rhs, out) for stride in access.strides):
         return None
     found: dict[str, list[Loop]] = {"b": [], "m": [], "n": [], "k": []}
-    for loop, size in enumerate(nest.sizes):
-        found[_kind(nest, loop)].append(Loop(size, lhs.strides[loop], rhs.strides[loop], out.strides[loop]))
+    places: dict[int, int] = {}
+    for place, size in enumerate(nest.sizes):
+        loop = Loop(size, lhs.strides[place], rhs.strides[place], out.strides[place])
+        found[_kind(nest, place)].append(loop)
+        places[id(loop)] = place
     if not found["m"] or not found["n"] or not found["k"]:
         return None
     m = max(found["m"], key=lambda x: x.size)
@@ -141,13 +155,20 @@ def _canonical(nest: Nest, element: Element) -> Contraction | None:
     k = max(found["k"], key=lambda x: x.size)
     outer = tuple(x for kind in "bmn" for x in found[kind] if x is not m and x is not n)
     outer_k = tuple(x for x in found["k"] if x is not k)
-    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element)
+    after = epilogue and separated(nest, 2, epilogue, [places[id(loop)] for loop in (*outer, m, n)])
+    product = Contraction(lhs, rhs, out, m, n, k, outer, outer_k, element, after)
     return product.transposed() if n.c != 1 and m.c == 1 else product
+
+
+def _factors(nest: Nest) -> tuple[Access, Access, Access]:
+    """A, B and C."""
+    lhs, rhs, *_ = nest.accesses
+    return lhs, rhs, nest.outputs[0]
 
 
 def _kind(nest: Nest, loop: int) -> str:
     """b(atch), m, n or k, by the operands that a loop moves; ? otherwise."""
-    lhs, rhs, out = (x.strides[loop] != 0 for x in nest.accesses)
+    lhs, rhs, out = (x.strides[loop] != 0 for x in _factors(nest))
     if nest.reduction[loop]:
         return "k" if lhs and rhs and not out else "?"
     if not out:

@@ -19,6 +19,7 @@ from ..loop_nests.loop_builder import LoopBuilder
 from .blocking import Blocking, block, is_worth_blocking
 from .contraction import Contraction, contraction_of
 from .direct import DirectProductEmitter, block_rows, reads_both_in_place, reads_in_place
+from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .row_products import convert_row_products
 
@@ -42,15 +43,18 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         return
     builder = LoopBuilder(kernel)
     for op in marked:
+        fill = absorbed[op][0]
         product = contraction_of(op)
         if product is None or not is_worth_blocking(product):
             continue
-        fill = absorbed[op][0]
+        epilogue = epilogue_of(op, fill)
+        together = None if epilogue is None else contraction_of(op, epilogue)
+        product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
         overwrite = _is_zero(fill)
-        builder.insert_at(op)
+        builder.insert_at(last)
         emitter_of(builder, kernel, product, block(product, machine), machine, overwrite).emit()
         unread = [value.owner for value in op.inputs[2:]]
-        for dead in (op, fill if overwrite else None, *unread):
+        for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
             if isinstance(dead, Operation):
                 dead.detach()
                 dead.erase()
@@ -81,7 +85,8 @@ class ConvertContractionsToVectorPass(HloPass):
             micro-kernel, a function of vector.fma
     Assumes: the level after bufferize. Transposed, batched and strided operands are handled by packing; a factor with
              overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
-             kernel with products is lowered as a whole, by tiles of rows.
+             kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
+             product is applied to each of its tiles.
     Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32.
     Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
     """

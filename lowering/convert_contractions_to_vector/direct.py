@@ -21,8 +21,10 @@ from ..device.cpu import Machine
 from ..loop_nests.indices import delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.nest import Nest
 from .blocking import TASKS, Blocking
 from .contraction import Contraction, Loop
+from .epilogue import emit_epilogue
 from .kernel import ProductEmitter, Step
 from .micro_kernel import PanelOfA
 from .packing import Operand, Packer, number_matrices
@@ -126,6 +128,8 @@ class DirectProductEmitter(ProductEmitter):
         self.inner_k: tuple[Loop, ...] = product.outer_k if _is_shallow(product, blocking) else ()
         """Contracted loops that the micro-kernel runs through, so that C is written once."""
         outer_k = () if self.inner_k else product.outer_k
+        self.around = product.outer
+        """All loops around the product that move C, in their order."""
         # The loops around B's matrices come first; those over rows are counted with the panels.
         super().__init__(
             builder, kernel, replace(product, outer=tuple(self.batches), outer_k=outer_k), blocking, overwrite
@@ -188,6 +192,20 @@ class DirectProductEmitter(ProductEmitter):
         a_at += step.lower * product.k.a
         output = self._moved(step.output, self.row_loops, rows_at, of_a=False)
         self.multiply_block((product.a.root, a_at), self._lies(), step, output, panel, j, first)
+
+    def finish(
+        self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> None:
+        builder, product, blocking = self.builder, self.product, self.blocking
+        right = builder.min(columns[1] * blocking.nr, product.n.size)
+        with builder.loop(*rows) as number:
+            rows_at, i = self._panel_places(number)
+            of_batches, of_rows = iter(position), iter(rows_at)
+            outer = [next(of_batches) if loop.b else next(of_rows) for loop in self.around]
+            row = i * blocking.mr
+            # The rows shared with the previous panel have had theirs.
+            bottom = builder.min(row + blocking.mr, product.m.size)
+            emit_epilogue(builder, epilogue, outer, (row, bottom), (columns[0] * blocking.nr, right))
 
     def clear(self, output: Index, rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking

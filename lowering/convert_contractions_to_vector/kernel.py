@@ -23,8 +23,10 @@ from ..loop_nests.cost import task_count, task_size
 from ..loop_nests.indices import chunk, delinearized, end_of
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder
+from ..loop_nests.nest import Nest
 from .blocking import Blocking
 from .contraction import Contraction
+from .epilogue import emit_epilogue
 from .micro_kernel import Arguments, PanelOfA, Target, call_micro_kernel
 from .packing import Operand, Packer, number_matrices
 
@@ -144,6 +146,17 @@ class ProductEmitter:
                 step = Step(output, at, lower, upper, self.panel_of_b(at, j, lower, upper))
                 with builder.loop(*rows) as i:
                     self.emit_block(step, i, j, self.overwrite and once)
+        if product.epilogue is not None:
+            self.finish(product.epilogue, position, rows, columns)
+
+    def finish(
+        self, epilogue: Nest, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+    ) -> None:
+        """Apply the epilogue to a tile of C, which is complete."""
+        builder, product, blocking = self.builder, self.product, self.blocking
+        bottom = builder.min(rows[1] * blocking.mr, product.m.size)
+        right = builder.min(columns[1] * blocking.nr, product.n.size)
+        emit_epilogue(builder, epilogue, position, (rows[0] * blocking.mr, bottom), (columns[0] * blocking.nr, right))
 
     def emit_block(self, step: Step, i: IndexValue, j: IndexValue, first: bool) -> None:
         """Add the product of panel i of A and panel j of B to their block of C; if `first`, store it instead."""

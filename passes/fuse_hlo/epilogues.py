@@ -1,13 +1,13 @@
 """
-Fuse elementwise operations into the matrix product that they follow: bias, activation, residual, conversion.
+Fuse elementwise operations into the matrix product or convolution that they follow: bias, activation, residual.
 
-A kernel that holds a tile of sums in registers applies the epilogue before it writes them, so that the product itself
-never goes to memory. The fusion must be the product's only user, and read each element at that element's own index.
+A kernel applies the epilogue to a tile of sums that is in registers or in the cache, so that the product itself never
+goes to memory. The fusion must be the product's only user, and read each element at that element's own index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...hlo_dialect.ops.contraction import DotGeneralOp
 from ...hlo_dialect.ops.control_flow import ReturnOp
+from ...hlo_dialect.ops.convolution import ConvolutionOp
 from ...hlo_dialect.ops.fusion import FusionOp
 from ...hlo_dialect.types import shape_of
 from .clusters import MAX_INPUTS, MAX_OPS
@@ -23,18 +24,30 @@ from .graph import bytes_of, role_of
 from .packages import reason_apart
 
 
-def fuse_epilogues(block: Block) -> Iterator[Decision]:
-    """Merge each fusion of a dot in `block` with the loop fusion that is its epilogue; return a decision per merge."""
+def fuse_epilogues(block: Block, given: Container[Operation], convolutions: bool) -> Iterator[Decision]:
+    """
+    Merge each fusion of a dot in `block`, or a convolution, with the loop fusion that is its epilogue.
+
+    Fusions that the program was `given` with stay as they are. Returns a decision per merge.
+    """
     for op in list(block.ops):
-        if isinstance(op, FusionOp) and op.kind.data == "dot":
+        product = None if op in given else _product_in(op, convolutions)
+        if isinstance(op, FusionOp) and product is not None:
             loop = _epilogue_of(op)
-            if loop is None:
+            if loop is None or loop in given:
                 continue
-            product = next(inner for inner in op.body.block.ops if isinstance(inner, DotGeneralOp))
             (user, *_) = loop.body.block.args[_operand_number(op, loop)].uses
             saved = 2 * bytes_of(op.outs[0])  # written and read
             yield Decision(Verdict.EPILOGUE, product, user.operation, saved=saved)
             _join(op, loop)
+
+
+def _product_in(op: Operation, convolutions: bool) -> Operation | None:
+    """The product of a fusion that holds one."""
+    if not isinstance(op, FusionOp) or op.kind.data not in ("dot", "custom"):
+        return None
+    kinds = (DotGeneralOp, ConvolutionOp) if convolutions else DotGeneralOp
+    return next((inner for inner in op.body.block.ops if isinstance(inner, kinds)), None)
 
 
 def _operand_number(product: FusionOp, loop: FusionOp) -> int:

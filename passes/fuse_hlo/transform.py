@@ -36,9 +36,10 @@ class FuseHloPass(HloPass):
     Leaves: every computing operation in a fusion; outside them constants, reshapes, control flow and calls.
             Fusions that the program has already stay as they are.
 
-    strategy=none makes each operation a fusion of its own. epilogues=true fuses elementwise operations into the matrix
-    product that they follow, for targets whose products write their results element by element. row-products=false
-    keeps products out of row fusions, for targets whose row kernels cannot multiply.
+    strategy=none makes each operation a fusion of its own. Elementwise operations are fused into the matrix product or
+    convolution that they follow; epilogues=dots, or none, is for targets whose kernels apply them to matrix products
+    only, or to nothing. row-products=false keeps products out of row fusions, for targets whose row kernels cannot
+    multiply.
     """
 
     name = "fuse-hlo"
@@ -46,8 +47,12 @@ class FuseHloPass(HloPass):
     illegal = ("hlo.optimization_barrier",)
 
     strategy: Literal["default", "none"] = "default"
-    epilogues: bool = False
+    epilogues: Literal["none", "dots", "all"] = "all"
     row_products: bool = True
+
+    @property
+    def _has_epilogues(self) -> bool:
+        return self.epilogues != "none" and self.strategy == "default"
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         engine = engine_of(ctx)
@@ -61,8 +66,9 @@ class FuseHloPass(HloPass):
                 plan = plan_block(block, self.strategy, self.row_products)
                 if plan.unknown:
                     raise self.unsupported(plan.unknown[0])
+                given = {op for op in block.ops if isinstance(op, FusionOp)}
                 pending[:0] = Rewriter(block, plan.steps).run()
-                epilogues = fuse_epilogues(block) if self.epilogues and self.strategy == "default" else ()
+                epilogues = fuse_epilogues(block, given, self.epilogues == "all") if self._has_epilogues else ()
                 revised = {decision.node: decision for decision in epilogues}
                 for decision in plan.decisions:
                     engine.emit(revised.get(decision.node, decision).remark())

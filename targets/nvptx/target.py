@@ -127,7 +127,7 @@ def tuned(spec: str, chip: str = DEFAULT_CHIP, math: str = "default", libraries:
     if spec == "expand-math" and math != "default":
         return f"{spec}{{mode={math}}}"
     if spec == "fuse-hlo":
-        return f"{spec}{{epilogues=true row-products=false}}"
+        return f"{spec}{{epilogues=dots row-products=false}}"
     if spec == "decompose-hlo":
         return f"{spec}{{short-floats=true}}"
     if spec not in ("plan-gpu-kernels", "map-kernels-to-gpu"):

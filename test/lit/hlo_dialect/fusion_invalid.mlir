@@ -21,7 +21,7 @@ func.func @loop_of_two_shapes(%x: tensor<4xf32>, %y: tensor<5xf32>) {
 // -----
 
 func.func @dot_without_dot(%x: tensor<4xf32>) {
-  // expected-error@+1 {{fusion_c5: a dot fusion holds exactly one hlo.dot_general}}
+  // expected-error@+1 {{fusion_c5: a dot fusion holds exactly one hlo.dot_general or hlo.convolution}}
   %0 = hlo.fusion dot (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
     hlo.return %a : tensor<4xf32>
   }

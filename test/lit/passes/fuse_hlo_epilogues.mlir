@@ -1,9 +1,11 @@
-// Elementwise operations on a product are part of the dot's fusion if the target enables it.
-// RUN: hlo-opt %s --fuse-hlo=epilogues=true --fuse-remarks -o %t.mlir 2> %t.remarks
+// Elementwise operations on a product are part of the dot's fusion, unless the target's kernels cannot apply them.
+// RUN: hlo-opt %s --fuse-hlo=epilogues=dots --fuse-remarks -o %t.mlir 2> %t.remarks
 // RUN: filecheck %s < %t.mlir
 // RUN: filecheck %s --check-prefix=REMARK < %t.remarks
-// RUN: hlo-opt %s --fuse-hlo | filecheck %s --check-prefix=APART
-// RUN: hlo-opt %s --fuse-hlo="strategy=none epilogues=true" | filecheck %s --check-prefix=APART
+// RUN: hlo-opt %s --fuse-hlo | filecheck %s --check-prefix=CONVOLUTION
+// RUN: hlo-opt %s --fuse-hlo --fuse-hlo | filecheck %s --check-prefix=CONVOLUTION
+// RUN: hlo-opt %s --fuse-hlo=epilogues=none --fuse-hlo | filecheck %s --check-prefix=APART
+// RUN: hlo-opt %s --fuse-hlo="strategy=none epilogues=dots" | filecheck %s --check-prefix=APART
 
 // REMARK: remark: fused hlo.dot_general with hlo.add, its epilogue: saves 41.0 KB
 
@@ -51,4 +53,23 @@ func.func @twice(%x: tensor<64x96xf32>, %w: tensor<96x64xf32>) -> (tensor<64x64x
   %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x96xf32>, tensor<96x64xf32>) -> tensor<64x64xf32>
   %1 = hlo.tanh %0 : tensor<64x64xf32>
   func.return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// By default a convolution has an epilogue too.
+
+// CONVOLUTION-LABEL: func.func @convolution
+// CONVOLUTION:         %[[R:.*]] = hlo.fusion dot
+// CONVOLUTION-NEXT:      hlo.convolution
+// CONVOLUTION-NEXT:      hlo.broadcast_in_dim
+// CONVOLUTION-NEXT:      hlo.add
+// CONVOLUTION:         return %[[R]]
+
+// CHECK-LABEL: func.func @convolution
+// CHECK:         hlo.fusion custom
+// CHECK:         hlo.fusion loop
+func.func @convolution(%x: tensor<1x10x4xf32>, %w: tensor<3x4x8xf32>, %b: tensor<8xf32>) -> tensor<1x8x8xf32> {
+  %0 = hlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x10x4xf32>, tensor<3x4x8xf32>) -> tensor<1x8x8xf32>
+  %1 = hlo.broadcast_in_dim %b, dims = [2] : (tensor<8xf32>) -> tensor<1x8x8xf32>
+  %2 = hlo.add %0, %1 : tensor<1x8x8xf32>
+  func.return %2 : tensor<1x8x8xf32>
 }

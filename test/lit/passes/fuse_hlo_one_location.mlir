@@ -1,6 +1,6 @@
 // Decisions belong to operations, not to locations: in a layer that is called twice and inlined, both products
 // have one location, and only the second is followed by its epilogue. The first one's result is transposed.
-// RUN: hlo-opt %s --fuse-hlo=epilogues=true --fuse-remarks -o %t.mlir 2> %t.remarks
+// RUN: hlo-opt %s --fuse-hlo=epilogues=dots --fuse-remarks -o %t.mlir 2> %t.remarks
 // RUN: filecheck %s --check-prefix=REMARK < %t.remarks
 // RUN: filecheck %s --check-prefix=FUSED < %t.mlir
 

@@ -1,0 +1,128 @@
+"""
+The epilogue of a product: an elementwise generic after it, which each task applies to its tile of C.
+
+The tile is still in the cache then. If the generic writes f32 where the product does, the product is computed in the
+generic's own output, and no other buffer is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects import memref
+from xdsl.dialects.linalg.ops import FillOp, GenericOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ..loop_nests.emission import NestEmitter
+from ..loop_nests.loop_builder import Index, LoopBuilder
+from ..loop_nests.nest import Access, Nest, nest_of_generic
+
+
+def epilogue_of(op: GenericOp, fill: FillOp | None) -> GenericOp | None:
+    """
+    The generic that alone reads a product, each element at its own loop point.
+
+    The product moves into that generic's output if their types agree.
+    """
+    (target,) = op.outputs
+    if not isinstance(target.owner, memref.AllocOp):
+        return None
+    (place,) = [attr.data for attr in op.indexing_maps.data[len(op.inputs) :]]
+    users = {use.operation for use in target.uses} - {op, fill}
+    if len(users) != 1 or not all(isinstance(expr, AffineDimExpr) for expr in place.results):
+        return None
+    (user,) = users
+    if not isinstance(user, GenericOp) or list(user.operands).count(target) != 1 or target in user.outputs:
+        return None
+    nest = nest_of_generic(user)
+    if any(nest.reduction) or 0 in nest.sizes or not _follows(op, user):
+        return None
+    number = list(user.inputs).index(target)
+    maps = [attr.data for attr in user.indexing_maps.data]
+    rank = len(user.iterator_types.data)
+    own = tuple(AffineDimExpr(dim) for dim in range(rank))
+    if maps[number].results != own or any(map_.results != own for map_ in maps[len(user.inputs) :]):
+        return None
+    _compute_in_place(op, fill, user, number)
+    return user
+
+
+def _follows(op: GenericOp, user: GenericOp) -> bool:
+    """Whether nothing between the two reads or writes elements."""
+    between = op.next_op
+    while between is not None and between is not user:
+        if isinstance(between, (GenericOp, FillOp, memref.CopyOp)) or between.regions:
+            return False
+        between = between.next_op
+    return between is user
+
+
+def _compute_in_place(op: GenericOp, fill: FillOp | None, user: GenericOp, number: int) -> None:
+    """Let the product write to an output of the epilogue of its type, if there is one that is only written."""
+    target, arguments = op.outputs[0], user.body.block.args
+    for place, output in enumerate(user.outputs):
+        argument = arguments[len(user.inputs) + place]
+        if output.type == target.type and argument.first_use is None and output not in user.inputs:
+            arguments[number].replace_all_uses_with(argument)
+            op.operands[len(op.inputs)] = output
+            if fill is not None:
+                fill.operands[len(fill.inputs)] = output
+            unused = user.operands[number]
+            user.operands[number] = output
+            if isinstance(unused.owner, memref.AllocOp) and unused.first_use is None:
+                unused.owner.detach()
+                unused.owner.erase()
+            return
+
+
+def joined(product: Nest, epilogue: GenericOp) -> tuple[tuple[Access | SSAValue, ...], dict[int, int | None], Nest]:
+    """
+    The epilogue's accesses along the loops of the product's nest, the loops that it asks for, and its own nest.
+
+    Dimension i of both is dimension i of C.
+    """
+    own = nest_of_generic(epilogue)
+    assert isinstance(product.op, GenericOp)
+    place = product.op.indexing_maps.data[-1].data
+    loops = [expr.position for expr in place.results if isinstance(expr, AffineDimExpr)]
+
+    def along(access: Access) -> Access:
+        strides = [0] * len(product.sizes)
+        for loop, stride in zip(loops, access.strides, strict=True):
+            strides[loop] = stride
+        return replace(access, strides=tuple(strides))
+
+    accesses = tuple(along(x) if isinstance(x, Access) else x for x in (*own.inputs, *own.outputs))
+    return accesses, {dim: None if loop is None else loops[loop] for dim, loop in own.dims.items()}, own
+
+
+def separated(product: Nest, count: int, own: Nest, order: Sequence[int]) -> Nest:
+    """The epilogue as a nest over loops `order` of the product's, whose inputs after the first `count` are its own."""
+    accesses = product.inputs[count:]
+    inputs, outputs = accesses[: len(own.inputs)], accesses[len(own.inputs) :]
+    nest = replace(product, op=own.op, body=own.body, inputs=inputs, outputs=_only_accesses(outputs))
+    return replace(nest.permuted(order), reduction=(False,) * len(order), bound=len(order) - 2)
+
+
+def _only_accesses(outputs: Sequence[Access | SSAValue]) -> tuple[Access, ...]:
+    return tuple(x for x in outputs if isinstance(x, Access))
+
+
+def emit_epilogue(
+    builder: LoopBuilder, nest: Nest, outer: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]
+) -> None:
+    """Apply the epilogue to a range of rows and columns of the matrix at indices `outer`."""
+    location, builder.location = builder.location, nest.op.location
+    emitter = NestEmitter(builder, nest)
+    emitter.make_views()
+    with emitter.scope():
+        for loop, index in enumerate(outer):
+            emitter.indices[loop] = index
+        emitter.load_ready()
+        m, n = nest.bound, nest.bound + 1
+        with emitter.loops([m, n], {m: rows, n: columns}):
+            for k, value in enumerate(emitter.body()):
+                emitter.store_output(k, value)
+    builder.location = location
