@@ -84,6 +84,12 @@ class Rules(Generic[Rule]):
             self._found[op_type] = found
         return found
 
+    def listed(self) -> dict[OpType, tuple[Rule, ...]]:
+        """The rules by the class that each is registered for, in the order of the classes' names."""
+        if not self._complete:
+            self._load()
+        return dict(sorted(self._rules.items(), key=lambda item: item[0].__name__))
+
     def __contains__(self, op_type: OpType) -> bool:
         return bool(self.all(op_type))
 

@@ -56,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _print(completion_script("hlo-opt", line, names, shell))
         if arguments.has("show-dialects"):
             return _print(dialects_text())
+        if arguments.has("print-rules"):
+            return _print(rules_text())
         if arguments.has("list-passes"):
             return _print(passes_text())
         if arguments.has("version"):
@@ -113,6 +115,16 @@ def dialects_text() -> str:
     from ..hlo_dialect.dialect import dialect_names
 
     return f"Available dialects: {', '.join(dialect_names())}\n"
+
+
+def rules_text() -> str:
+    """The rules of simplify-hlo: name and operation, what each does, where it is, and what it assumes of floats."""
+    from ..passes.simplify_hlo.rewrite import rules_of_simplify_hlo
+
+    return "".join(
+        f"{rule.name} ({rule.operation})\n  {rule.summary}\n  source: {rule.source}; floats: {rule.floats}\n"
+        for rule in rules_of_simplify_hlo()
+    )
 
 
 def _explain(name: str) -> int:

@@ -27,6 +27,7 @@ OPTIONS = (
     MAX_MEMORY,
     Option("version", "Print the versions of xhlo, xDSL and Python", GENERAL),
     Option("list-passes", "Print every pass with its summary", GENERAL),
+    Option("print-rules", "Print every rule of simplify-hlo, and what it assumes of floats", GENERAL),
     Option("show-dialects", "Print the dialects that are read", GENERAL),
     Option("split-input-file", "Treat each part between `// -----` lines as a module of its own", GENERAL),
     Option(

@@ -13,6 +13,9 @@ from .diagnostic import (
     HloContext as HloContext,
 )
 from .diagnostic import (
+    applied_in as applied_in,
+)
+from .diagnostic import (
     current_operation as current_operation,
 )
 from .diagnostic import (

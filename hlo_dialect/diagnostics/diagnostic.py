@@ -8,6 +8,7 @@ source line and a caret and exit with status 1. Remarks and warnings go to the `
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -38,11 +39,18 @@ class HloContext(Context):
     def __init__(self, allow_unregistered: bool = False):
         super().__init__(allow_unregistered=allow_unregistered)
         self.diagnostics = DiagnosticEngine()
+        self.applied: Counter[str] = Counter()
+        """How often the running pass applied each of its rules, for `--pass-statistics`."""
 
 
 def engine_of(ctx: Context) -> DiagnosticEngine:
     """The context's engine; a silent one for a plain xDSL context."""
     return ctx.diagnostics if isinstance(ctx, HloContext) else DiagnosticEngine()
+
+
+def applied_in(ctx: Context) -> Counter[str]:
+    """Where a pass counts the rules that it applies; nobody looks at that of a plain xDSL context."""
+    return ctx.applied if isinstance(ctx, HloContext) else Counter()
 
 
 def op_message(op: Operation, message: str) -> str:

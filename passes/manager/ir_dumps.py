@@ -118,17 +118,21 @@ class Statistics:
     """The number of operations before and after each pass, and which of them came and went."""
 
     rows: list[tuple[str, int, int, dict[str, int]]] = field(default_factory=list[tuple[str, int, int, dict[str, int]]])
+    rules: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
+    """For each row how often the pass applied its rules, by name."""
 
-    def record(self, name: str, before: Mapping[str, int], after: Mapping[str, int]) -> None:
-        """Add a pass; the mappings count operations by name."""
+    def record(self, name: str, before: Mapping[str, int], after: Mapping[str, int], rules: Mapping[str, int]) -> None:
+        """Add a pass; the mappings count operations by name, and applications of rules."""
         self.rows.append((name, sum(before.values()), sum(after.values()), difference(before, after)))
+        self.rules.append(dict(rules))
 
     def table(self) -> str:
-        """One line for each pass: operations before and after, name, difference by name of operation."""
+        """A line for each pass: operations before and after, name, difference by operation; then one for each rule."""
         lines = [f"{'before':>8}{'after':>8}  pass"]
-        for name, before, after, changes in self.rows:
+        for (name, before, after, changes), rules in zip(self.rows, self.rules, strict=True):
             shown = "".join(f" {count:+} {op}" for op, count in changes.items())
             lines.append(f"{before:>8}{after:>8}  {name}{':' if shown else ''}{shown}")
+            lines += [f"{count:>16}  - {rule}" for rule, count in sorted(rules.items())]
         return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException, VerifyException
 
 from ...dialects.support.kernel import AFTER, PROGRAM
-from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, file_location, location_near
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError, applied_in, file_location, location_near
 from ...hlo_dialect.limits import check_limits
 from ...hlo_dialect.printing import print_module, print_operation
 from ...hlo_dialect.verification import verify_module
@@ -101,6 +101,8 @@ class PassManager:
         dumps.before(one.name, path_to(target))
         counted = self.statistics is not None or one.name in self.debugged
         before = count_operations(target) if counted else Counter[str]()
+        applied = applied_in(self.ctx)
+        applied.clear()
         start = time.perf_counter()
         try:
             with self.timing.stage(one.name):
@@ -123,7 +125,7 @@ class PassManager:
 
     def _count(self, name: str, before: Counter[str], after: Counter[str], seconds: float) -> None:
         if self.statistics is not None:
-            self.statistics.record(name, before, after)
+            self.statistics.record(name, before, after, applied_in(self.ctx))
         if name in self.debugged:
             changes = "".join(f" {count:+} {op}" for op, count in difference(before, after).items()) or " no change"
             done = f"{before.total()} operations before, {after.total()} after,{changes}, {seconds * 1e3:.2f} ms"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,42 @@ class Rewrite:
 
 
 Rule = Callable[[Operation], Rewrite | None]
+
+EXACT = "nothing: results keep their bits"
+"""What a rule assumes of floats if it states nothing else."""
+
+
 simplifications = Rules[Rule]("simplify-hlo", __package__, several=True)
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """One rule, as `hlo-opt --print-rules` lists it."""
+
+    name: str
+    """The function's name, with hyphens."""
+    operation: str
+    summary: str
+    source: str
+    """The file that defines it, in its package."""
+    floats: str = EXACT
+    """What it assumes of floats."""
+
+
+def name_of(rule: Rule) -> str:
+    """The name under which a rule is counted and listed."""
+    return getattr(rule, "__name__", type(rule).__name__).replace("_", "-")
+
+
+def rules_of_simplify_hlo() -> list[RuleFacts]:
+    """All rules, by the operation that they are for."""
+    found: list[RuleFacts] = []
+    for op_type, rules in simplifications.listed().items():
+        for rule in rules:
+            summary = " ".join((inspect.getdoc(rule) or "").split("\n\n")[0].split())
+            operation = getattr(op_type, "name", "hlo.*")
+            found.append(RuleFacts(name_of(rule), operation, summary, rule.__module__.replace("xhlo.", "")))
+    return found
 
 
 def start(value: SSAValue) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,15 +13,42 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsTerminator, NoMemoryEffect, Pure, RecursiveMemoryEffect, is_side_effect_free
 
+from ...hlo_dialect.diagnostics import applied_in
 from ...hlo_dialect.hlo_pass import HloPass
 from ...hlo_dialect.op import HloOp, replace_op
 from ...hlo_dialect.ops.creation import ConstantOp
 from ...hlo_dialect.walking import operations_in
 from .constants import evaluate
-from .rewrite import Rewrite, simplifications
+from .rewrite import Rewrite, name_of, simplifications
 
 MAX_VISITS = 64
 """Most visits of one operation: rules terminate by construction, this limit is a safeguard."""
+
+MAX_DESCENT = 1000
+"""
+Most rewrites from an operation to one that replaces it, beside one for each operation of the module. More than that are
+a cycle of rules.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """How an operation came about: the rule that made it, and the descent of the operation that the rule replaced."""
+
+    rule: str
+    parent: Descent | None
+    length: int
+
+    def cycle(self) -> list[str]:
+        """The rules that repeat at the end of the descent, the shortest period; all of the last ones if none does."""
+        rules: list[str] = []
+        at: Descent | None = self
+        while at is not None and len(rules) < 2 * MAX_VISITS:
+            rules.append(at.rule)
+            at = at.parent
+        rules.reverse()
+        periods = (n for n in range(1, len(rules) // 2 + 1) if rules[-n:] == rules[-2 * n : -n])
+        return rules[-next(periods, len(rules)) :]
 
 
 @cache
@@ -55,16 +82,21 @@ class SimplifyHloPass(HloPass):
     works_on_functions = True
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        Simplifier(module).run()
+        Simplifier(module, applied_in(ctx)).run()
 
 
 class Simplifier:
     """A worklist of operations; operations that a rewrite touches are visited again."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, applied: Counter[str]):
+        self.applied = applied
+        """Counts the rules that are applied."""
         self.queue: deque[Operation] = deque(op for op in operations_in(module) if isinstance(op, HloOp))
         self.waiting: set[Operation] = set(self.queue)
         self.visits: dict[Operation, int] = {}
+        self.descents: dict[Operation, Descent] = {}
+        """Of operations that rules made."""
+        self.longest = MAX_DESCENT + len(self.queue)
 
     def run(self) -> None:
         while self.queue:
@@ -84,18 +116,31 @@ class Simplifier:
 
     def _visit(self, op: Operation) -> None:
         if all(result.first_use is None for result in op.results) and is_pure(op):
+            self.applied["erase-dead"] += 1
             self._erase(op)
             return
         if isinstance(op, ConstantOp):
             return
-        rewrite = self._fold(op)
+        rewrite, name = self._fold(op), "fold"
         if rewrite is None:
             for rule in simplifications.all(type(op)):
                 rewrite = rule(op)
                 if rewrite is not None:
+                    name = name_of(rule)
                     break
         if rewrite is not None:
+            self.applied[name] += 1
+            self._descend(op, rewrite, name)
             self._replace(op, rewrite)
+
+    def _descend(self, op: Operation, rewrite: Rewrite, rule: str) -> None:
+        """Note where the new operations come from; raise if rules undo each other."""
+        parent = self.descents.pop(op, None)
+        descent = Descent(rule, parent, 1 if parent is None else parent.length + 1)
+        if descent.length > self.longest:
+            raise RuntimeError(f"simplification does not end: the rules {', '.join(descent.cycle())} repeat")
+        for new in rewrite.new_ops if rewrite.values is not None else (op,):
+            self.descents[new] = descent
 
     def _fold(self, op: Operation) -> Rewrite | None:
         assert isinstance(op, HloOp)
