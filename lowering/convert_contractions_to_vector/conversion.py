@@ -43,10 +43,10 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         return
     builder = LoopBuilder(kernel)
     for op in marked:
-        fill = absorbed[op][0]
         product = contraction_of(op)
         if product is None or not is_worth_blocking(product):
             continue
+        fill = absorbed[op][0]
         epilogue = epilogue_of(op, fill)
         together = None if epilogue is None else contraction_of(op, epilogue)
         product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
