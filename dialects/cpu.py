@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FlatSymbolRefAttrConstr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     LocationAttr,
     MemRefType,
     StringAttr,
     SymbolRefAttr,
+    UnitAttr,
+    VectorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Dialect, SSAValue
@@ -32,7 +35,7 @@ from xdsl.irdl import (
 from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-i1, i64 = IntegerType(1), IntegerType(64)
+i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
 
 SHARED = "xhlo.shared"
 """
@@ -198,4 +201,74 @@ class SafepointOp(IRDLOperation):
         return made
 
 
-DIALECT = Dialect("cpu", [GuardOp, HostCallOp, ParallelForOp, SafepointOp])
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """
+    Ask for the cache line of an element that is read soon: `cpu.prefetch %m[%i] : memref<8xf32>`.
+
+    The element may lie outside of the memref; nothing is read then.
+    """
+
+    name = "cpu.prefetch"
+
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+
+    assembly_format = "$buffer `[` $indices `]` attr-dict `:` type($buffer)"
+
+    def verify_(self) -> None:
+        if len(cast("MemRefType[Any]", self.buffer.type).get_shape()) != len(self.indices):
+            raise VerifyException("expected an index for each dimension")
+
+
+def _is_integer(type_: VectorType[Any]) -> bool:
+    return isinstance(type_.element_type, IntegerType)
+
+
+@irdl_op_definition
+class DotOp(IRDLOperation):
+    """
+    Add the products of neighbouring lanes to one lane: `cpu.dot %x, %y, %total {unsigned} : ..`.
+
+    Lane i of the result is `total[i] + sum of x[g * i + j] * y[g * i + j]` for j from 0 to g-1, where g is the ratio of
+    the lengths: 4 for i8, 2 for i16. Sums wrap. With `unsigned`, x is a vector of unsigned numbers, and so it is for
+    i8: processors multiply those only by signed numbers.
+    """
+
+    name = "cpu.dot"
+
+    x = operand_def(VectorType)
+    y = operand_def(VectorType)
+    total = operand_def(VectorType)
+    unsigned = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+
+    GROUPS: ClassVar = {8: 4, 16: 2}
+    """By the width of the factors in bits: products that are added to one lane."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$x `,` $y `,` $total attr-dict `:` type($x) `,` type($y) `,` type($total) `->` type($result)"
+
+    @staticmethod
+    def make(x: SSAValue, y: SSAValue, total: SSAValue, unsigned: bool) -> DotOp:
+        properties = {"unsigned": UnitAttr()} if unsigned else {}
+        return DotOp.create(operands=[x, y, total], result_types=[total.type], properties=properties)
+
+    @property
+    def group(self) -> int:
+        """Products that are added to one lane."""
+        long, short = (cast("VectorType[Any]", value.type).get_shape()[0] for value in (self.x, self.total))
+        return long // short
+
+    def verify_(self) -> None:
+        factor, total = (cast("VectorType[Any]", value.type) for value in (self.x, self.total))
+        width = cast("IntegerType[Any, Any]", factor.element_type).bitwidth if _is_integer(factor) else 0
+        if self.x.type != self.y.type or self.total.type != self.result.type or total.element_type != i32:
+            raise VerifyException("expected factors of one type, and totals of i32")
+        if width not in self.GROUPS or factor.get_shape()[0] != self.GROUPS[width] * total.get_shape()[0]:
+            raise VerifyException("expected four i8, or two i16, for each total")
+        if (self.unsigned is not None) != (width == 8):
+            raise VerifyException("expected unsigned first factors for i8, and only for i8")
+
+
+DIALECT = Dialect("cpu", [DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp])

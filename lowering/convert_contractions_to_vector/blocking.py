@@ -4,62 +4,104 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import Float64Type
+from xdsl.dialects.builtin import Float64Type, IntegerType
 
+from ...dialects.support.scalar import width_of
 from ..device.cpu import Machine
 from .contraction import Contraction
 
 MIN_MULTIPLICATIONS = 8192
 """Smaller products, in multiply-adds, are plain loops: packing would cost more than it saves."""
 
+LEAST_MATRIX = 256
+"""Multiply-adds of one matrix of a batch: smaller ones do not fill vectors."""
+
 MIN_ROWS = 4
 """With fewer rows or columns, the product reads its matrices hardly more than once; plain loops stream them."""
+
+MOST_ROWS = 14
+"""Rows of a block: more would make the micro-kernel long, and gain little."""
 
 TASKS = 64
 """The number of output tiles to aim for, so that many cores have work."""
 
 
+DEEP = 64 << 10
+"""Bytes of a panel of B for one pass: it streams through the L1 cache, and shorter passes would write C more often."""
+
+LATENCY = 8
+"""Independent multiply-adds that hide each other's latency."""
+
+
 @dataclass(frozen=True)
 class Blocking:
-    """The block sizes of a product. A panel is `mr` rows of A or `nr` columns of B, stored contiguously by k."""
+    """
+    The block sizes of a product. A panel is `mr` rows of A or `nr` columns of B, stored contiguously by k.
+
+    Sizes along k count groups of `group` elements, which one instruction multiplies and adds.
+    """
 
     lanes: int
+    """Columns of one vector."""
     mr: int
     nr: int
     kc: int
-    """Contracted elements (k) of one pass of the micro-kernel."""
+    """Contracted groups (k) of one pass of the micro-kernel."""
     m_panels: int
     n_panels: int
     tile_m: int
     """Panels of A per output tile."""
     tile_n: int
+    group: int = 1
 
     @property
     def tiles(self) -> int:
         return -(-self.m_panels // self.tile_m) * -(-self.n_panels // self.tile_n)
 
+    @property
+    def vectors(self) -> int:
+        """Vectors of each row of a block."""
+        return self.nr // self.lanes
+
 
 def is_worth_blocking(product: Contraction) -> bool:
     return (
         product.multiplications >= MIN_MULTIPLICATIONS
+        and product.m.size * product.n.size * product.depth >= LEAST_MATRIX
         and product.m.size >= MIN_ROWS
         and product.n.size >= MIN_ROWS
         and product.depth >= MIN_ROWS
     )
 
 
-def block(product: Contraction, machine: Machine) -> Blocking:
+def lanes_of(product: Contraction, machine: Machine) -> int:
+    """Sums in one vector."""
+    return machine.vector_bits // (64 if isinstance(product.element, Float64Type) else 32)
+
+
+def group_of(product: Contraction, machine: Machine) -> int:
+    """The products that one instruction adds to a sum: 4 of i8 or 2 of i16, where the machine has it."""
+    if not isinstance(product.element, IntegerType) or product.k.size < MIN_ROWS:
+        return 1
+    width = max(width_of(factor) for factor in product.factors)
+    if width <= 8 and machine.byte_dots:
+        return 4
+    return 2 if width <= 16 and machine.pair_dots else 1
+
+
+MOST_VECTORS = 3
+"""Vectors of each row of a block."""
+
+
+def block(product: Contraction, machine: Machine, most_vectors: int = MOST_VECTORS) -> Blocking:
     """Choose the micro-kernel's shape and the tiles."""
-    bytes_each = 8 if isinstance(product.element, Float64Type) else 4
-    lanes = machine.vector_bits // 8 // bytes_each
-    m, n, k = product.m.size, product.n.size, product.k.size
-    vectors = 1 if n <= lanes else 2
+    lanes, group = lanes_of(product, machine), group_of(product, machine)
+    bytes_each = machine.vector_bits // 8 // lanes
+    m, n, k = product.m.size, product.n.size, -(-product.k.size // group)
+    spare = 0 if group == 1 else 1
+    mr, vectors = _shape(m, n, lanes, machine.registers, spare, min(most_vectors, MOST_VECTORS))
     nr = lanes * vectors
-    # Accumulators, one register per vector of B, one for the broadcast element of A, one spare.
-    most = min((machine.registers - vectors - 2) // vectors, 14)
-    mr = min(range(min(most, 4), most + 1), key=lambda r: -(-m // r) * (r + 0.7))
-    # Panels stream well through the L1 cache; longer passes write C less often, shorter ones round less.
-    passes = max(1, -(-k * nr * bytes_each // (2 * machine.l1_bytes)))
+    passes = max(1, -(-k * nr * bytes_each // DEEP))
     kc = -(-k // passes)
     m_panels, n_panels = -(-m // mr), -(-n // nr)
     tile_m = min(m_panels, max(1, machine.l2_bytes // 4 // (kc * mr * bytes_each)), 8)
@@ -73,4 +115,32 @@ def block(product: Contraction, machine: Machine) -> Blocking:
             tile_n = -(-tile_n // 2)
         else:
             tile_m = -(-tile_m // 2)
-    return Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n)
+    return Blocking(lanes, mr, nr, kc, m_panels, n_panels, tile_m, tile_n, group)
+
+
+def most_rows(vectors: int, registers: int, spare: int = 0) -> int:
+    """
+    The most rows of a block of so many vectors.
+
+    Registers hold the sums, a row of B, and the broadcast element of A; dot products of bytes need one more (`spare`)
+    and a further row of sums.
+    """
+    return min(MOST_ROWS, (registers - 1 - spare - vectors) // vectors - spare)
+
+
+def _shape(m: int, n: int, lanes: int, registers: int, spare: int, most_vectors: int) -> tuple[int, int]:
+    """The rows and vectors of a block that multiply m x n at the least cost."""
+
+    def cost(shape: tuple[int, int]) -> tuple[float, int]:
+        rows, vectors = shape
+        # Each step multiplies `rows * vectors` times and loads `rows + vectors` times; both take half a cycle.
+        step = max(rows * vectors, rows + vectors, LATENCY)
+        blocks = -(-m // rows) * -(-n // (vectors * lanes))
+        return blocks * (step + 0.7 * vectors), -rows
+
+    shapes = [
+        (rows, vectors)
+        for vectors in range(1, most_vectors + 1)
+        for rows in range(min(m, MIN_ROWS), most_rows(vectors, registers, spare) + 1)
+    ]
+    return min(shapes, key=cost)

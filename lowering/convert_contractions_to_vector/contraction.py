@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ..loop_nests.loop_builder import buffer_of
 from ..loop_nests.nest import Access, Nest, nest_of_generic
@@ -66,6 +66,11 @@ class Contraction:
             epilogue = epilogue.permuted([*range(len(outer)), len(outer) + 1, len(outer)])
         m, n = swap(self.n), swap(self.m)
         return Contraction(self.b, self.a, self.c, m, n, swap(self.k), outer, outer_k, self.element, epilogue)
+
+    @property
+    def factors(self) -> tuple[Attribute, Attribute]:
+        """The element types of A and B in memory."""
+        return buffer_of(self.a.root).element_type, buffer_of(self.b.root).element_type
 
     @property
     def depth(self) -> int:

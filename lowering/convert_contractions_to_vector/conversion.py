@@ -16,12 +16,13 @@ from ...hlo_dialect.hlo_pass import HloPass
 from ..device.cpu import CPU, Machine
 from ..loop_nests.fills import absorbed_fills
 from ..loop_nests.loop_builder import LoopBuilder
-from .blocking import Blocking, block, is_worth_blocking
+from .blocking import block, is_worth_blocking
 from .contraction import Contraction, contraction_of
-from .direct import DirectProductEmitter, block_rows, reads_both_in_place, reads_in_place
+from .direct import DirectProductEmitter, block_rows, oriented, reads_both_in_place, reads_in_place
 from .epilogue import epilogue_of
 from .kernel import ProductEmitter
 from .row_products import convert_row_products
+from .split import add_chunks, chunks_of, in_chunks
 
 
 def _is_zero(fill: FillOp | None) -> bool:
@@ -47,12 +48,13 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
         if product is None or not is_worth_blocking(product):
             continue
         fill = absorbed[op][0]
-        epilogue = epilogue_of(op, fill)
+        # Of a sum in chunks no tile is complete before the chunks are added.
+        epilogue = epilogue_of(op, fill) if chunks_of(oriented(product, machine)) == 1 else None
         together = None if epilogue is None else contraction_of(op, epilogue)
         product, last = (product, op) if together is None or epilogue is None else (together, epilogue)
         overwrite = _is_zero(fill)
         builder.insert_at(last)
-        emitter_of(builder, kernel, product, block(product, machine), machine, overwrite).emit()
+        emit_product(builder, kernel, oriented(product, machine), machine, overwrite)
         unread = [value.owner for value in op.inputs[2:]]
         for dead in dict.fromkeys((last, op, fill if overwrite else None, *unread)):
             if isinstance(dead, Operation):
@@ -60,16 +62,33 @@ def convert_contractions(kernel: func.FuncOp, machine: Machine) -> None:
                 dead.erase()
 
 
+def emit_product(
+    builder: LoopBuilder, kernel: func.FuncOp, product: Contraction, machine: Machine, overwrite: bool
+) -> None:
+    """Emit a product at the builder's insertion point, in chunks of its sum where that is better."""
+    count = chunks_of(product)
+    if count == 1:
+        emitter_of(builder, kernel, product, machine, overwrite).emit()
+        return
+    parts = in_chunks(builder, product, count)
+    emitter_of(builder, kernel, parts, machine, overwrite=True).emit()
+    add_chunks(builder, product, parts, overwrite)
+
+
 def emitter_of(
     builder: LoopBuilder,
     kernel: func.FuncOp,
     product: Contraction,
-    blocking: Blocking,
     machine: Machine,
     overwrite: bool,
 ) -> ProductEmitter:
     """The emitter for a contraction, depending on which factors are packed."""
-    b_packed = not reads_both_in_place(product, blocking)
+    blocking = block(product, machine)
+    b_packed = True
+    if product.n.size >= blocking.lanes:
+        inside = block(product, machine, most_vectors=product.n.size // blocking.lanes)
+        if reads_both_in_place(product, inside):
+            blocking, b_packed = inside, False
     if b_packed and not reads_in_place(product):
         return ProductEmitter(builder, kernel, product, blocking, overwrite)
     return DirectProductEmitter(builder, kernel, product, block_rows(product, blocking, machine), overwrite, b_packed)
@@ -87,7 +106,8 @@ class ConvertContractionsToVectorPass(HloPass):
              overlapping windows (a convolution's input), or in a product with few columns, is read in place. A row
              kernel with products is lowered as a whole, by tiles of rows. An elementwise generic that alone reads a
              product is applied to each of its tiles.
-    Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32.
+    Factors are widened when they are packed: f16 and bf16 to f32, i8 and i16 to i32. Where the machine multiplies and
+    adds groups of integers (byte-dots: four i8, pair-dots: two i16), neighbours along k are packed together instead.
     Leaves: small products, products of other integers and of few rows or columns to convert-linalg-to-scf.
     """
 
@@ -97,8 +117,10 @@ class ConvertContractionsToVectorPass(HloPass):
     vector_bits: int = CPU.vector_bits
     l1_bytes: int = CPU.l1_bytes
     l2_bytes: int = CPU.l2_bytes
+    byte_dots: bool = CPU.byte_dots
+    pair_dots: bool = CPU.pair_dots
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
-        machine = Machine(self.vector_bits, self.l1_bytes, self.l2_bytes)
+        machine = Machine(self.vector_bits, self.byte_dots, self.pair_dots, self.l1_bytes, self.l2_bytes)
         for kernel in list(kernels_of(module)):
             convert_contractions(kernel, machine)

@@ -22,7 +22,7 @@ from ..loop_nests.indices import delinearized
 from ..loop_nests.kernel_builder import Index, IndexValue
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from ..loop_nests.nest import Nest
-from .blocking import TASKS, Blocking
+from .blocking import TASKS, Blocking, lanes_of, most_rows
 from .contraction import Contraction, Loop
 from .epilogue import emit_epilogue
 from .kernel import ProductEmitter, Step
@@ -35,16 +35,24 @@ INFLATION = 2
 FEW_COLUMNS = 512
 """Columns of B up to which packing A would cost much of the time that it saves."""
 
+VERY_FEW_COLUMNS = 16
+"""The same for rows whose lines map to few sets of the L1 cache, where panels have few rows."""
+
+FEW_ROWS = 8
+"""Rows of such a panel: no more than the ways of a set."""
+
 ALIASING = 2048
 """A row stride in bytes whose multiples map the lines of a panel to few sets of the L1 cache."""
 
 SMALL = 1 << 16
 """Elements of all panels of A below which A is packed."""
 
-SMALL_B = 1 << 14
+SMALL_B = 1 << 15
 """Elements of B up to which it is not packed."""
 
-MOST_ROWS = 14
+ONCE = 2
+"""Panels of A up to which packing B costs more than reading it in place each time."""
+
 LEAST_ROWS = 6
 """Fewest rows of a panel that is chosen to divide the rows of A; fewer would not hide the latency of the additions."""
 
@@ -55,6 +63,11 @@ FEW_TASKS = 8
 """Tasks of a product that is summed over outer loops: each task reads all of A and B."""
 
 
+def _aliases(product: Contraction, stride: int) -> bool:
+    """Whether rows that are `stride` elements apart map to few sets of the L1 cache."""
+    return stride * (8 if isinstance(product.element, Float64Type) else 4) % ALIASING == 0
+
+
 def reads_in_place(product: Contraction) -> bool:
     """Whether A is better read in place."""
     stored = buffer_of(product.a.root)
@@ -62,32 +75,41 @@ def reads_in_place(product: Contraction) -> bool:
     for loop in (*product.outer, *product.outer_k):
         panels *= loop.size if loop.a else 1
     inflated = panels > INFLATION * math.prod(stored.get_shape())
-    row_bytes = product.m.a * (8 if isinstance(product.element, Float64Type) else 4)
-    narrow = product.n.size <= FEW_COLUMNS and product.k.a == 1 and row_bytes % ALIASING != 0
+    few = VERY_FEW_COLUMNS if _aliases(product, product.m.a) else FEW_COLUMNS
+    narrow = product.n.size <= few and product.k.a == 1
     return (inflated or narrow) and panels >= SMALL and stored.element_type == product.element
 
 
+def oriented(product: Contraction, machine: Machine) -> Contraction:
+    """The product, or `C^T = B^T A^T` if B has too few columns for vectors and A is not read in place."""
+    few = 2 * product.n.size <= lanes_of(product, machine) and product.m.size > product.n.size
+    return product.transposed() if few and not reads_in_place(product) else product
+
+
 def reads_both_in_place(product: Contraction, blocking: Blocking) -> bool:
-    """Whether B too is better read in place: it fits into the caches, and no block extends beyond its edge."""
-    a, b = buffer_of(product.a.root), buffer_of(product.b.root)
-    bytes_each = 8 if isinstance(product.element, Float64Type) else 4
-    aliases = any(stride * bytes_each % ALIASING == 0 for stride in (product.m.a, product.k.a, product.k.b))
+    """Whether B too is better read in place: it fits into the caches, or each of its elements is needed only once."""
+    a, b = product.factors
+    aliases = any(_aliases(product, stride) for stride in (product.m.a, product.k.a, product.k.b))
+    cached = product.k.size * product.n.size <= SMALL_B and product.m.size >= LEAST_ROWS and not aliases
     return (
-        a.element_type == product.element == b.element_type
+        a == product.element == b
         and 1 in (product.m.a, product.k.a)
         and product.n.b == product.n.c == 1
-        and product.n.size % blocking.nr == 0
-        and product.m.size >= LEAST_ROWS
+        and product.n.size >= blocking.nr
+        # Panels that share columns would apply an epilogue to them twice.
+        and (product.n.size % blocking.nr == 0 or product.epilogue is None)
         and not product.outer_k
-        and product.k.size * product.n.size <= SMALL_B
-        and not aliases
+        and (cached or blocking.m_panels <= ONCE)
     )
 
 
 def block_rows(product: Contraction, blocking: Blocking, machine: Machine) -> Blocking:
     """The blocking with panels and tiles of rows over all loops that move only A and C."""
-    even = [rows for rows in range(LEAST_ROWS, MOST_ROWS + 1) if product.m.size % rows == 0]
-    mr = max(even, default=min(blocking.mr, product.m.size))
+    most = most_rows(blocking.vectors, machine.registers)
+    if product.k.a == 1 and _aliases(product, product.m.a):
+        most = min(most, FEW_ROWS)
+    even = [rows for rows in range(LEAST_ROWS, most + 1) if product.m.size % rows == 0]
+    mr = max(even, default=min(blocking.mr, most, product.m.size))
     bytes_each = machine.vector_bits // 8 // blocking.lanes
     panels = -(-product.m.size // mr) * math.prod(loop.size for loop in product.outer if not loop.b)
     batches = math.prod(loop.size for loop in product.outer if loop.b)
@@ -142,14 +164,14 @@ class DirectProductEmitter(ProductEmitter):
         around = (*self.batches, *product.outer_k, *self.inner_k)
         matrices = number_matrices([loop.size for loop in around], [loop.b for loop in around])
         n, k = product.n, product.k
-        operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, local=False)
-        return (Packer(self.builder, self.kernel, operand, product.element, blocking.kc),)
+        operand = Operand(product.b, matrices, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
+        return (self.packer(operand),)
 
     def panel_of_b(self, at: Sequence[Index], j: IndexValue, lower: Index, upper: Index) -> Index:
         if self.b_packed:
             return self.packers[0].panel([*at, *(0 for _ in self.inner_k)], j, lower, upper)
         builder, product = self.builder, self.product
-        found = product.b.offset_at(builder) + j * self.blocking.nr
+        found = product.b.offset_at(builder) + self._column(j)
         for loop, index in zip(self.batches, at, strict=True):
             found += index * loop.b
         return found + lower * product.k.b
@@ -176,6 +198,16 @@ class DirectProductEmitter(ProductEmitter):
         for loop, index in zip(loops, at, strict=True):
             offset += index * (loop.a if of_a else loop.c)
         return offset
+
+    def column_of_c(self, j: IndexValue, first: bool) -> Index:
+        """Sums that are stored, not added, are stored by both panels that share their columns: they are the same."""
+        return self._column(j) if first and not self.b_packed else super().column_of_c(j, first)
+
+    def _column(self, j: IndexValue) -> Index:
+        """The first column of panel j of B in place."""
+        column = j * self.blocking.nr
+        columns = self.product.n.size
+        return self.builder.min(column, columns - self.blocking.nr) if columns % self.blocking.nr else column
 
     def _row(self, i: Index) -> Index:
         """The first row of panel i."""

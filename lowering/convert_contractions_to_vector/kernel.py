@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
 from ...dialects.support.scalar import scalar_attr
@@ -35,6 +36,10 @@ WORK_OF_PACKING = 3
 
 MULTIPLICATIONS_PER_OPERATION = CPU.products_per_ns // CPU.operations_per_ns
 """Multiply-adds of the micro-kernel that take as long as one operation of dialects/cost.py."""
+
+
+BIAS = -128
+"""What is added to bytes of A, modulo 256, so that dot products read unsigned numbers."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,19 @@ class ProductEmitter:
         b_once = blocking.tile_m >= blocking.m_panels and all(loop.b for loop in around)
         a_around = number_matrices(sizes, [loop.a for loop in around])
         b_around = number_matrices(sizes, [loop.b for loop in around])
-        a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, a_once)
-        b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, b_once)
-        element = product.element
-        packers = [Packer(self.builder, self.kernel, operand, element, blocking.kc) for operand in (a, b)]
-        return packers[1], packers[0]
+        a = Operand(product.a, a_around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, a_once)
+        b = Operand(product.b, b_around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, b_once)
+        packer_of_a = self.packer(a, BIAS if blocking.group == 4 else 0)
+        return self.packer(b), packer_of_a
+
+    def packer(self, operand: Operand, bias: int = 0) -> Packer:
+        element = {1: self.product.element, 2: i16, 4: i8}[self.blocking.group]
+        return Packer(self.builder, self.kernel, operand, self.blocking, element, bias)
+
+    @property
+    def groups(self) -> int:
+        """The groups of elements along k."""
+        return -(-self.product.k.size // self.blocking.group)
 
     def emit(self) -> None:
         for packer in reversed(self.packers):
@@ -127,7 +140,7 @@ class ProductEmitter:
 
     def _emit_tile(self, position: Sequence[Index], rows: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
         builder, product, blocking = self.builder, self.product, self.blocking
-        passes = -(-product.k.size // blocking.kc)
+        passes = -(-self.groups // blocking.kc)
         output = product.c.offset_at(builder)
         for loop, index in zip(product.outer, position, strict=True):
             output += index * loop.c
@@ -141,7 +154,7 @@ class ProductEmitter:
             for loop in product.outer_k:
                 at.append(nest.enter_context(builder.loop(0, loop.size)))
             number = nest.enter_context(builder.loop(0, passes))
-            lower, upper = chunk(builder, number, blocking.kc, product.k.size)
+            lower, upper = chunk(builder, number, blocking.kc, self.groups)
             with builder.loop(*columns) as j:
                 step = Step(output, at, lower, upper, self.panel_of_b(at, j, lower, upper))
                 with builder.loop(*rows) as i:
@@ -183,29 +196,34 @@ class ProductEmitter:
         """The offset of the packed panel j of B."""
         return self.packers[0].panel(at, j, lower, upper)
 
+    def column_of_c(self, j: IndexValue, first: bool) -> Index:
+        """The first column of C that panel j of B writes."""
+        return j * self.blocking.nr
+
     def multiply_block(
-        self, a: tuple[SSAValue, Index], lies: PanelOfA, step: Step, output: Index, i: Index, j: Index, first: bool
+        self, a: tuple[SSAValue, Index], lies: PanelOfA, step: Step, output: Index, i: Index, j: IndexValue, first: bool
     ) -> None:
         """
         Add the product of the panel of A at `a` and the step's panel of B to block (i, j) of the matrix at `output`.
         """
         builder, product, blocking = self.builder, self.product, self.blocking
-        row, column = i * blocking.mr, j * blocking.nr
+        row, column = i * blocking.mr, self.column_of_c(j, first)
         c_at = output + row * product.m.c
         target = Target(
             column=product.n.c,
             rows_vary=product.m.size % blocking.mr != 0,
-            columns_vary=product.n.size % blocking.nr != 0,
+            columns_vary=product.n.size % blocking.nr != 0 and (self.b_packed or not first),
             never_whole=product.m.size < blocking.mr or product.n.size < blocking.nr,
             overwrite=first,
             b_packed=self.b_packed,
+            columns_overlap=not self.b_packed,
         )
         arguments = Arguments(
             a=a[0],
             a_at=a[1],
             b=self.packers[0].buffer if self.b_packed else product.b.root,
             b_at=step.b_at,
-            b_step=blocking.nr if self.b_packed else product.k.b,
+            b_step=blocking.nr * blocking.group if self.b_packed else product.k.b,
             c=product.c.root,
             c_at=c_at + column * product.n.c,
             c_row=product.m.c,

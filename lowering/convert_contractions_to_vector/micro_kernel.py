@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
-from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects import func
+from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import Scalar, scalar_attr
+from ...dialects.support.scalar import Scalar, scalar_attr, width_of
 from ..loop_nests.kernel_builder import Index
 from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
 from .blocking import Blocking
 from .shared_function import call_shared
+from .vectors import VectorBuilder
 
-_WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+LINE = 64
+"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Target:
     """Whether the sums are stored, rather than added."""
     b_packed: bool
     """Whether B is packed into panels, whose stride along k is known."""
+    columns_overlap: bool = False
+    """Whether the last panel of B ends with its last column, rather than with zeros."""
 
 
 @dataclass(frozen=True)
@@ -83,27 +86,47 @@ class Arguments:
         return tuple(getattr(self, each.name) for each in fields(self))
 
 
+AHEAD = 4096
+"""Bytes of a packed panel between what is multiplied and what is asked for."""
+
+ROWS_AHEAD = 8
+"""The same for rows of a factor that is read in place."""
+
+
 class MicroKernel:
-    """The body of one micro-kernel, in terms of its function's parameters."""
+    """
+    The body of one micro-kernel, in terms of its function's parameters.
+
+    Sums are vectors of `lanes` elements, row by row. Dot products of bytes multiply unsigned by signed numbers: 128 is
+    added to the elements of A, and a further row of sums adds what that adds to the others.
+    """
 
     def __init__(self, builder: LoopBuilder, blocking: Blocking, a: PanelOfA, target: Target, given: Arguments):
         self.builder = builder
+        self.vectors = VectorBuilder(builder)
         self.blocking = blocking
         self.a = a
         self.target = target
         self.given = given
-        self.element = buffer_of(given.b).element_type
-        self.vector_type: VectorType[Any] = VectorType(self.element, [blocking.nr])
+        self.element = buffer_of(given.c).element_type
+        self.factor = buffer_of(given.b).element_type
+        self.corrects = blocking.group > 1 and self.factor == i8
 
     def emit(self) -> None:
-        self.write(self.sums(0, self.given.a_at, self.given.b_at, self.zeros()))
+        sums = self.sums(0, self.given.a_at, self.given.b_at, self.zeros())
+        self.write(self.corrected(sums) if self.corrects else sums)
 
     # Multiplying.
 
     def zeros(self) -> list[SSAValue]:
         """The zero accumulators of a block."""
-        zero = self._splat(self.builder.scalar(scalar_attr(0, self.element)))
-        return [zero] * self.blocking.mr
+        zero = self.vectors.splat(self.builder.scalar(scalar_attr(0, self.element)), self.blocking.lanes)
+        return [zero] * (self.blocking.vectors * (self.blocking.mr + (1 if self.corrects else 0)))
+
+    def corrected(self, sums: list[SSAValue]) -> list[SSAValue]:
+        """The sums without what the 128 added to A contributes, which is the last row."""
+        count = self.blocking.vectors
+        return [self.vectors.subtract(x, sums[i % count - count]) for i, x in enumerate(sums[:-count])]
 
     def sums(self, depth: int, a_at: Index, b_at: Index, start: list[SSAValue]) -> list[SSAValue]:
         """The `mr` x `nr` sums of products, row by row, added to `start`."""
@@ -118,38 +141,53 @@ class MicroKernel:
 
     def accumulate(self, a_at: Index, b_start: Index, start: list[SSAValue]) -> list[SSAValue]:
         """Add the products of `count` steps along k."""
-        builder, blocking = self.builder, self.blocking
-        mr, nr = blocking.mr, blocking.nr
+        builder, blocking, vectors = self.builder, self.blocking, self.vectors
+        group, lanes = blocking.group, blocking.lanes * blocking.group
         with builder.loop(0, self.given.count, carry=start) as (k, sums):
-            a_view = builder.strided_view(self.given.a, a_at + k * self.a.step, (mr,), (self.a.row,))
-            b_view = builder.strided_view(self.given.b, b_start + k * self.given.b_step, (nr,), (1,))
-            b_row = self._load_vector(b_view, [0])
+            a_at += k * (self.a.step * group)
+            a_view = builder.strided_view(self.given.a, a_at, (blocking.mr * group,), (self.a.row,))
+            b_at = b_start + k * self.given.b_step
+            b_view = builder.strided_view(self.given.b, b_at, (blocking.nr * group,), (1,))
+            b_row = [vectors.load(b_view, [v * lanes], lanes) for v in range(blocking.vectors)]
+            self._ask_for_panels(a_view, b_view)
             following: list[SSAValue] = []
-            for i in range(mr):
-                a_element = self._splat(builder.load(a_view, [i]))
-                following.append(self._multiply_add(a_element, b_row, sums[i]))
+            for i in range(blocking.mr):
+                a_element = self._element_of_a(a_view, i)
+                for v, b_vector in enumerate(b_row):
+                    following.append(self._multiply_add(a_element, b_vector, sums[i * len(b_row) + v]))
+            if self.corrects:
+                middle = vectors.splat(builder.scalar(scalar_attr(-128, i8)), lanes)
+                for total, b_vector in zip(sums[-len(b_row) :], b_row, strict=True):
+                    following.append(self._multiply_add(middle, b_vector, total))
             builder.yield_(*following)
         return sums
 
+    def _element_of_a(self, view: SSAValue, row: int) -> SSAValue:
+        """The element, or group of elements, of a row in all lanes."""
+        blocking, vectors = self.blocking, self.vectors
+        if blocking.group == 1:
+            return vectors.splat(self.builder.load(view, [row]), blocking.lanes)
+        group = vectors.bitcast(vectors.load(view, [row * blocking.group], blocking.group), i32, 1)
+        return vectors.bitcast(vectors.splat(group, blocking.lanes), self.factor, blocking.lanes * blocking.group)
+
     def _multiply_add(self, x: SSAValue, y: SSAValue, total: SSAValue) -> SSAValue:
-        types, insert = [self.vector_type], self.builder.insert
-        if not isinstance(self.element, IntegerType):
-            return insert(vector.FMAOp.create(operands=[x, y, total], result_types=types)).res
-        product = insert(arith.MuliOp.create(operands=[x, y], result_types=types, properties=_WRAPS)).result
-        return self._add(product, total)
+        if self.blocking.group == 1:
+            return self.vectors.multiply_add(x, y, total)
+        return self.vectors.dot(x, y, total, unsigned=self.corrects)
 
-    def _splat(self, value: SSAValue) -> SSAValue:
-        op = vector.BroadcastOp.create(operands=[value], result_types=[self.vector_type])
-        return self.builder.insert(op).vector
-
-    def _load_vector(self, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        operands = [source, *(self.builder.index(i).value for i in indices)]
-        op = vector.LoadOp.create(operands=operands, result_types=[self.vector_type])
-        return self.builder.insert(op).result
-
-    def _store_vector(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
-        operands = [value, target, *(self.builder.index(i).value for i in indices)]
-        self.builder.insert(vector.StoreOp.create(operands=operands))
+    def _ask_for_panels(self, a_view: SSAValue, b_view: SSAValue) -> None:
+        """Ask for what is multiplied some steps later: panels stream through the L1 cache."""
+        blocking = self.blocking
+        bytes_each = width_of(self.factor) // 8
+        line = LINE // bytes_each
+        width = blocking.nr * blocking.group
+        packed = -(-AHEAD // (width * bytes_each)) * width
+        ahead = packed if self.target.b_packed else self.given.b_step * ROWS_AHEAD
+        for at in range(0, width, line):
+            self.vectors.prefetch(b_view, [ahead + at])
+        if self.a.row == 1:
+            is_packed = self.a.step == blocking.mr
+            self.vectors.prefetch(a_view, [AHEAD // bytes_each if is_packed else self.a.step * ROWS_AHEAD])
 
     # Writing back.
 
@@ -176,35 +214,31 @@ class MicroKernel:
         """The row of the block of C at that offset."""
         return self.builder.strided_view(self.given.c, at, (self.blocking.nr,), (self.target.column,))
 
-    def _add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        if isinstance(self.element, IntegerType):
-            op = arith.AddiOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=_WRAPS)
-        else:
-            properties = {"fastmath": arith.FastMathFlagsAttr("none")}
-            op = arith.AddfOp.create(operands=[lhs, rhs], result_types=[rhs.type], properties=properties)
-        return self.builder.insert(op).result
-
     def _write_whole(self, sums: list[SSAValue]) -> None:
-        at = self.given.c_at
-        for value in sums:
+        at, vectors = self.given.c_at, self.blocking.vectors
+        for first in range(0, len(sums), vectors):
             row = self._row(at)
             at += self.given.c_row
-            if not self.target.overwrite:
-                value = self._add(self._load_vector(row, [0]), value)
-            self._store_vector(value, row, [0])
+            for v, value in enumerate(sums[first : first + vectors]):
+                place = [v * self.blocking.lanes]
+                if not self.target.overwrite:
+                    value = self.vectors.add(self.vectors.load(row, place, self.blocking.lanes), value)
+                self.vectors.store(value, row, place)
 
     def _write_part(self, sums: list[SSAValue]) -> None:
         builder, blocking, given = self.builder, self.blocking, self.given
         buffer = builder.alloca(memref_type((blocking.mr, blocking.nr), self.element))
         for number, value in enumerate(sums):
-            self._store_vector(value, buffer, [number, 0])
+            row, v = divmod(number, blocking.vectors)
+            self.vectors.store(value, buffer, [row, v * blocking.lanes])
         first_row = blocking.mr - given.rows if self.a.overlaps else 0
+        first_column = blocking.nr - given.columns if self.target.columns_overlap else 0
         with builder.loop(0, given.rows) as i:
             row = self._row(given.c_at + i * given.c_row)
             with builder.loop(0, given.columns, attributes=PARALLEL) as j:
-                value = builder.load(buffer, [i + first_row, j])
+                value = builder.load(buffer, [i + first_row, j + first_column])
                 if not self.target.overwrite:
-                    value = self._add(builder.load(row, [j]), value)
+                    value = self.vectors.add(builder.load(row, [j]), value)
                 builder.store(value, row, [j])
 
 
@@ -218,7 +252,7 @@ def call_micro_kernel(
         begin_a, begin_b, step_b = map(inside.index, (a_at, b_at, b_step))
         received = Arguments(a_value, begin_a, b_value, begin_b, step_b, c_value, *map(inside.index, numbers))
         if target.b_packed:
-            received = replace(received, b_step=blocking.nr)
+            received = replace(received, b_step=blocking.nr * blocking.group)
         if not target.rows_vary:
             received = replace(received, rows=blocking.mr)
         if not target.columns_vary:

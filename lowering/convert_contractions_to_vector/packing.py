@@ -2,8 +2,11 @@
 Packing the factors of a matrix product into panels.
 
 A panel holds `width` neighbouring rows of A (columns of B), interleaved along k: `panel[k * width + i]`, with zeros
-beyond the matrix's edge, so that the micro-kernel reads memory sequentially and needs no edge checks. A function copies
-one panel; like the micro-kernel it takes sizes as parameters.
+beyond the matrix's edge, so that the micro-kernel reads memory sequentially and needs no edge checks. Where the
+micro-kernel multiplies groups of g elements along k, these are together: `panel[(k / g * width + i) * g + k % g]`.
+
+A function copies one panel; like the micro-kernel it takes sizes as parameters. Whole blocks pass through registers: a
+source that is contiguous along k is transposed there.
 """
 
 from __future__ import annotations
@@ -12,15 +15,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ...dialects.support.buffers import memref_type
-from ...dialects.support.scalar import scalar_attr
 from ..loop_nests.kernel_builder import Index, IndexValue
-from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from ..loop_nests.loop_builder import LoopBuilder
 from ..loop_nests.nest import Access
-from .contraction import Element, i32
+from .blocking import Blocking
+from .panel import Packed, Panel
 from .shared_function import call_shared
 
 
@@ -45,9 +48,12 @@ class Operand:
     """Rows of A, or columns of B."""
     stride: int
     k_size: int
+    """Contracted elements."""
     k_stride: int
     width: int
     """Rows, or columns, of a panel."""
+    group: int
+    """Elements along k that are multiplied together."""
     local: bool
     """Whether each panel is needed only once and so packed when needed, one pass at a time, instead of beforehand."""
 
@@ -57,7 +63,7 @@ class Operand:
 
     @property
     def panel_size(self) -> int:
-        return self.k_size * self.width
+        return -(-self.k_size // self.group) * self.group * self.width
 
     @property
     def matrices(self) -> int:
@@ -77,12 +83,23 @@ def number_matrices(sizes: Sequence[int], strides: Sequence[int]) -> tuple[Aroun
 class Packer:
     """Packs one operand; `buffer` holds all its panels, or one panel of one pass if packed when needed."""
 
-    def __init__(self, builder: LoopBuilder, kernel: func.FuncOp, operand: Operand, element: Element, kc: int):
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        kernel: func.FuncOp,
+        operand: Operand,
+        blocking: Blocking,
+        element: Packed,
+        bias: int,
+    ):
+        """`element`: the type of packed elements. `bias` is added to each, modulo the type's range."""
         self.builder = builder
         self.kernel = kernel
         self.operand = operand
         self.element = element
-        self.kc = kc
+        self.bias = bias
+        self.lanes = blocking.lanes
+        self.kc = blocking.kc * operand.group
         size = operand.matrices * operand.panels * operand.panel_size
         self._all = None if operand.local else builder.alloc(memref_type((size,), element))
         self._local: SSAValue | None = None
@@ -116,24 +133,25 @@ class Packer:
 
     def panel(self, position: Sequence[Index], which: Index, lower: Index, upper: Index) -> Index:
         """
-        The offset in `buffer` of the packed panel `which` for k in [lower, upper); packs it now if not packed yet.
+        The offset in `buffer` of the packed panel `which` for groups in [lower, upper); packs it now if not packed yet.
 
         `position`: the indices of the loops around the product.
         """
-        operand = self.operand
+        operand, group = self.operand, self.operand.group
         if operand.local:
-            self._fill(position, which, lower, upper - lower, 0, self.kc)
+            count = self.builder.min(upper * group, operand.k_size) - lower * group
+            self._fill(position, which, lower * group, count, 0, self.kc)
             return 0
         number: Index = 0
         for loop, index in zip(operand.around, position, strict=True):
             number += index * loop.matrices
         number = number * operand.panels + which
-        return number * operand.panel_size + lower * operand.width
+        return number * operand.panel_size + lower * (operand.width * group)
 
     def _fill(
         self, position: Sequence[Index], which: Index, lower: Index, count: Index, target_at: Index, rows: int
     ) -> None:
-        """Copy `count` elements along k, from `lower`, of panel `which` to `buffer[target_at..]`."""
+        """Copy `count` elements along k, at most `rows`, from `lower`, of panel `which` to `buffer[target_at..]`."""
         builder, operand = self.builder, self.operand
         source = operand.access.offset_at(builder)
         for loop, index in zip(operand.around, position, strict=True):
@@ -149,69 +167,26 @@ class Packer:
 
         def emit(inside: LoopBuilder, parameters: Sequence[SSAValue]) -> None:
             source, source_at, target, *numbers = parameters
-            panel = _Panel(inside, source, inside.index(source_at), target, *map(inside.index, numbers))
+            at, moved, steps, inside_matrix = map(inside.index, numbers)
+            panel = Panel(
+                builder=inside,
+                source=source,
+                source_at=inside.index(source_at),
+                target=target,
+                target_at=at,
+                moving=moved,
+                count=steps,
+                filled=inside_matrix,
+                width=operand.width,
+                group=operand.group,
+                lanes=self.lanes,
+                bias=self.bias,
+            )
             if even:
                 panel = replace(panel, filled=operand.width)
             if along_k:
-                panel.copy_along_k(rows, operand.k_stride, operand.width)
+                panel.copy_along_k(rows, operand.k_stride)
             else:
-                panel.copy_across(operand.width)
+                panel.copy_across()
 
         call_shared(builder, self.kernel, "pack", arguments, emit)
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """The body of a function that copies a panel: its parameters."""
-
-    builder: LoopBuilder
-    source: SSAValue
-    source_at: Index
-    target: SSAValue
-    target_at: Index
-    moving: Index
-    """The source stride, in elements, along which the copy is not contiguous."""
-    count: Index
-    """Steps along k."""
-    filled: Index
-    """The number of rows, or columns, inside the matrix; the rest are zero."""
-
-    def copy_across(self, width: int) -> None:
-        """Copy a source that is contiguous across the panel."""
-        builder = self.builder
-        with builder.loop(0, self.count) as k:
-            source = builder.strided_view(self.source, self.source_at + k * self.moving, (width,), (1,))
-            target = builder.strided_view(self.target, self.target_at + k * width, (width,), (1,))
-            self._fill_row(target, 0, self.filled, source)
-            self._fill_row(target, self.filled, width)
-
-    def copy_along_k(self, rows: int, k_stride: int, width: int) -> None:
-        """Copy each row of the panel separately."""
-        builder = self.builder
-        with builder.loop(0, self.filled) as i:
-            source_at = self.source_at + i * self.moving
-            source = builder.strided_view(self.source, source_at, (rows,), (k_stride,))
-            row = builder.strided_view(self.target, self.target_at + i, (rows,), (width,))
-            self._fill_row(row, 0, self.count, source)
-        if self.filled != width:
-            with builder.loop(self.filled, width) as i:
-                row = builder.strided_view(self.target, self.target_at + i, (rows,), (width,))
-                self._fill_row(row, 0, self.count)
-
-    def _fill_row(self, target: SSAValue, lower: Index, upper: Index, source: SSAValue | None = None) -> None:
-        """Copy the elements of a range from the same indices of `source`, or set them to zero."""
-        if lower == upper:
-            return
-        with self.builder.loop(lower, upper, attributes=PARALLEL) as at:
-            value = self._zero() if source is None else self.builder.load(source, [at])
-            self._store(value, target, at)
-
-    def _zero(self) -> SSAValue:
-        return self.builder.scalar(scalar_attr(0, buffer_of(self.target).element_type))
-
-    def _store(self, value: SSAValue, target: SSAValue, at: Index) -> None:
-        element = buffer_of(target).element_type
-        if value.type != element:
-            widening = arith.ExtSIOp if element == i32 else arith.ExtFOp
-            value = self.builder.insert(widening.create(operands=[value], result_types=[element])).result
-        self.builder.store(value, target, [at])

@@ -159,8 +159,8 @@ class RowProductEmitter:
             sizes = [loop.size for loop in product.outer]
             n, k = product.n, product.k
             around = number_matrices(sizes, [loop.b for loop in product.outer])
-            other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, local=False)
-            packer = Packer(self.builder, self.kernel, other, f32, blocking.kc)
+            other = Operand(product.b, around, n.size, n.b, k.size, k.b, blocking.nr, blocking.group, local=False)
+            packer = Packer(self.builder, self.kernel, other, blocking, f32, bias=0)
             found[number] = TiledProduct(
                 self.plan.nests[number], product, blocking, self._row_packer(product, blocking), packer
             )
@@ -172,13 +172,13 @@ class RowProductEmitter:
         m, k = product.m, product.k
         if temporary is None:
             around = number_matrices([loop.size for loop in product.outer], [loop.a for loop in product.outer])
-            rows = Operand(product.a, around, m.size, m.a, k.size, k.a, blocking.mr, local=True)
-            return Packer(self.builder, self.kernel, rows, f32, blocking.kc)
+            rows = Operand(product.a, around, m.size, m.a, k.size, k.a, blocking.mr, blocking.group, local=True)
+            return Packer(self.builder, self.kernel, rows, blocking, f32, bias=0)
         if buffer_of(product.a.root).element_type == f32:
             return None
         stride = temporary.size + PADDING
-        rows = Operand(product.a, (), self.tile, stride, k.size, k.a, blocking.mr, local=True)
-        return Packer(self.builder, self.kernel, rows, f32, blocking.kc)
+        rows = Operand(product.a, (), self.tile, stride, k.size, k.a, blocking.mr, blocking.group, local=True)
+        return Packer(self.builder, self.kernel, rows, blocking, f32, bias=0)
 
     # The loops.
 

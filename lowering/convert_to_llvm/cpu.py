@@ -7,17 +7,17 @@ of the runtime.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ...dialects.cpu import GuardOp, HostCallOp, ParallelForOp, SafepointOp
+from ...dialects.cpu import DotOp, GuardOp, HostCallOp, ParallelForOp, PrefetchOp, SafepointOp
 from ...dialects.support.llvm_layout import byte_width
 from ...hlo_dialect.diagnostics import fail
-from .builder import I1, LlvmBuilder, patterns
-from .conventions import I64, PTR
+from .builder import I1, NO_PROPERTIES, LlvmBuilder, patterns
+from .conventions import I32, I64, PTR
 
 PARALLEL_FOR = "xhlo_parallel_for"
 """
@@ -121,3 +121,40 @@ def _safepoint(op: SafepointOp, to: LlvmBuilder) -> None:
 def _is_not_zero(result: SSAValue, answer: SSAValue, to: LlvmBuilder) -> None:
     predicate = {"predicate": IntegerAttr(llvm.ICmpPredicateFlag.NE.to_int(), I64)}
     to.define(result, to.emit(llvm.ICmpOp, (answer, to.zero(I64)), I1, predicate))
+
+
+@patterns.on(PrefetchOp)
+def _prefetch(op: PrefetchOp, to: LlvmBuilder) -> None:
+    """`cpu.prefetch %m[%i]` becomes `llvm.prefetch` of the address: for reading, into all caches, of data."""
+    pointer = to.address(op.buffer, op.indices, inbounds=False)
+    numbers = [to.constant(number, I32) for number in (0, 3, 1)]
+    to.intrinsic("prefetch", (pointer, *numbers), None, (PTR,))
+
+
+_DOTS = {
+    (8, 16): "x86.avx512.vpdpbusd.512",
+    (8, 8): "x86.avx512.vpdpbusd.256",
+    (8, 4): "x86.avx512.vpdpbusd.128",
+    (16, 16): "x86.avx512.pmaddw.d.512",
+    (16, 8): "x86.avx2.pmadd.wd",
+    (16, 4): "x86.sse2.pmadd.wd",
+}
+"""LLVM's names of dot products, by the width of the factors in bits and the lanes of the totals."""
+
+
+@patterns.on(DotOp)
+def _dot(op: DotOp, to: LlvmBuilder) -> None:
+    """
+    Dot products of i8 become one instruction, which adds to the totals; those of i16 a multiplication and an addition.
+    """
+    x, y, total = to.operands(op)
+    lanes = cast("VectorType[Any]", total.type).get_shape()[0]
+    width = cast("VectorType[Any]", op.x.type).element_type.width.data
+    name = _DOTS.get((width, lanes))
+    if name is None:
+        fail(op, f"has {lanes} totals: only vectors of 128, 256 and 512 bits are supported")
+    if width == 8:
+        to.define(op.result, to.intrinsic(name, (total, x, y), total.type, ()))
+        return
+    products = to.intrinsic(name, (x, y), total.type, ())
+    to.define(op.result, to.emit(llvm.AddOp, (total, products), total.type, NO_PROPERTIES))

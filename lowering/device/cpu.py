@@ -12,6 +12,10 @@ class Machine:
     """A CPU; rates and caches are per thread."""
 
     vector_bits: int = 512
+    byte_dots: bool = False
+    """Whether it adds four products of bytes to an i32 in one instruction: VNNI."""
+    pair_dots: bool = False
+    """Whether it multiplies 16-bit integers and adds neighbouring products in one instruction: x86."""
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 1024 * 1024
     operations_per_ns: int = 8

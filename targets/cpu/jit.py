@@ -85,6 +85,18 @@ def host_vector_bits() -> int:
     return 256 if "+avx2" in features else 128
 
 
+def host_dots() -> list[str]:
+    """The options of convert-contractions-to-vector for the dot products of integers that this machine has."""
+    features, bits = host_features().split(","), host_vector_bits()
+    found: list[str] = []
+    if ("+avx512vnni" if bits == 512 else "+avxvnni") in features:
+        found.append("byte-dots")
+    # AVX-512 multiplies 16-bit integers only with BW.
+    if ("+avx512bw" if bits == 512 else "+sse2") in features:
+        found.append("pair-dots")
+    return found
+
+
 @lru_cache(maxsize=1)
 def _initialize() -> None:
     llvm.initialize_native_target()

@@ -45,8 +45,8 @@ class Cpu(Target):
 
     def tune(self, spec: str) -> str:
         """
-        Let bufferize overwrite what is not needed any more, and state the width of this machine's vectors to the passes
-        that depend on it, if it is less than 512 bits.
+        Let bufferize overwrite what is not needed any more, and state what this machine's vectors are and can to the
+        passes that depend on it, where it is no default.
         """
         if spec == "bufferize":
             return DONATING
@@ -55,11 +55,14 @@ class Cpu(Target):
         from ...hlo_dialect.diagnostics import DiagnosticError
 
         try:
-            from .jit import host_vector_bits
+            from .jit import host_dots, host_vector_bits
         except DiagnosticError:
             return spec  # without llvmlite there is only IR, and no code for this machine
         bits = host_vector_bits()
-        return spec if bits == 512 else f"{spec}{{vector-bits={bits}}}"
+        options = [] if bits == 512 else [f"vector-bits={bits}"]
+        if spec == "convert-contractions-to-vector":
+            options += [f"{name}=true" for name in host_dots()]
+        return f"{spec}{{{' '.join(options)}}}" if options else spec
 
     def build(self, lowering: Lowering, text_at: TextAt) -> Executable:
         from .build import build_image

@@ -18,7 +18,7 @@ from xdsl.dialects import arith, builtin, func, linalg, memref, scf, vector
 from xdsl.dialects import math as math_dialect
 from xdsl.parser import Parser
 
-from xhlo.dialects.cpu import ParallelForOp
+from xhlo.dialects.cpu import DotOp, ParallelForOp, PrefetchOp
 from xhlo.lowering.convert_contractions_to_vector import blocking
 from xhlo.lowering.convert_contractions_to_vector.conversion import ConvertContractionsToVectorPass
 from xhlo.lowering.convert_linalg_to_scf import elementwise, reduction
@@ -26,7 +26,16 @@ from xhlo.lowering.convert_linalg_to_scf.conversion import ConvertLinalgToScfPas
 from xhlo.lowering.loop_nests import cost
 from xhlo.passes.outline_parallel_loops import OutlineParallelLoopsPass
 
-DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_, "f16": np.float16}
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "i1": np.bool_,
+    "f16": np.float16,
+}
 
 
 class View:
@@ -97,8 +106,9 @@ class Interpreter:
                 dtype = DTYPES.get(str(op.result.type))
                 value = op.value.value.data
                 return [value if dtype is None else dtype(value)]
-            case arith.ExtFOp():
-                return [DTYPES[str(op.result.type)](args[0])]
+            case arith.ExtFOp() | arith.ExtSIOp():
+                wide = op.result.type.element_type if isinstance(args[0], np.ndarray) else op.result.type
+                return [args[0].astype(DTYPES[str(wide)])]
             case arith.IndexCastOp():
                 return [DTYPES[str(op.result.type)](args[0])]
             case arith.CmpiOp():
@@ -141,6 +151,16 @@ class Interpreter:
                 return []
             case vector.BroadcastOp():
                 return [np.full(op.vector.type.get_shape(), args[0])]
+            case vector.ShuffleOp():
+                return [np.concatenate(args)[list(op.mask.get_values())]]
+            case vector.BitcastOp():
+                return [args[0].view(DTYPES[str(op.result.type.element_type)])]
+            case PrefetchOp():
+                return []
+            case DotOp():
+                x = args[0].view(np.uint8) if op.unsigned else args[0]
+                products = x.astype(np.int32) * args[1].astype(np.int32)
+                return [args[2] + products.reshape(len(args[2]), op.group).sum(1, dtype=np.int32)]
             case vector.FMAOp():
                 return [args[0] * args[1] + args[2]]
             case scf.IfOp():
@@ -456,3 +476,29 @@ def test_factors_of_half_precision_are_extended_while_packing(monkeypatch: pytes
     maps = ["d0, d2", "d2, d1", "d0, d1"]
     text = generic(maps, "ppr", ["%a", "%b"], ["%o"], types, body, "attrs = {xhlo.contraction}")
     check(kernel(types, text, 'hlo.kernel = "dot"'), vector_bits=128)
+
+
+@pytest.mark.parametrize("type_, dots", [("i8", "byte_dots"), ("i8", "pair_dots"), ("i16", "pair_dots")])
+@pytest.mark.parametrize(
+    "a, b, maps",
+    [
+        ("9x7", "7x10", ["d0, d2", "d2, d1", "d0, d1"]),
+        ("8x9", "8x16", ["d2, d0", "d2, d1", "d0, d1"]),
+        ("9x70", "10x70", ["d0, d2", "d1, d2", "d0, d1"]),
+    ],
+)
+def test_dot_products_of_integers(
+    a: str, b: str, maps: list[str], type_: str, dots: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "MIN_MULTIPLICATIONS", 1)
+    o = "9x16" if b == "8x16" else "9x10"
+    types = {"%a": f"memref<{a}x{type_}>", "%b": f"memref<{b}x{type_}>", "%o": f"memref<{o}xi32>"}
+    body = f"""
+    %x = arith.extsi %x0 : {type_} to i32
+    %y = arith.extsi %x1 : {type_} to i32
+    %p = arith.muli %x, %y : i32
+    %s = arith.addi %z0, %p : i32
+    linalg.yield %s : i32"""
+    text = generic(maps, "ppr", ["%a", "%b"], ["%o"], types, body, "attrs = {xhlo.contraction}")
+    module = check(kernel(types, text, 'hlo.kernel = "dot"'), vector_bits=128, l2_bytes=1024, **{dots: True})
+    assert any(isinstance(op, DotOp) for op in module.walk())

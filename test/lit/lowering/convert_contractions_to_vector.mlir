@@ -1,5 +1,7 @@
 // RUN: hlo-opt %s --convert-contractions-to-vector | filecheck %s
 // RUN: hlo-opt %s -p 'convert-contractions-to-vector{vector-bits=256}' | filecheck %s --check-prefix=AVX2
+// RUN: hlo-opt %s -p 'convert-contractions-to-vector{byte-dots=true pair-dots=true}' | filecheck %s --check-prefix=BYTES
+// RUN: hlo-opt %s -p 'convert-contractions-to-vector{pair-dots=true}' | filecheck %s --check-prefix=PAIRS
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
@@ -20,16 +22,17 @@
 // CHECK-LABEL: func.func private @product_block(
 // CHECK-SAME:    attributes {xhlo.shared}
 // CHECK:         scf.for
-// CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<32xf32>
-// CHECK:           vector.broadcast %{{.*}} : f32 to vector<32xf32>
+// CHECK:           vector.load %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
+// CHECK:           cpu.prefetch %{{.*}} : memref<32xf32, strided<[1], offset: ?>>
+// CHECK:           vector.broadcast %{{.*}} : f32 to vector<16xf32>
 // CHECK-NEXT:      vector.fma
 // CHECK:         scf.if
-// CHECK:           vector.store %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<32xf32>
+// CHECK:           vector.store %{{.*}} : memref<32xf32, strided<[1], offset: ?>>, vector<16xf32>
 // CHECK:         } else {
-// CHECK:           vector.store %{{.*}} : memref<14x32xf32>, vector<32xf32>
+// CHECK:           vector.store %{{.*}} : memref<14x32xf32>, vector<16xf32>
 // AVX2-LABEL:  func.func private @product_block(
 // AVX2:          vector.load
-// AVX2:          vector.broadcast %{{.*}} : f32 to vector<16xf32>
+// AVX2:          vector.broadcast %{{.*}} : f32 to vector<8xf32>
 // AVX2-NEXT:     vector.fma
 func.func private @product(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %o: memref<512x512xf32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0.0 : f32
@@ -77,14 +80,24 @@ func.func private @in_place(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %o: me
   func.return
 }
 
-// Products of i8 summed in i32: the panels hold i32.
+// Products of i8 summed in i32: the panels hold i32, or bytes for dot products of four, or i16 for those of two.
+// BYTES-LABEL: func.func private @integers
+// BYTES:         memref.alloc() : memref<{{.*}}xi8>
+// BYTES-LABEL: func.func private @integers_block(
+// BYTES:           cpu.dot %{{.*}} {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
+// BYTES:           arith.subi
+// PAIRS-LABEL: func.func private @integers
+// PAIRS:         memref.alloc() : memref<{{.*}}xi16>
+// PAIRS-LABEL: func.func private @integers_block(
+// PAIRS:           cpu.dot %{{.*}} : vector<32xi16>, vector<32xi16>, vector<16xi32> -> vector<16xi32>
+// PAIRS-NOT:       arith.subi {{.*}} : vector
 // CHECK-LABEL: func.func private @integers
 // CHECK:         memref.alloc() : memref<{{.*}}xi32>
 // CHECK-LABEL: func.func private @integers_block(
 // CHECK:           vector.load
-// CHECK:           vector.broadcast %{{.*}} : i32 to vector<32xi32>
-// CHECK-NEXT:      arith.muli %{{.*}}, %{{.*}} : vector<32xi32>
-// CHECK-NEXT:      arith.addi %{{.*}}, %{{.*}} : vector<32xi32>
+// CHECK:           vector.broadcast %{{.*}} : i32 to vector<16xi32>
+// CHECK-NEXT:      arith.muli %{{.*}}, %{{.*}} : vector<16xi32>
+// CHECK-NEXT:      arith.addi %{{.*}}, %{{.*}} : vector<16xi32>
 func.func private @integers(%x: memref<512x512xi8>, %y: memref<512x512xi8>, %o: memref<512x512xi32>) attributes {hlo.kernel = "dot"} {
   %zero = arith.constant 0 : i32
   linalg.fill ins(%zero : i32) outs(%o : memref<512x512xi32>)

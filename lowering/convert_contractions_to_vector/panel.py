@@ -1,0 +1,207 @@
+"""The body of a function that copies one panel of a factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, i32
+from xdsl.ir import SSAValue
+
+from ...dialects.support.scalar import scalar_attr
+from ..loop_nests.kernel_builder import Index
+from ..loop_nests.loop_builder import PARALLEL, LoopBuilder, buffer_of
+from .vectors import VectorBuilder, is_vector, lanes_of, powers_of_two
+
+Packed: TypeAlias = Float32Type | Float64Type | IntegerType[Any, Any]
+"""The element type of a panel."""
+
+LEAST_TRANSPOSED = 4
+"""The least side of a block that is transposed in registers."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: the parameters of the function, and the numbers that are known."""
+
+    builder: LoopBuilder
+    source: SSAValue
+    source_at: Index
+    target: SSAValue
+    target_at: Index
+    moving: Index
+    """The source stride, in elements, along which the copy is not contiguous."""
+    count: Index
+    """Elements along k."""
+    filled: Index
+    """The number of rows, or columns, inside the matrix; the rest are zero."""
+    width: int
+    group: int
+    lanes: int
+    """Groups in one vector."""
+    bias: int
+    """The packed number of an element that is zero."""
+
+    @property
+    def element(self) -> Packed:
+        return buffer_of(self.target).element_type
+
+    @property
+    def vectors(self) -> VectorBuilder:
+        return VectorBuilder(self.builder)
+
+    @property
+    def _takes_vectors(self) -> bool:
+        """Whether elements are copied in vectors: arith extends floats there, but integers only one by one."""
+        return self.element == buffer_of(self.source).element_type or not isinstance(self.element, IntegerType)
+
+    @property
+    def step(self) -> int:
+        """Elements of the panel from one group along k to the next."""
+        return self.width * self.group
+
+    def copy_across(self) -> None:
+        """Copy a source that is contiguous across the panel."""
+        builder, group = self.builder, self.group
+        whole = self.count // group
+        with builder.loop(0, whole) as k:
+            if not self._takes_vectors:
+                self._copy_rows_of_group(k)
+            elif self.filled == self.width:
+                self._copy_group(k)
+            else:
+                with builder.when(builder.index(self.filled).compare("eq", self.width)):
+                    self._copy_group(k)
+                with builder.otherwise():
+                    self._copy_rows_of_group(k)
+        if group > 1:
+            with builder.loop(whole * group, self.count) as k:
+                self._copy_row(whole, k - whole * group)
+            with builder.loop(self.count, (self.count + (group - 1)) // group * group) as k:
+                row = self._strided(
+                    self.target, self.target_at + whole * self.step + (k - whole * group), self.width, group
+                )
+                self._fill(row, 0, self.width)
+
+    def _copy_group(self, k: Index) -> None:
+        """Copy one group along k of a panel inside the matrix; neighbours along k are interleaved."""
+        vectors, group = self.vectors, self.group
+        target = self._strided(self.target, self.target_at + k * self.step, self.step, 1)
+        rows = [
+            self._strided(self.source, self.source_at + (k * group + rank) * self.moving, self.width, 1)
+            for rank in range(group)
+        ]
+        for first, length in powers_of_two(self.width, self.lanes):
+            found = [self._packed(vectors.load(row, [first], length)) for row in rows]
+            while len(found) > 1:
+                half = len(found) // 2
+                found = [self._interleaved(x, y) for x, y in zip(found[:half], found[half:], strict=True)]
+            vectors.store(found[0], target, [first * group])
+
+    def _interleaved(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        size = lanes_of(x)
+        return self.vectors.shuffled(x, y, [lane for i in range(size) for lane in (i, size + i)])
+
+    def _copy_rows_of_group(self, k: Index) -> None:
+        for rank in range(self.group):
+            self._copy_row(k, rank)
+
+    def _copy_row(self, k: Index, rank: Index) -> None:
+        """Copy one element of group k of each row inside the matrix, and zeros for the others."""
+        source = self._strided(self.source, self.source_at + (k * self.group + rank) * self.moving, self.width, 1)
+        target = self._strided(self.target, self.target_at + k * self.step + rank, self.width, self.group)
+        self._fill(target, 0, self.filled, source)
+        self._fill(target, self.filled, self.width)
+
+    def copy_along_k(self, rows: int, k_stride: int) -> None:
+        """Copy rows that are `k_stride` elements apart along k, of which there are at most `rows`."""
+        builder = self.builder
+        side = min(self.lanes, (1 << (rows // self.group).bit_length()) // 2)
+        done: Index = 0
+        if k_stride == 1 and side >= LEAST_TRANSPOSED and self._takes_vectors:
+            blocks = self.count // (side * self.group)
+            done = blocks * (side * self.group)
+            if self.filled == self.width:
+                self._transpose(blocks, side)
+            else:
+                with builder.when(builder.index(self.filled).compare("eq", self.width)):
+                    self._transpose(blocks, side)
+                with builder.otherwise():
+                    self._copy_rows(rows, k_stride, 0, done)
+        self._copy_rows(rows, k_stride, done, self.count)
+        if self.group > 1:
+            with builder.loop(self.count, (self.count + (self.group - 1)) // self.group * self.group) as k:
+                at = self.target_at + k // self.group * self.step + k % self.group
+                self._fill(self._strided(self.target, at, self.width, self.group), 0, self.width)
+
+    def _transpose(self, blocks: Index, side: int) -> None:
+        """Copy the first `blocks * side` groups along k of a panel inside the matrix, through registers."""
+        builder, vectors, group = self.builder, self.vectors, self.group
+        elements = side * group
+        with builder.loop(0, blocks) as number:
+            at = self.source_at + number * elements
+            target = self._strided(self.target, self.target_at + number * (side * self.step), side * self.step, 1)
+            for first in range(0, self.width, side):
+                count = min(side, self.width - first)
+                found = [self._loaded(at + (first + row) * self.moving, elements, side) for row in range(count)]
+                # The lanes of absent rows are not stored.
+                columns = vectors.transposed([*found, *[found[0]] * (side - count)])
+                for k, column in enumerate(columns):
+                    for lane, length in powers_of_two(count, side):
+                        part = vectors.bitcast(vectors.part(column, lane, length), self.element, length * group)
+                        vectors.store(part, target, [k * self.step + (first + lane) * group])
+
+    def _loaded(self, at: Index, elements: int, side: int) -> SSAValue:
+        """Elements along k of one row, as `side` groups."""
+        row = self._strided(self.source, at, elements, 1)
+        value = self._packed(self.vectors.load(row, [0], elements))
+        return value if self.group == 1 else self.vectors.bitcast(value, i32, side)
+
+    def _copy_rows(self, rows: int, k_stride: int, lower: Index, upper: Index) -> None:
+        """Copy elements [lower, upper) along k of each row inside the matrix, and zeros for the others."""
+        builder = self.builder
+        if lower == upper:
+            return
+        with builder.loop(0, self.filled) as i:
+            self._copy_one(i, rows, k_stride, lower, upper)
+        if self.filled != self.width:
+            with builder.loop(self.filled, self.width) as i:
+                self._copy_one(i, rows, None, lower, upper)
+
+    def _copy_one(self, i: Index, rows: int, k_stride: int | None, lower: Index, upper: Index) -> None:
+        """Copy one row, or zeros."""
+        source = (
+            None if k_stride is None else self._strided(self.source, self.source_at + i * self.moving, rows, k_stride)
+        )
+        if self.group == 1:
+            target = self._strided(self.target, self.target_at + i, rows, self.width)
+            self._fill(target, lower, upper, source)
+            return
+        at = self.target_at + i * self.group
+        target = self.builder.strided_view(self.target, at, (-(-rows // self.group), self.group), (self.step, 1))
+        with self.builder.loop(lower, upper, attributes=PARALLEL) as k:
+            value = self._zero() if source is None else self._packed(self.builder.load(source, [k]))
+            self.builder.store(value, target, [k // self.group, k % self.group])
+
+    def _strided(self, buffer: SSAValue, at: Index, size: int, stride: int) -> SSAValue:
+        return self.builder.strided_view(buffer, at, (size,), (stride,))
+
+    def _fill(self, target: SSAValue, lower: Index, upper: Index, source: SSAValue | None = None) -> None:
+        """Copy the elements of a range from the same indices of `source`, or set them to zero."""
+        if lower == upper:
+            return
+        with self.builder.loop(lower, upper, attributes=PARALLEL) as at:
+            value = self._zero() if source is None else self._packed(self.builder.load(source, [at]))
+            self.builder.store(value, target, [at])
+
+    def _packed(self, value: SSAValue) -> SSAValue:
+        """An element, or a vector of them, as it is in the panel."""
+        value = self.vectors.widened(value, self.element)
+        if not self.bias:
+            return value
+        bias = self._zero()
+        return self.vectors.add(value, self.vectors.splat(bias, lanes_of(value)) if is_vector(value) else bias)
+
+    def _zero(self) -> SSAValue:
+        """An element beyond the matrix's edge, whose products are zero or with zeros."""
+        return self.builder.scalar(scalar_attr(self.bias, self.element))

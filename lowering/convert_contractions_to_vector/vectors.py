@@ -1,0 +1,137 @@
+"""Builds operations on vectors of one dimension: memory accesses, arithmetic and permutations of lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.cpu import DotOp, PrefetchOp
+from ..loop_nests.loop_builder import Index, LoopBuilder, buffer_of
+
+_WRAPS = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
+
+
+def vector_type_of(value: SSAValue) -> VectorType[Any]:
+    return cast("VectorType[Any]", value.type)
+
+
+def is_vector(value: SSAValue) -> bool:
+    return isinstance(value.type, VectorType)
+
+
+def element_of(value: SSAValue) -> Any:
+    """The type of a scalar, or of a vector's elements."""
+    return vector_type_of(value).element_type if is_vector(value) else value.type
+
+
+def lanes_of(value: SSAValue) -> int:
+    return vector_type_of(value).get_shape()[0]
+
+
+class VectorBuilder:
+    """Inserts operations on vectors at a LoopBuilder's insertion point."""
+
+    def __init__(self, builder: LoopBuilder):
+        self.builder = builder
+
+    def load(self, source: SSAValue, indices: Sequence[Index], lanes: int) -> SSAValue:
+        """The `lanes` elements from these indices on."""
+        operands = [source, *(self.builder.index(i).value for i in indices)]
+        type_ = VectorType(buffer_of(source).element_type, [lanes])
+        return self.builder.insert(vector.LoadOp.create(operands=operands, result_types=[type_])).result
+
+    def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index]) -> None:
+        operands = [value, target, *(self.builder.index(i).value for i in indices)]
+        self.builder.insert(vector.StoreOp.create(operands=operands))
+
+    def prefetch(self, source: SSAValue, indices: Sequence[Index]) -> None:
+        """Ask for the cache line of an element, which may lie outside of the buffer."""
+        operands = [source, *(self.builder.index(i).value for i in indices)]
+        self.builder.insert(PrefetchOp.create(operands=operands))
+
+    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
+        """A scalar, or a vector of one element, in every lane."""
+        op = vector.BroadcastOp.create(operands=[value], result_types=[VectorType(element_of(value), [lanes])])
+        return self.builder.insert(op).vector
+
+    def multiply_add(self, x: SSAValue, y: SSAValue, total: SSAValue) -> SSAValue:
+        """`total + x * y`, rounded once if of floats."""
+        if not isinstance(vector_type_of(total).element_type, IntegerType):
+            return self._inserted(vector.FMAOp, [x, y, total], total.type)
+        return self.add(self._inserted(arith.MuliOp, [x, y], total.type, _WRAPS), total)
+
+    def dot(self, x: SSAValue, y: SSAValue, total: SSAValue, unsigned: bool) -> SSAValue:
+        """Add products of neighbouring lanes to each lane of `total`; `unsigned`: x holds unsigned numbers."""
+        return self.builder.insert(DotOp.make(x, y, total, unsigned)).result
+
+    def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The sum of two scalars or vectors."""
+        if isinstance(element_of(x), IntegerType):
+            return self._inserted(arith.AddiOp, [x, y], x.type, _WRAPS)
+        return self._inserted(arith.AddfOp, [x, y], x.type, _EXACT)
+
+    def subtract(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        return self._inserted(arith.SubiOp, [x, y], x.type, _WRAPS)
+
+    def bitcast(self, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+        """The same bits as a vector of another element type."""
+        type_ = VectorType(cast(Any, element), [lanes])
+        return value if value.type == type_ else self._inserted(vector.BitcastOp, [value], type_)
+
+    def widened(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """A scalar or vector, each element extended to a wider type."""
+        narrow = element_of(value)
+        if narrow == element:
+            return value
+        wide = VectorType(cast(Any, element), [lanes_of(value)]) if is_vector(value) else element
+        return self._inserted(arith.ExtSIOp if isinstance(narrow, IntegerType) else arith.ExtFOp, [value], wide)
+
+    def shuffled(self, x: SSAValue, y: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        """The vector of these lanes of x and y, numbered through both."""
+        op = vector.ShuffleOp.create(
+            operands=[x, y],
+            result_types=[VectorType(vector_type_of(x).element_type, [len(lanes)])],
+            properties={"mask": DenseArrayBase.from_list(i64, list(lanes))},
+        )
+        return self.builder.insert(op).result
+
+    def part(self, value: SSAValue, first: int, lanes: int) -> SSAValue:
+        """Some neighbouring lanes."""
+        return value if lanes == lanes_of(value) else self.shuffled(value, value, range(first, first + lanes))
+
+    def transposed(self, rows: Sequence[SSAValue]) -> list[SSAValue]:
+        """
+        The columns of a square matrix of `len(rows)` rows, a power of two.
+
+        Each round interleaves the first half of the vectors with the second.
+        """
+        size = len(rows)
+        low = [lane for i in range(size // 2) for lane in (i, size + i)]
+        high = [lane + size // 2 for lane in low]
+        found = list(rows)
+        for _ in range(size.bit_length() - 1):
+            pairs = zip(found[: size // 2], found[size // 2 :], strict=True)
+            found = [self.shuffled(x, y, lanes) for x, y in pairs for lanes in (low, high)]
+        return found
+
+    def _inserted(
+        self, cls: type[Operation], operands: list[SSAValue], type_: Attribute, properties: dict[str, Any] | None = None
+    ) -> SSAValue:
+        op = cls.create(operands=operands, result_types=[type_], properties=dict(properties or {}))
+        return self.builder.insert(op).results[0]
+
+
+def powers_of_two(count: int, most: int) -> list[tuple[int, int]]:
+    """The parts of 0..count-1, as first number and length: as few as possible, each a power of two up to `most`."""
+    parts: list[tuple[int, int]] = []
+    first = 0
+    while first < count:
+        length = min(most, 1 << (count - first).bit_length() - 1)
+        parts.append((first, length))
+        first += length
+    return parts

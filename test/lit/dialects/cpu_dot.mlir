@@ -1,0 +1,18 @@
+// RUN: hlo-opt %s --verify-roundtrip | filecheck %s
+// RUN: hlo-opt %s --convert-to-llvm | filecheck %s --check-prefix=LLVM
+
+// CHECK-LABEL: @sums
+// CHECK:         cpu.prefetch %m[%{{.*}}] : memref<8xf32>
+// CHECK:         cpu.dot %x, %y, %z {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
+// CHECK:         cpu.dot %p, %q, %r : vector<16xi16>, vector<16xi16>, vector<8xi32> -> vector<8xi32>
+// LLVM:          llvm.call_intrinsic "llvm.prefetch.p0"
+// LLVM:          llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// LLVM:          llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// LLVM-NEXT:     llvm.add
+func.func private @sums(%m: memref<8xf32>, %x: vector<64xi8>, %y: vector<64xi8>, %z: vector<16xi32>, %p: vector<16xi16>, %q: vector<16xi16>, %r: vector<8xi32>) {
+  %0 = arith.constant 7 : index
+  cpu.prefetch %m[%0] : memref<8xf32>
+  %1 = cpu.dot %x, %y, %z {unsigned} : vector<64xi8>, vector<64xi8>, vector<16xi32> -> vector<16xi32>
+  %2 = cpu.dot %p, %q, %r : vector<16xi16>, vector<16xi16>, vector<8xi32> -> vector<8xi32>
+  func.return
+}
