@@ -23,6 +23,10 @@ TILE = 64
 """Side, in elements, of the square tiles of a transposition, two of which fit into the L1 cache as f32."""
 
 
+LEAST_TILED = 8
+"""Iterations of the other loop that make tiles worth it: each reads the innermost loop's lines again."""
+
+
 COLLIDING = 2048
 """Bytes: of lines this far apart, every other one or more share a set of the L1 cache."""
 
@@ -85,7 +89,10 @@ def emit_elementwise(
         emitter.make_views()
         _emit_loops(emitter, free, None, bound)
         return
-    cut = loop_to_cut(nest, free, min(wanted, ENOUGH))
+    other = transposed_loop(nest, free)
+    # A loop of one or two tiles stays whole.
+    loops = [loop for loop in free if loop != other or nest.sizes[loop] > 2 * TILE]
+    cut = loop_to_cut(nest, loops, min(wanted, ENOUGH))
     total = nest.sizes[cut]
     size = task_size(total, task_count(work, work, total), _granularity(nest, free, cut))
     with builder.parallel(-(-total // size)) as task, emitter.scope():
@@ -113,7 +120,7 @@ def transposed_loop(nest: Nest, free: Sequence[int]) -> int | None:
     for access in nest.inputs:
         if isinstance(access, Access) and abs(access.strides[inner]) > 1:
             for loop in free[:-1]:
-                if abs(access.strides[loop]) == 1 and nest.sizes[loop] > TILE:
+                if abs(access.strides[loop]) == 1 and nest.sizes[loop] >= LEAST_TILED:
                     return loop
     return None
 

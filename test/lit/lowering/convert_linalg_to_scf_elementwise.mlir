@@ -56,6 +56,19 @@ func.func private @transpose(%a: memref<72x96xf32>, %o: memref<96x72xf32>) attri
   func.return
 }
 
+// So it does if one side is shorter than a tile: else each row would read all lines of the operand again.
+// CHECK-LABEL: func.func private @transpose_of_few
+// CHECK:         %[[TILE:.*]] = arith.constant 64 : index
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[TILE]] {
+// CHECK:           memref.store
+func.func private @transpose_of_few(%a: memref<72x16xf32>, %o: memref<16x72xf32>) attributes {hlo.kernel = "loop"} {
+  linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%a : memref<72x16xf32>) outs(%o : memref<16x72xf32>) {
+  ^bb(%x: f32, %z: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
+
 // A reversed slice is a view with a negative stride.
 // CHECK-LABEL: func.func private @reversed
 // CHECK:         %[[VIEW:.*]] = memref.reinterpret_cast %a to offset: [2], sizes: [8], strides: [1]
