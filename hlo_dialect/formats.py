@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -36,6 +36,8 @@ class Format:
     """(text, file name for diagnostics, context) to the verified module; raises DiagnosticError."""
     write: Callable[[ModuleOp], str] | None = None
     """A module's text; raises DiagnosticError for what the format lacks."""
+    take: Callable[[Any], ModuleOp | None] | None = None
+    """The module of a program that is an object of another system; None for other objects. Raises DiagnosticError."""
 
 
 @cache
@@ -51,6 +53,15 @@ def formats() -> tuple[Format, ...]:
 def format_of(text: str) -> Format | None:
     """The format that recognizes a text; None for MLIR's."""
     return next((each for each in formats() if each.recognizes(text)), None)
+
+
+def module_of(program: Any) -> ModuleOp | None:
+    """The module of a program that one of the formats takes as an object; None if none does. Raises DiagnosticError."""
+    for each in formats():
+        found = None if each.take is None else each.take(program)
+        if found is not None:
+            return found
+    return None
 
 
 def format_named(name: str) -> Format | None:

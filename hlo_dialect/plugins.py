@@ -30,6 +30,7 @@ GROUPS = {
     "xhlo.custom_calls": "a sequence of CustomCallTarget",
     "xhlo.pipeline": "a mapping from places, such as before:fuse-hlo, to passes",
     "xhlo.targets": "a Target",
+    "xhlo.torch_rules": "a sequence of (names of PyTorch's operations, function), how they become hlo",
     "xdsl.universe": "a Universe of xDSL: passes by name",
 }
 """The groups of entry points and what each entry point loads as."""

@@ -57,10 +57,10 @@ def compile(
     Compile a program for a target: "cpu", or "gpu", the GPU at hand (without one, a typical one).
 
     `program` is StableHLO or hlo text, a path to such a file, a module (ours, or `ir.Module` of MLIR's bindings), or a
-    result of `jax.jit(f).lower(..)` or `jax.export.export(jax.jit(f))(..)`; its entry is `@main`. Text of a later level
-    (`hlo-opt --fuse --lower=linalg`) goes on from there. A program that takes arrays of unknown sizes is compiled at
-    the call, once for each combination of sizes (`SpecializingExecutable`). `target` is a name, or a `Target`, such as
-    another package's; its name will do too.
+    result of `jax.jit(f).lower(..)`, `jax.export.export(jax.jit(f))(..)` or `torch.export.export(model, args)` (see
+    `from_torch`); its entry is `@main`. Text of a later level (`hlo-opt --fuse --lower=linalg`) goes on from there. A
+    program that takes arrays of unknown sizes is compiled at the call, once for each combination of sizes
+    (`SpecializingExecutable`). `target` is a name, or a `Target`, such as another package's; its name will do too.
 
     With `profile=True` every kernel call is timed (see `Executable.kernels`). `math="fast"` lets a GPU approximate
     elementary functions and contract products and sums to fma; "default" and "strict" do not. `guard=True` compiles for

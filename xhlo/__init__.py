@@ -32,6 +32,7 @@ _HOMES = {
     "executable_of": (".frontends.jax.inspection", "executable_of"),
     "explain_clusters": (".frontends.clusters.report", "explain_clusters"),
     "fori_loop": (".frontends.numpy.control_flow", "fori_loop"),
+    "from_torch": (".frontends.torch.entry", "from_torch"),
     "jit": (".frontends.numpy.jit", "jit"),
     "map": (".frontends.numpy.control_flow", "map_"),
     "numpy": (".numpy", ""),

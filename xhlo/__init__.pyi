@@ -16,6 +16,7 @@ from .frontends.numpy.control_flow import switch as switch
 from .frontends.numpy.control_flow import while_loop as while_loop
 from .frontends.numpy.errors import TraceError as TraceError
 from .frontends.numpy.jit import jit as jit
+from .frontends.torch.entry import from_torch as from_torch
 from .hlo_dialect.custom_calls.call import CustomCall as CustomCall
 from .hlo_dialect.custom_calls.registry import CustomCallError as CustomCallError
 from .hlo_dialect.custom_calls.registry import custom_call as custom_call
@@ -59,6 +60,7 @@ __all__ = [
     "executable_of",
     "explain_clusters",
     "fori_loop",
+    "from_torch",
     "jit",
     "map",
     "numpy",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
@@ -31,8 +34,24 @@ def _is_own(file: str) -> bool:
     return found
 
 
+_stated: ContextVar[LocationAttr | None] = ContextVar("location", default=None)
+
+
+@contextmanager
+def placed_at(location: LocationAttr) -> Generator[None]:
+    """Operations are built for this place, not for the line that calls: for programs that are read, not run."""
+    token = _stated.set(location)
+    try:
+        yield
+    finally:
+        _stated.reset(token)
+
+
 def callers_location() -> LocationAttr:
-    """The file, line and column of the innermost call that is not in this package."""
+    """The place that is stated, else the file, line and column of the innermost call that is not in this package."""
+    stated = _stated.get()
+    if stated is not None:
+        return stated
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     known = _own.get
     while frame is not None:

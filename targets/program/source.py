@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...hlo_dialect.errors import Diagnostic, DiagnosticError
+from ...hlo_dialect.formats import module_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ def read_source(program: Any) -> Source:
     * a path: os.PathLike, or any other str;
     * a module of the hlo dialect, or a Source;
     * a module of MLIR's or JAX's Python bindings (`ir.Module`);
-    * what `jax.export.export(jax.jit(f))(..)` returns, or anything with `as_text()`, as `jax.jit(f).lower(..)` does.
+    * what `jax.export.export(jax.jit(f))(..)` returns, or anything with `as_text()`, as `jax.jit(f).lower(..)` does;
+    * an object that a format takes, such as what `torch.export.export` returns.
 
     Raises TypeError for anything else, DiagnosticError for a file that cannot be read.
     """
@@ -47,11 +49,12 @@ def read_source(program: Any) -> Source:
         return Source(str(as_text()), f"<{type(program).__name__}>")
     from xdsl.dialects.builtin import ModuleOp
 
-    if isinstance(program, ModuleOp):
+    module = program if isinstance(program, ModuleOp) else module_of(program)
+    if module is not None:
         from ...hlo_dialect.printing import print_module
 
         # With its locations, such as the lines of the Python that built it, which diagnostics name.
-        return Source(print_module(program, locations=True), "<module>")
+        return Source(print_module(module, locations=True), "<module>")
     raise TypeError(
         "expected StableHLO text, a path, a module, or what jax.jit(f).lower(..) or jax.export returns, got "
         f"{type(program).__name__}"

@@ -85,6 +85,7 @@ BROKEN = {
     "xhlo.custom_calls": "broken = broken_package:CALLS",
     "xhlo.pipeline": "broken = broken_package:PIPELINE",
     "xhlo.targets": "broken = broken_package:TARGET",
+    "xhlo.torch_rules": "broken = broken_package:TORCH_RULES",
     "xdsl.universe": "broken = broken_package:UNIVERSE",
 }
 

@@ -1,0 +1,33 @@
+"""The public functions, which import torch when they are called."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from xdsl.dialects.builtin import ModuleOp
+
+
+def from_torch(exported: Any, weights: Literal["constants", "arguments"] = "constants") -> ModuleOp:
+    """
+    The module of a program that `torch.export.export(model, args)` returned, for `xhlo.compile` and `hlo-opt`.
+
+    weights: "constants" makes parameters and buffers part of the program, whose arguments are the model's; with
+    "arguments" they come first, in the order of `exported.graph_signature.input_specs`. Results are those of the graph:
+    new values of buffers that the model changes come first, and need weights="arguments".
+
+    Raises DiagnosticError for an operation that is not compiled, at the line of the model, for one that draws random
+    numbers, and for symbolic sizes; ImportError without PyTorch.
+
+    >>> import torch
+    >>> import xhlo
+    >>> model = torch.nn.Linear(2, 3).eval()
+    >>> exported = torch.export.export(model, (torch.zeros(4, 2),))
+    >>> module = xhlo.from_torch(exported)
+    >>> xhlo.compile(module)(torch.ones(4, 2)).shape
+    (4, 3)
+    """
+    if weights not in ("constants", "arguments"):
+        raise ValueError(f"weights: expected 'constants' or 'arguments', got {weights!r}")
+    from .export import module_of
+
+    return module_of(exported, weights)

@@ -1,0 +1,68 @@
+"""Programs of `torch.export` as modules of hlo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...hlo_dialect.diagnostics import Diagnostic, DiagnosticError
+from . import errors
+from .api import required, torch
+from .decompositions import table
+from .graphs import outputs_of
+from .lowering import GraphLowering, is_plain
+from .random_numbers import draws
+from .registry import rules
+from .specializing import has_symbols
+
+
+def module_of(exported: Any, weights: str) -> ModuleOp:
+    """`from_torch`, with torch. Raises DiagnosticError."""
+    program = exported.run_decompositions(_decompositions())
+    signature = program.graph_signature
+    _check(program, signature, weights)
+    lowering = GraphLowering(program.graph_module, lambda node: None)
+    tensors = {**program.state_dict, **program.constants}
+    kinds: Any = required("torch.export.graph_signature").InputKind
+    specs = {spec.arg.name: spec for spec in signature.input_specs}
+    for node in program.graph_module.graph.nodes:
+        if node.op == "placeholder":
+            spec = specs[node.name]
+            if spec.kind == kinds.USER_INPUT or weights == "arguments":
+                if is_plain(node.meta.get("val")):
+                    lowering.parameter(node)
+            else:
+                lowering.values[node] = lowering.tensor(tensors[spec.target])
+        elif node.op == "get_attr":
+            lowering.constant(node)
+        elif node.op == "call_function":
+            if draws(node):
+                raise _error(f"{node.target} draws random numbers, which an exported program cannot; call model.eval()")
+            lowering.operation(node)
+    if lowering.refusals:
+        raise errors.refuse(lowering.causes)
+    results = [one for one in outputs_of(program.graph_module.graph) if isinstance(one, torch.fx.Node)]
+    return lowering.builder.build(*[lowering.values[one] for one in results])
+
+
+def _decompositions() -> Any:
+    """Torch's table, which also has the operations that autograd would have taken apart, without those with rules."""
+    found: Any = required("torch.export").default_decompositions()
+    for op in list(found):
+        if str(op) in rules():
+            found.pop(op)
+    found.update(table())
+    return found
+
+
+def _check(program: Any, signature: Any, weights: str) -> None:
+    if has_symbols(program.graph_module):
+        raise _error("the program has symbolic sizes; export it without dynamic_shapes")
+    if signature.buffers_to_mutate and weights == "constants":
+        name = next(iter(signature.buffers_to_mutate.values()))
+        raise _error(f"the model changes its buffer '{name}'; call model.eval(), or pass weights='arguments'")
+
+
+def _error(message: str) -> DiagnosticError:
+    return DiagnosticError(Diagnostic("error", f"torch.export: {message}"))

@@ -1,0 +1,133 @@
+"""A graph of ATen operations, compiled: the whole program, or the parts that are lowered, with the rest in torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...hlo_dialect.garbage_collector import paused_gc
+from ...targets.compile import compile_program
+from ...targets.program.dump import dump
+from ...targets.program.executable import Executable
+from ...targets.program.source import read_source
+from ...targets.registry import get_target
+from ..builder.builder import listed
+from . import errors
+from .calls import Argument, Plan, Result, caller
+from .lowering import GraphLowering, is_plain
+from .memory import memory_order
+from .options import Options
+from .partitions import partitioned
+from .random_numbers import drawing, draws
+from .results import Computed, dense_strides, order_of, sources
+
+Run = Callable[[Sequence[Any]], list[Any]]
+
+
+def outputs_of(graph: Any) -> list[Any]:
+    """The arguments of a graph's output node."""
+    (node,) = (one for one in graph.nodes if one.op == "output")
+    return listed(node.args[0])
+
+
+class Lowering:
+    """A graph on the way to a program."""
+
+    def __init__(self, graph_module: Any):
+        graph = graph_module.graph
+        self.inputs = [node for node in graph.nodes if node.op == "placeholder"]
+        self.sources, self.computed = sources(outputs_of(graph), self.inputs)
+        used = _needed(self.computed)
+        self.draws = [node for node in graph.nodes if node.op == "call_function" and node in used and draws(node)]
+        self.lowering = lowering = GraphLowering(graph_module, lambda node: order_of(node.meta["val"]))
+        for node in self.inputs:
+            if node in used and is_plain(node.meta.get("val")):
+                lowering.parameter(node)
+        for node in self.draws:
+            lowering.parameter(node)
+        for node in graph.nodes:
+            if node not in used or node in lowering.values:
+                continue
+            if node.op == "get_attr":
+                lowering.constant(node)
+            elif node.op == "call_function":
+                lowering.operation(node)
+
+    def module(self) -> ModuleOp:
+        """The program, whose results lie in memory as the graph states."""
+        results: list[Any] = []
+        for node in self.computed:
+            value, order = self.lowering.values[node], order_of(node.meta["val"])
+            results.append(value if order is None else value.transpose(order))
+        return self.lowering.builder.build(*results)
+
+    def plan(self) -> Plan:
+        """How tensors are passed to the program."""
+        places = {node: number for number, node in enumerate(self.inputs)}
+        given = self.lowering.arguments[: len(self.lowering.arguments) - len(self.draws)]
+        return Plan(
+            [_argument(places[node], node.meta["val"]) for node in given],
+            [drawing(node) for node in self.draws],
+            [_argument(-1, node.meta["val"]) for node in self.draws],
+            [_result(node.meta["val"]) for node in self.computed],
+            self.sources,
+        )
+
+
+def _argument(number: int, fake: Any) -> Argument:
+    shape = tuple(map(int, fake.shape))
+    return Argument(number, shape, _strides(fake), fake.dtype, fake.is_conj() or fake.is_neg())
+
+
+def _strides(fake: Any) -> tuple[int, ...]:
+    """The strides that the program reads: the tensor's own if it is dense, else those of a row-major copy."""
+    shape, strides = tuple(map(int, fake.shape)), tuple(map(int, fake.stride()))
+    return strides if memory_order(shape, strides) is not None else dense_strides(shape, None)
+
+
+def _result(fake: Any) -> Result:
+    shape = tuple(map(int, fake.shape))
+    return Result(shape, dense_strides(shape, order_of(fake)), fake.dtype)
+
+
+def _needed(nodes: Sequence[Any]) -> set[Any]:
+    """The nodes that some nodes depend on, and themselves."""
+    found: set[Any] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node in found:
+            continue
+        found.add(node)
+        if not draws(node):
+            waiting += node.all_input_nodes
+    return found
+
+
+def executable_of(module: ModuleOp, options: Options) -> Executable:
+    """Compile a program through the door that all programs take."""
+    if options.dump is not None:
+        dump("torch", read_source(module), get_target(options.target).present(), options.dump)
+    return compile_program(module, options.target, math=options.math)
+
+
+@paused_gc()
+def compile_graph(graph_module: Any, options: Options) -> Run:
+    """
+    Compile a graph whose nodes know their types and shapes.
+
+    Raises DiagnosticError for an operation that is not lowered if the options are strict.
+    """
+    lowered = Lowering(graph_module)
+    refusals = lowered.lowering.causes
+    if refusals:
+        if options.strict:
+            raise errors.refuse(refusals)
+        errors.tell(refusals)
+        return partitioned(graph_module, {one.node for one in refusals}, lambda part: compile_graph(part, options))
+    plan = lowered.plan()
+    if not any(isinstance(one, Computed) for one in plan.outputs):
+        return caller(None, plan)
+    return caller(executable_of(lowered.module(), options), plan)

@@ -1,0 +1,157 @@
+"""A graph of ATen operations as a program of hlo."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+
+from ...hlo_dialect.diagnostics import DiagnosticError
+from ..builder.builder import Builder, Value, listed
+from ..builder.locations import placed_at
+from .api import torch
+from .dtypes import Unlowered, array_of, converted, element_of_dtype
+from .registry import rules
+from .step import Step
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An operation that is not lowered."""
+
+    node: Any
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """The operation, the user's line, and why."""
+        line = users_line(self.node)
+        place = f" ({line[0]}:{line[1]})" if line else ""
+        return f"{self.node.target}{place}: {self.reason}"
+
+
+_TORCH = f"{Path(torch.__file__).parent}/"
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
+def users_line(node: Any) -> tuple[str, int] | None:
+    """The innermost line of the user's Python that made a node; in torch itself only if there is no other."""
+    found = _FRAME.findall(node.meta.get("stack_trace") or "")
+    chosen = [one for one in found if not one[0].startswith(_TORCH)] or found
+    return (chosen[-1][0], int(chosen[-1][1])) if chosen else None
+
+
+def _location(node: Any) -> LocationAttr:
+    line = users_line(node)
+    return UNKNOWN_LOC if line is None else FileLineColLoc(StringAttr(line[0]), IntAttr(line[1]), IntAttr(1))
+
+
+def is_plain(fake: Any) -> bool:
+    """Whether a value is a tensor that programs take: with strides, of a dtype that hlo has."""
+    if not isinstance(fake, torch.Tensor) or fake.layout != torch.strided:
+        return False
+    try:
+        element_of_dtype(fake.dtype)
+    except Unlowered:
+        return False
+    return True
+
+
+class GraphLowering:
+    """Lowers the nodes of one graph, in order."""
+
+    def __init__(self, graph_module: Any, orders: Callable[[Any], Sequence[int] | None]):
+        """`orders`: the order of a placeholder's dimensions in memory, None if it is row-major."""
+        self._module = graph_module
+        self._orders = orders
+        self.builder = Builder()
+        self.values: dict[Any, Any] = {}
+        self.refusals: list[Refusal] = []
+        self.arguments: list[Any] = []
+
+    @property
+    def causes(self) -> list[Refusal]:
+        """The operations that are not lowered themselves, rather than for want of an operand."""
+        unknown = {one.node for one in self.refusals}
+        return [one for one in self.refusals if not unknown & set(one.node.all_input_nodes)]
+
+    def parameter(self, node: Any) -> None:
+        """A node whose value the program is given."""
+        fake = node.meta["val"]
+        shape = tuple(map(int, fake.shape))
+        order = self._orders(node)
+        stored = shape if order is None else tuple(shape[dim] for dim in order)
+        value = self.builder.parameter(element_of_dtype(fake.dtype), stored, name=re.sub(r"\W", "_", node.name))
+        if order is not None:
+            value = value.transpose([list(order).index(dim) for dim in range(len(order))])
+        self.values[node] = value
+        self.arguments.append(node)
+
+    def constant(self, node: Any) -> None:
+        """A tensor that belongs to the graph."""
+        owner: Any = self._module
+        for part in node.target.split("."):
+            owner = getattr(owner, part)
+        self.values[node] = self.tensor(owner)
+
+    def tensor(self, tensor: Any) -> Value:
+        """A tensor of torch as a constant."""
+        return self.builder.constant(array_of(tensor), element_of_dtype(tensor.dtype), tuple(tensor.shape))
+
+    def operation(self, node: Any) -> None:
+        """Lower one operation. Without a rule, its results are refused, and the program takes them as arguments."""
+        with placed_at(_location(node)):
+            try:
+                self.values[node] = self._lowered(node)
+            except Unlowered as error:
+                self.refusals.append(Refusal(node, str(error)))
+            except DiagnosticError as error:
+                # The verifier's word on what a rule built.
+                self.refusals.append(Refusal(node, str(error).splitlines()[0]))
+
+    def _lowered(self, node: Any) -> Any:
+        if node.target is operator.getitem:
+            several, number = node.args
+            if several not in self.values:
+                raise Unlowered(f"its operand {several.name} is not lowered")
+            return self.values[several][number]
+        rule = rules().get(str(node.target))
+        if rule is None:
+            raise Unlowered("there is no rule for this operation")
+        arguments: list[Any] = []
+
+        def value(one: Any) -> Any:
+            if one not in self.values:
+                fake = one.meta.get("val")
+                if isinstance(fake, torch.Tensor) and not is_plain(fake):
+                    raise Unlowered(f"a tensor of {fake.dtype}, {fake.layout}")
+                raise Unlowered(f"its operand {one.name} is not lowered")
+            if isinstance(self.values[one], Value):
+                arguments.append(one.meta["val"])
+            return self.values[one]
+
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), value)
+        arguments += [one for one in node.args if isinstance(one, bool | int | float | complex)]
+        results = rule(Step(self.builder, node.meta.get("val"), arguments), *args, **kwargs)
+        return _checked(results, node.meta.get("val"))
+
+
+def _checked(results: Any, fakes: Any) -> Any:
+    """The results with the dtypes that torch states. Raises Unlowered where the shape is another one."""
+    if isinstance(fakes, tuple | list):
+        several = listed(results)
+        expected: list[Any] = listed(fakes)
+        if len(several) != len(expected):
+            raise Unlowered("its rule gives another number of results")
+        return tuple(None if fake is None else _checked(one, fake) for one, fake in zip(several, expected, strict=True))
+    if not isinstance(results, Value):
+        return results
+    shape = tuple(map(int, fakes.shape))
+    if results.shape != shape:
+        raise Unlowered(f"its rule gives the shape {results.shape} in place of {shape}")
+    return converted(results, fakes.dtype)

@@ -1,0 +1,254 @@
+"""Elements by computed indices: gathers and scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...builder.builder import Value
+from ..api import torch
+from ..dtypes import Unlowered, converted, dtype_of, highest, lowest, working_dtype
+from ..registry import lowers
+from ..step import Step, broadcast, count, dim_of
+from .binary import floor_divided
+from .scans import cumulated
+
+Combine = Callable[[Value, Value], Value]
+
+
+def wrapped(index: Value, size: int) -> Value:
+    """Indices as i64, counted from the end if they are negative."""
+    if dtype_of(index) not in (torch.int64, torch.int32, torch.uint8, torch.int16, torch.int8):
+        raise Unlowered(f"indices of dtype {dtype_of(index)}")
+    places = converted(index, torch.int64)
+    return (places < 0).select(places + size, places)
+
+
+def gathered(step: Step, x: Value, points: Value, dims: Sequence[int]) -> Value:
+    """Rows of `x` at (n, len(dims)) points: the result is (n, *the other dimensions)."""
+    rest = [dim for dim in range(len(x.shape)) if dim not in dims]
+    if not count(x.shape) or not points.shape[0]:
+        return step.full(0, dtype_of(x), (points.shape[0], *[x.shape[dim] for dim in rest]))
+    return step.builder.gather(
+        x,
+        points,
+        offset_dims=list(range(1, 1 + len(rest))),
+        collapsed_slice_dims=list(dims),
+        start_index_map=list(dims),
+        index_vector_dim=1,
+        slice_sizes=[1 if dim in dims else size for dim, size in enumerate(x.shape)],
+    )
+
+
+def scattered(
+    step: Step, x: Value, points: Value, updates: Value, dims: Sequence[int], combine: Combine | None
+) -> Value:
+    """`x` with (n, *the other dimensions) updates combined into it at (n, len(dims)) points."""
+    rest = [dim for dim in range(len(x.shape)) if dim not in dims]
+    if not count(updates.shape) or not count(x.shape):
+        return x
+    return step.builder.scatter(
+        x,
+        points,
+        updates,
+        update_window_dims=list(range(1, 1 + len(rest))),
+        inserted_window_dims=list(dims),
+        scatter_dims_to_operand_dims=list(dims),
+        index_vector_dim=1,
+        update_computation=(lambda old, new: new) if combine is None else combine,
+    )
+
+
+def take_flat(step: Step, flat: Value, places: Value) -> Value:
+    """Elements of one dimension at i64 places."""
+    found = gathered(step, flat, places.reshape((count(places.shape), 1)), [0])
+    return found.reshape(places.shape)
+
+
+def take_along(step: Step, x: Value, places: Value, dim: int) -> Value:
+    """Slices along a dimension at the i64 places (n,)."""
+    found = gathered(step, x, places.reshape((count(places.shape), 1)), [dim])
+    rank = len(x.shape)
+    order = [*range(1, dim + 1), 0, *range(dim + 1, rank)]
+    return found.transpose(order)
+
+
+def linear_places(step: Step, index: Value, shape: Sequence[int], dim: int) -> Value:
+    """The places in row-major order of the elements that an index along one dimension names."""
+    strides = [count(shape[one + 1 :]) for one in range(len(shape))]
+    places = index * strides[dim]
+    for one, stride in enumerate(strides):
+        if one != dim and index.shape[one] > 1:
+            places = places + step.iota(one, index.shape) * stride
+    return places
+
+
+@lowers("aten.gather")
+def gather(step: Step, x: Value, dim: int, index: Value, sparse_grad: bool = False) -> Value:
+    if not x.shape:
+        return broadcast(x, step.shape)
+    along = dim_of(dim, len(x.shape))
+    shaped = index.reshape((1,) * len(x.shape)) if not index.shape else index
+    places = linear_places(step, wrapped(shaped, x.shape[along]), x.shape, along)
+    return take_flat(step, x.reshape((count(x.shape),)), places).reshape(step.shape)
+
+
+@lowers("aten.index_select")
+def index_select(step: Step, x: Value, dim: int, index: Value) -> Value:
+    if not x.shape:
+        return broadcast(x, step.shape)
+    along = dim_of(dim, len(x.shape))
+    return take_along(step, x, wrapped(index.reshape((count(index.shape),)), x.shape[along]), along)
+
+
+@lowers("aten.embedding")
+def embedding(step: Step, weight: Value, index: Value, *_: Any, **__: Any) -> Value:
+    points = wrapped(index, weight.shape[0]).reshape((count(index.shape), 1))
+    return gathered(step, weight, points, [0]).reshape(step.shape)
+
+
+@lowers("aten.embedding_dense_backward")
+def embedding_backward(
+    step: Step, gradient: Value, index: Value, num_weights: int, padding_idx: int, scale: bool
+) -> Value:
+    if scale:
+        raise Unlowered("scale_grad_by_freq")
+    rows = converted(gradient, working_dtype(dtype_of(gradient))).reshape((count(index.shape), gradient.shape[-1]))
+    places = converted(index, torch.int64).reshape((count(index.shape), 1))
+    if padding_idx >= 0:
+        kept = broadcast(places.compare("NE", padding_idx), rows.shape)
+        rows = kept.select(rows, rows.like(0.0))
+    zeros = step.full(0, dtype_of(rows), step.shape)
+    return scattered(step, zeros, places, rows, [0], lambda old, new: old + new)
+
+
+# x[i, :, j]
+
+
+def _placed(step: Step, shape: Sequence[int], indices: Sequence[Any]) -> tuple[list[int], Value, tuple[int, ...]]:
+    """The indexed dimensions, the points (n, k), and the shape of the indices together."""
+    dims = [dim for dim, index in enumerate(indices) if index is not None]
+    if any(dtype_of(indices[dim]) in (torch.bool,) for dim in dims):
+        raise Unlowered("the number of elements that a mask chooses is not known before it is computed")
+    common = tuple(torch.broadcast_shapes(*[indices[dim].shape for dim in dims]))
+    columns = [broadcast(wrapped(indices[dim], shape[dim]), common).reshape((count(common), 1)) for dim in dims]
+    points = columns[0] if len(columns) == 1 else step.builder.concatenate(columns, dimension=1)
+    return dims, points, common
+
+
+def _order(dims: Sequence[int], rank: int, common: int) -> list[int]:
+    """Where the dimensions of (indices.., others..) are in the result: the indices stay if they are neighbours."""
+    rest = [dim for dim in range(rank) if dim not in dims]
+    together = list(dims) == list(range(dims[0], dims[-1] + 1))
+    before = sum(dim < dims[0] for dim in rest) if together else 0
+    others = range(common, common + len(rest))
+    return [*others[:before], *range(common), *others[before:]]
+
+
+@lowers("aten.index.Tensor aten._unsafe_index.Tensor")
+def index(step: Step, x: Value, indices: Sequence[Any]) -> Value:
+    dims, points, common = _placed(step, x.shape, indices)
+    rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
+    found = gathered(step, x, points, dims).reshape((*common, *rest))
+    return found.transpose(_order(dims, len(x.shape), len(common)))
+
+
+@lowers("aten.index_put aten._unsafe_index_put")
+def index_put(step: Step, x: Value, indices: Sequence[Any], values: Value, accumulate: bool = False) -> Value:
+    new = converted(values, dtype_of(x))
+    masks = [one for one in indices if one is not None]
+    if len(masks) == 1 and dtype_of(masks[0]) == torch.bool:
+        return _masked_put(x, indices, new, accumulate)
+    dims, points, common = _placed(step, x.shape, indices)
+    rest = [size for dim, size in enumerate(x.shape) if dim not in dims]
+    order = _order(dims, len(x.shape), len(common))
+    sizes = (*common, *rest)
+    shown = broadcast(new, [sizes[one] for one in order])
+    rows = shown.transpose([order.index(one) for one in range(len(order))]).reshape((count(common), *rest))
+    return _combined(step, x, points, rows, dims, "sum" if accumulate else None)
+
+
+def _masked_put(x: Value, indices: Sequence[Any], new: Value, accumulate: bool) -> Value:
+    (place,) = [number for number, one in enumerate(indices) if one is not None]
+    mask = indices[place]
+    if count(new.shape) != 1:
+        raise Unlowered("a mask is given several values")
+    shape = [1] * place + list(mask.shape) + [1] * (len(x.shape) - place - len(mask.shape))
+    chosen, value = broadcast(mask.reshape(shape), x.shape), broadcast(new.reshape(()), x.shape)
+    return chosen.select(x + value if accumulate else value, x)
+
+
+# Scatters along a dimension.
+
+_COMBINE: dict[str | None, Combine | None] = {
+    None: None,
+    "sum": lambda old, new: old + new,
+    "add": lambda old, new: old + new,
+    "prod": lambda old, new: old * new,
+    "multiply": lambda old, new: old * new,
+    "amax": lambda old, new: old.maximum(new),
+    "amin": lambda old, new: old.minimum(new),
+}
+
+
+def _combined(step: Step, x: Value, points: Value, rows: Value, dims: Sequence[int], how: str | None) -> Value:
+    """A scatter; sums of halves are those of f32, rounded once."""
+    dtype = dtype_of(x)
+    wide = working_dtype(dtype) if how in ("sum", "add", "mean") else dtype
+    found = scattered(step, converted(x, wide), points, converted(rows, wide), dims, _COMBINE[how])
+    return converted(found, dtype)
+
+
+def _along(step: Step, x: Value, dim: int, index: Value, source: Any, how: str | None) -> Value:
+    if not count(index.shape):
+        return x
+    shape = x.shape or (1,)
+    along = dim_of(dim, len(shape))
+    flat = x.reshape((count(shape),))
+    places = index if index.shape else index.reshape((1,))
+    linear = linear_places(step, wrapped(places, shape[along]), shape, along).reshape((count(places.shape), 1))
+    if isinstance(source, Value) and source.shape:
+        rows = source.slice([0] * len(source.shape), places.shape)
+    else:
+        rows = step.value(source, dtype_of(x), places.shape)
+    rows = converted(rows, dtype_of(x)).reshape((count(places.shape),))
+    return _combined(step, flat, linear, rows, [0], how).reshape(x.shape)
+
+
+@lowers("aten.scatter.src aten.scatter.value aten.scatter.reduce aten.scatter.value_reduce")
+def scatter(step: Step, x: Value, dim: int, index: Value, source: Any, *, reduce: str | None = None) -> Value:
+    return _along(step, x, dim, index, source, reduce)
+
+
+@lowers("aten.scatter_add")
+def scatter_add(step: Step, x: Value, dim: int, index: Value, source: Value) -> Value:
+    return _along(step, x, dim, index, source, "sum")
+
+
+@lowers("aten.scatter_reduce.two")
+def scatter_reduce(
+    step: Step, x: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
+) -> Value:
+    dtype = dtype_of(x)
+    start = x
+    if not include_self:
+        identity: Any = {"prod": 1, "amax": lowest(dtype), "amin": highest(dtype)}.get(reduce, 0)
+        touched = _along(step, step.full(0, torch.int32, x.shape), dim, index, 1, None).compare("NE", 0)
+        start = touched.select(step.full(identity, dtype, x.shape), x)
+    if reduce != "mean":
+        return _along(step, start, dim, index, source, reduce)
+    total = _along(step, start, dim, index, source, "sum")
+    one = 1 if include_self else 0
+    number = _along(step, step.full(one, torch.int64, x.shape), dim, index, 1, "sum").maximum(1)
+    if dtype.is_floating_point or dtype.is_complex:
+        return total / converted(number, dtype)
+    return floor_divided(total, converted(number, dtype))
+
+
+@lowers("aten.masked_scatter")
+def masked_scatter(step: Step, x: Value, mask: Value, source: Value) -> Value:
+    shape = step.shape
+    chosen = broadcast(mask, shape).reshape((count(shape),))
+    places = cumulated(step, converted(chosen, torch.int64), 0, "sum") - 1
+    taken = take_flat(step, source.reshape((count(source.shape),)), places.maximum(0))
+    return broadcast(mask, shape).select(taken.reshape(shape), broadcast(x, shape))

@@ -1,0 +1,225 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....hlo_dialect.types import Array
+from ...builder.builder import Value
+from ..api import torch
+from ..dtypes import converted, dtype_of, lowest, working_dtype
+from ..registry import lowers
+from ..step import Step, broadcast, count
+from .indexing import scattered
+
+NO_PLACE = 2**62
+
+
+def _each(numbers: Any, rank: int, default: Any = None) -> list[int]:
+    found: list[int] = [numbers] if isinstance(numbers, int) else list(numbers or default)
+    return found * rank if len(found) == 1 else found
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The windows of a pooling, a number for each spatial dimension."""
+
+    sizes: list[int]
+    kernel: list[int]
+    stride: list[int]
+    padding: list[int]
+    dilation: list[int]
+    results: list[int]
+
+    @staticmethod
+    def of(x: Value, rank: int, results: Sequence[int], kernel: Any, stride: Any, padding: Any, dilation: Any) -> Pool:
+        window = _each(kernel, rank)
+        return Pool(
+            list(x.shape[len(x.shape) - rank :]),
+            window,
+            _each(stride, rank, window),
+            _each(padding, rank, [0] * rank),
+            _each(dilation, rank, [1] * rank),
+            list(results[len(results) - rank :]),
+        )
+
+    def windows(self, leading: int) -> dict[str, Any]:
+        """The arguments of reduce_window for operands with leading dimensions; the last windows may reach out."""
+        padding = [[0, 0]] * leading
+        for size, k, s, p, d, n in zip(
+            self.sizes, self.kernel, self.stride, self.padding, self.dilation, self.results, strict=True
+        ):
+            padding.append([p, (n - 1) * s + d * (k - 1) + 1 - size - p])
+        return {
+            "window_dimensions": [1] * leading + self.kernel,
+            "window_strides": [1] * leading + self.stride,
+            "window_dilations": [1] * leading + self.dilation,
+            "padding": padding,
+        }
+
+
+def _max_pool(rank: int) -> Any:
+    def rule(
+        step: Step, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil: bool = False
+    ) -> tuple[Value, Value]:
+        pool = Pool.of(x, rank, step.shape_of(0), kernel, stride, padding, dilation)
+        leading = len(x.shape) - rank
+        windows = pool.windows(leading)
+        b, dtype = step.builder, dtype_of(x)
+        start = step.full(lowest(dtype), dtype)
+        values = b.reduce_window(x, start, body=b.maximum, **windows)
+        places = step.iota(0, (count(pool.sizes),)).reshape(pool.sizes)
+        last = step.full(NO_PLACE, torch.int64)
+
+        def first(v: Value, i: Value, w: Value, j: Value) -> list[Value]:
+            later = (w > v) | (w.equals(v) & (j < i))
+            if dtype.is_floating_point:
+                # The last NaN, as torch's loop leaves it.
+                later = w.is_nan() & (~v.is_nan() | (j > i) | i.equals(NO_PLACE)) | later & ~v.is_nan()
+            return [later.select(w, v), later.select(j, i)]
+
+        _, found = b.reduce_window([x, broadcast(places, x.shape)], [start, last], body=first, **windows)
+        return values, found
+
+    return rule
+
+
+lowers("aten.max_pool2d_with_indices")(_max_pool(2))
+lowers("aten.max_pool3d_with_indices")(_max_pool(3))
+
+
+@lowers("aten.max_pool2d_with_indices_backward aten.max_pool3d_with_indices_backward")
+def max_pool_backward(step: Step, gradient: Value, x: Value, *stated: Any) -> Value:
+    indices = stated[-1]
+    rank = len(stated[0]) if not isinstance(stated[0], int) else 2
+    planes, plane = count(x.shape[: len(x.shape) - rank]), count(x.shape[len(x.shape) - rank :])
+    each = count(gradient.shape) // max(planes, 1)
+    rows = indices.reshape((planes, each)) + step.iota(0, (planes, each)) * plane
+    wide = converted(gradient, working_dtype(dtype_of(gradient))).reshape((planes * each,))
+    zeros = step.full(0, dtype_of(wide), (planes * plane,))
+    found = scattered(step, zeros, rows.reshape((planes * each, 1)), wide, [0], lambda old, new: old + new)
+    return found.reshape(step.shape)
+
+
+# Averages.
+
+
+def _divisors(pool: Pool, include_padding: bool, override: Any) -> Array:
+    """The divisor of each window."""
+    found = np.ones([1] * len(pool.sizes))
+    for dim, (size, k, s, p, n) in enumerate(
+        zip(pool.sizes, pool.kernel, pool.stride, pool.padding, pool.results, strict=True)
+    ):
+        starts = np.arange(n) * s - p
+        ends = np.minimum(starts + k, size + p)
+        lengths = ends - starts if include_padding else np.minimum(ends, size) - np.maximum(starts, 0)
+        found = found * lengths.reshape([-1 if one == dim else 1 for one in range(len(pool.sizes))])
+    return np.full_like(found, override) if override else found
+
+
+def _divided(step: Step, x: Value, pool: Pool, include_padding: bool, override: Any) -> Value:
+    divisors = _divisors(pool, include_padding, override)
+    dtype = dtype_of(x)
+    if (divisors == divisors.flat[0]).all():
+        return x / step.full(divisors.flat[0], dtype, x.shape)
+    array = step.constant(divisors, dtype)
+    return x / broadcast(array, x.shape)
+
+
+def _avg_pool(rank: int) -> Any:
+    def rule(
+        step: Step, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, ceil: bool = False,
+        include_padding: bool = True, override: Any = None,
+    ) -> Value:  # fmt: skip
+        pool = Pool.of(x, rank, step.shape, kernel, stride, padding, 1)
+        value = converted(x, working_dtype(dtype_of(x)))
+        total = step.builder.reduce_window(
+            value, step.full(0, dtype_of(value)), body=lambda a, b: a + b, **pool.windows(len(x.shape) - rank)
+        )
+        return _divided(step, total, pool, include_padding, override)
+
+    return rule
+
+
+def _avg_pool_backward(rank: int) -> Any:
+    def rule(
+        step: Step, gradient: Value, x: Value, kernel: Any, stride: Any, padding: Any, ceil: bool,
+        include_padding: bool, override: Any,
+    ) -> Value:  # fmt: skip
+        pool = Pool.of(x, rank, gradient.shape, kernel, stride, padding, 1)
+        wide = converted(gradient, working_dtype(dtype_of(gradient)))
+        shares = _divided(step, wide, pool, include_padding, override)
+        leading = len(x.shape) - rank
+        low, high, inner = [0] * leading, [0] * leading, [0] * leading
+        for size, k, s, p, n in zip(pool.sizes, pool.kernel, pool.stride, pool.padding, pool.results, strict=True):
+            low.append(k - 1 - p)
+            high.append(size + k - 1 - ((n - 1) * s + 1) - (k - 1 - p))
+            inner.append(s - 1)
+        zero = step.full(0, dtype_of(wide))
+        spread = shares.pad(zero, low, high, inner)
+        return step.builder.reduce_window(
+            spread, zero, window_dimensions=[1] * leading + pool.kernel, body=lambda a, b: a + b
+        )
+
+    return rule
+
+
+for _rank in (1, 2, 3):
+    lowers(f"aten.avg_pool{_rank}d")(_avg_pool(_rank))
+    lowers(f"aten.avg_pool{_rank}d_backward")(_avg_pool_backward(_rank))
+
+
+def _shares(size: int, results: int) -> Array:
+    """The matrix (results, size) of an adaptive average along one dimension."""
+    found = np.zeros((results, size))
+    for row in range(results):
+        first, last = row * size // results, -(-(row + 1) * size // results)
+        found[row, first:last] = 1 / (last - first)
+    return found
+
+
+def _by_matrices(step: Step, x: Value, sizes: Sequence[int], matrices: Sequence[Array]) -> Value:
+    """Apply a matrix to each of the last dimensions."""
+    value = converted(x, working_dtype(dtype_of(x)))
+    rank = len(x.shape)
+    for number, matrix in enumerate(matrices):
+        dim = rank - len(matrices) + number
+        factor = step.constant(matrix, dtype_of(value))
+        product = step.builder.dot_general(
+            value, factor, lhs_contracting_dimensions=[dim], rhs_contracting_dimensions=[1]
+        )
+        order = list(range(rank - 1))
+        value = product.transpose([*order[:dim], rank - 1, *order[dim:]])
+    return value
+
+
+def _adaptive(rank: int) -> Any:
+    def rule(step: Step, x: Value, *_: Any) -> Value:
+        sizes, results = x.shape[-rank:], step.shape[-rank:]
+        if all(n == 1 for n in results):
+            dims = list(range(len(x.shape) - rank, len(x.shape)))
+            total = converted(x, working_dtype(dtype_of(x))).sum(dims)
+            return (total / step.full(count(sizes), dtype_of(total), total.shape)).reshape(step.shape)
+        return _by_matrices(step, x, results, [_shares(s, n) for s, n in zip(sizes, results, strict=True)])
+
+    return rule
+
+
+def _adaptive_backward(rank: int) -> Any:
+    def rule(step: Step, gradient: Value, x: Value) -> Value:
+        sizes, results = x.shape[-rank:], gradient.shape[-rank:]
+        if all(n == 1 for n in results):
+            wide = converted(gradient, working_dtype(dtype_of(gradient)))
+            return broadcast(wide / step.full(count(sizes), dtype_of(wide), wide.shape), x.shape)
+        return _by_matrices(step, gradient, sizes, [_shares(s, n).T for s, n in zip(sizes, results, strict=True)])
+
+    return rule
+
+
+for _rank in (2, 3):
+    lowers(f"aten._adaptive_avg_pool{_rank}d")(_adaptive(_rank))
+    lowers(f"aten._adaptive_avg_pool{_rank}d_backward")(_adaptive_backward(_rank))

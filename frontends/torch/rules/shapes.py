@@ -1,0 +1,288 @@
+"""Views, copies, and how tensors are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....hlo_dialect.types import make_tensor
+from ...builder.builder import Value
+from ..api import torch
+from ..dtypes import Unlowered, converted, dtype_of, element_of_dtype
+from ..memory import memory_order
+from ..registry import lowers
+from ..step import Step, broadcast, count, dim_of
+from .indexing import take_along, take_flat
+
+
+@lowers(
+    "aten.view aten._unsafe_view aten.reshape aten.squeeze aten.squeeze.dim aten.squeeze.dims aten.unsqueeze "
+    "aten.squeeze_copy aten.squeeze_copy.dim aten.squeeze_copy.dims "
+    "aten._reshape_alias aten.reshape_copy aten.view_copy prims.collapse_view prims.split_dim prims.squeeze "
+    "prims.reshape prims.collapse aten._reshape_copy prims.expand_dims aten.flatten.using_ints aten.unsqueeze_copy"
+)
+def reshape(step: Step, x: Value, *_: Any, **__: Any) -> Value:
+    return x.reshape(step.shape)
+
+
+@lowers(
+    "aten.alias aten.clone aten.detach aten.lift_fresh aten.lift_fresh_copy aten.contiguous prims.clone aten.lift "
+    "prims.view_of aten.resolve_conj aten.resolve_neg prims.copy_strided aten.alias_copy prims.view_of_dtype "
+    "aten.detach_copy aten._fw_primal_copy"
+)
+def same(step: Step, x: Value, *_: Any, **__: Any) -> Value:
+    return x
+
+
+@lowers("aten._to_copy prims.convert_element_type prims.device_put aten.to.dtype aten._autocast_to_reduced_precision")
+def to_copy(step: Step, x: Value, *_: Any, **__: Any) -> Value:
+    return converted(x, step.dtype)
+
+
+@lowers("aten.copy prims.copy_to")
+def copy(step: Step, x: Value, source: Any, *_: Any) -> Value:
+    return step.value(source, step.dtype, step.shape)
+
+
+@lowers("aten.view.dtype aten.view_copy.dtype prims.view_element_type")
+def view_as(step: Step, x: Value, dtype: Any) -> Value:
+    if torch.bool in (dtype, dtype_of(x)):
+        if dtype_of(x) == torch.bool and dtype in (torch.uint8, torch.int8):
+            return converted(x, dtype)
+        raise Unlowered("bytes are viewed as booleans")
+    element, here, there = element_of_dtype(dtype), dtype_of(x).itemsize, dtype.itemsize
+    if here == there:
+        return x.bits_as(element)
+    if there < here:
+        found = step.builder.bitcast_convert(x, result_type=make_tensor((*x.shape, here // there), element))
+    else:
+        parts = there // here
+        folded = x.reshape((*x.shape[:-1], x.shape[-1] // parts, parts))
+        found = step.builder.bitcast_convert(folded, result_type=make_tensor(folded.shape[:-1], element))
+    return found.reshape(step.shape)
+
+
+@lowers("aten.permute prims.transpose aten.permute_copy")
+def permute(step: Step, x: Value, dims: Sequence[int]) -> Value:
+    return x.transpose([dim_of(one, len(x.shape)) for one in dims])
+
+
+@lowers("aten.t aten.t_copy aten.numpy_T")
+def transpose_matrix(step: Step, x: Value) -> Value:
+    return x.transpose(list(reversed(range(len(x.shape)))))
+
+
+@lowers("aten.transpose.int aten.transpose_copy.int")
+def transpose(step: Step, x: Value, one: int, other: int) -> Value:
+    rank = len(x.shape)
+    order = list(range(rank))
+    if rank:
+        first, second = dim_of(one, rank), dim_of(other, rank)
+        order[first], order[second] = second, first
+    return x.transpose(order)
+
+
+@lowers("aten.expand aten.expand_copy aten.broadcast_to")
+def expand(step: Step, x: Value, *_: Any, **__: Any) -> Value:
+    return broadcast(x, step.shape)
+
+
+@lowers("prims.broadcast_in_dim")
+def broadcast_in_dim(step: Step, x: Value, shape: Any, dims: Sequence[int]) -> Value:
+    kept = [(dim, size) for dim, size in zip(dims, x.shape, strict=True) if size == step.shape[dim]]
+    plain = x.reshape([size for _, size in kept])
+    return plain.broadcast(step.shape, [dim for dim, _ in kept])
+
+
+def _bounds(size: int, start: Any, end: Any) -> tuple[int, int]:
+    """The bounds of a slice, as Python counts them."""
+    first, last, _ = slice(start, end).indices(size)
+    return first, max(first, last)
+
+
+@lowers("aten.slice.Tensor aten.slice_copy.Tensor")
+def slice_(step: Step, x: Value, dim: int = 0, start: Any = None, end: Any = None, stride: int = 1) -> Value:
+    rank = len(x.shape)
+    along = dim_of(dim, rank)
+    first, last = _bounds(x.shape[along], start, end)
+    starts, limits, strides = [0] * rank, list(x.shape), [1] * rank
+    starts[along], limits[along], strides[along] = first, last, stride
+    if (first, last, stride) == (0, x.shape[along], 1):
+        return x
+    return x.slice(starts, limits, strides)
+
+
+@lowers("prims.slice")
+def slice_all(step: Step, x: Value, starts: Any, limits: Any, strides: Any = None) -> Value:
+    return x.slice(starts, limits, strides)
+
+
+@lowers("aten.slice_scatter")
+def slice_scatter(
+    step: Step, x: Value, source: Value, dim: int = 0, start: Any = None, end: Any = None, stride: int = 1
+) -> Value:
+    along = dim_of(dim, len(x.shape))
+    first, last = _bounds(x.shape[along], start, end)
+    length = len(range(first, last, stride))
+    shape = tuple(length if one == along else size for one, size in enumerate(x.shape))
+    update = step.value(source, dtype_of(x), shape)
+    return _updated(step, x, update, along, first, stride)
+
+
+def _updated(step: Step, x: Value, update: Value, dim: int, first: int, stride: int) -> Value:
+    """A value with elements along a dimension set."""
+    if not count(update.shape):
+        return x
+    if update.shape == x.shape:
+        return update
+    if stride == 1 or update.shape[dim] == 1:
+        starts = [step.full(first if one == dim else 0, torch.int64) for one in range(len(x.shape))]
+        return x.dynamic_update_slice(update, starts)
+    rest = x.shape[dim] - first - (update.shape[dim] - 1) * stride - 1
+    low, high, inner = (
+        [value if one == dim else 0 for one in range(len(x.shape))] for value in (first, rest, stride - 1)
+    )
+    spread = update.pad(step.full(0, dtype_of(x)), low, high, inner)
+    ones = step.full(True, torch.bool, update.shape).pad(step.full(False, torch.bool), low, high, inner)
+    return ones.select(spread, x)
+
+
+@lowers("aten.select.int aten.select_copy.int")
+def select(step: Step, x: Value, dim: int, index: int) -> Value:
+    along = dim_of(dim, len(x.shape))
+    return x.take(along, index + x.shape[along] if index < 0 else index)
+
+
+@lowers("aten.select_scatter")
+def select_scatter(step: Step, x: Value, source: Value, dim: int, index: int) -> Value:
+    along = dim_of(dim, len(x.shape))
+    shape = tuple(1 if one == along else size for one, size in enumerate(x.shape))
+    place = index + x.shape[along] if index < 0 else index
+    return _updated(step, x, converted(source, dtype_of(x)).reshape(shape), along, place, 1)
+
+
+@lowers(
+    "aten.split_with_sizes aten.split.Tensor aten.split_copy.Tensor aten.split_with_sizes_copy "
+    "aten.unsafe_split.Tensor aten.unsafe_split_with_sizes"
+)
+def split(step: Step, x: Value, sizes: Any, dim: int = 0) -> tuple[Value, ...]:
+    along = dim_of(dim, len(x.shape))
+    found: list[Value] = []
+    start = 0
+    for number in range(len(step.results)):
+        length = step.shape_of(number)[along]
+        found.append(x.part(along, start, start + length))
+        start += length
+    return tuple(found)
+
+
+@lowers("aten.unbind.int aten.unbind_copy.int")
+def unbind(step: Step, x: Value, dim: int = 0) -> tuple[Value, ...]:
+    along = dim_of(dim, len(x.shape))
+    return tuple(x.take(along, number) for number in range(x.shape[along]))
+
+
+@lowers("aten.cat prims.cat")
+def cat(step: Step, tensors: Sequence[Value], dim: int = 0) -> Value:
+    along = dim_of(dim, len(step.shape))
+    # Tensors of shape (0,) fit any other; torch keeps that from its early days.
+    parts = [converted(one, step.dtype) for one in tensors if len(one.shape) == len(step.shape) and count(one.shape)]
+    if not parts:
+        return step.full(0, step.dtype, step.shape)
+    return parts[0] if len(parts) == 1 else step.builder.concatenate(parts, dimension=along)
+
+
+@lowers("aten.stack")
+def stack(step: Step, tensors: Sequence[Value], dim: int = 0) -> Value:
+    along = dim_of(dim, len(step.shape))
+    shape = tuple(1 if one == along else size for one, size in enumerate(step.shape))
+    parts = [converted(one, step.dtype).reshape(shape) for one in tensors]
+    return parts[0] if len(parts) == 1 else step.builder.concatenate(parts, dimension=along)
+
+
+@lowers("aten.constant_pad_nd")
+def constant_pad(step: Step, x: Value, pad: Sequence[int], value: Any = 0) -> Value:
+    rank = len(x.shape)
+    low, high = [0] * rank, [0] * rank
+    for number in range(len(pad) // 2):
+        low[rank - 1 - number], high[rank - 1 - number] = pad[2 * number], pad[2 * number + 1]
+    return x.pad(step.full(value, dtype_of(x)), low, high)
+
+
+@lowers("aten.flip prims.rev")
+def flip(step: Step, x: Value, dims: Sequence[int]) -> Value:
+    return x.reverse(sorted({dim_of(one, len(x.shape)) for one in dims})) if x.shape else x
+
+
+@lowers("aten.repeat")
+def repeat(step: Step, x: Value, repeats: Sequence[int]) -> Value:
+    rank = len(repeats)
+    sizes = [1] * (rank - len(x.shape)) + list(x.shape)
+    paired = [one for pair in zip(repeats, sizes, strict=True) for one in pair]
+    kept = [2 * dim + 1 for dim in range(rank)]
+    return x.reshape(sizes).broadcast(paired, kept).reshape(step.shape)
+
+
+def in_memory_order(x: Value, fake: Any) -> Value:
+    """The elements in the order of memory, as one dimension. Raises Unlowered where memory has gaps."""
+    order = memory_order(tuple(map(int, fake.shape)), tuple(map(int, fake.stride())))
+    if order is None:
+        raise Unlowered("the memory of a tensor that is not dense is viewed")
+    return x.transpose(order).reshape((count(x.shape),))
+
+
+def strided(step: Step, flat: Value, shape: Sequence[int], strides: Sequence[int], offset: int) -> Value:
+    """The elements of one dimension at the places that strides give."""
+    places = step.full(offset, torch.int64, shape)
+    for dim, stride in enumerate(strides):
+        if shape[dim] > 1:
+            places = places + step.iota(dim, shape) * stride
+    return take_flat(step, flat, places)
+
+
+@lowers("aten.as_strided prims.as_strided aten.as_strided_copy")
+def as_strided(step: Step, x: Value, size: Any, stride: Any, offset: Any = None) -> Value:
+    fake = step.operands[0]
+    # A view of a view counts from the beginning of the storage, of which the program sees only a part.
+    if fake.storage_offset() != 0 or fake.numel() * fake.element_size() != fake.untyped_storage().nbytes():
+        raise Unlowered("a part of a tensor's storage is viewed through another view")
+    return strided(step, in_memory_order(x, fake), step.shape, tuple(map(int, stride)), int(offset or 0))
+
+
+@lowers("aten.diagonal aten.diagonal_copy")
+def diagonal(step: Step, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    rank = len(x.shape)
+    first, second = dim_of(dim1, rank), dim_of(dim2, rank)
+    rest = [dim for dim in range(rank) if dim not in (first, second)]
+    moved = x.transpose([*rest, first, second])
+    length = step.shape[-1]
+    if not count(step.shape):
+        return step.full(0, step.dtype, step.shape)
+    row, column = max(0, -offset), max(0, offset)
+    square = moved.slice([*[0] * len(rest), row, column], [*moved.shape[:-2], row + length, column + length])
+    shape = square.shape
+    mask = step.iota(rank - 2, shape).equals(step.iota(rank - 1, shape))
+    chosen = mask.select(square, step.full(0, step.dtype, shape))
+    if step.dtype == torch.bool:
+        b = step.builder
+        return b.reduce(chosen, step.full(False, torch.bool), dimensions=[rank - 1], body=b.or_)
+    return _only(step, square, mask, rank)
+
+
+def _only(step: Step, square: Value, mask: Value, rank: int) -> Value:
+    """The one element of each row that the mask chooses; infinities and NaN elsewhere do not matter."""
+    chosen = mask.select(square, step.full(0, step.dtype, square.shape))
+    return chosen.sum([rank - 1])
+
+
+@lowers("aten.unfold aten.unfold_copy")
+def unfold(step: Step, x: Value, dim: int, size: int, stride: int) -> Value:
+    if not x.shape:
+        return x.reshape(step.shape)
+    along = dim_of(dim, len(x.shape))
+    windows = step.shape[along]
+    places = step.iota(0, (windows, size)) * stride + step.iota(1, (windows, size))
+    found = take_along(step, x, places.reshape((windows * size,)), along)
+    split_ = found.reshape((*x.shape[:along], windows, size, *x.shape[along + 1 :]))
+    order = [one for one in range(len(split_.shape)) if one != along + 1]
+    return split_.transpose([*order, along + 1])

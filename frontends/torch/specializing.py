@@ -1,0 +1,59 @@
+"""Graphs of symbolic sizes: compiled once for each combination of sizes that they are called with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .api import required, torch
+from .decompositions import table
+from .graphs import compile_graph
+from .options import Options
+
+
+def has_symbols(graph_module: Any) -> bool:
+    """Whether sizes of a graph's arguments are symbols."""
+    for node in graph_module.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+            return True
+        if isinstance(value, torch.Tensor):
+            numbers = (*value.shape, *value.stride(), value.storage_offset())
+            if any(isinstance(one, torch.SymInt) for one in numbers):
+                return True
+    return False
+
+
+class Specializing:
+    """Runs a graph of symbolic sizes, whose guards Dynamo has checked."""
+
+    def __init__(self, graph_module: Any, options: Options):
+        self._module = graph_module
+        self._options = options
+        self._known: dict[Any, Callable[[Sequence[Any]], list[Any]]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, args: Sequence[Any]) -> list[Any]:
+        key = tuple([(one.shape, one.stride()) if isinstance(one, torch.Tensor) else one for one in args])
+        run = self._known.get(key)
+        if run is None:
+            with self._lock:
+                run = self._known.get(key)
+                if run is None:
+                    run = self._known[key] = self._compiled(args)
+        return run(args)
+
+    def _compiled(self, args: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+        """The graph traced again with these sizes. Numbers among the arguments are part of the key."""
+        make_fx = required("torch.fx.experimental.proxy_tensor").make_fx
+        preserved = required("torch.fx.traceback").preserve_node_meta
+
+        def run(*given: Any) -> Any:
+            return torch.fx.Interpreter(self._module).run(*given)
+
+        with torch.no_grad(), preserved():
+            traced = make_fx(run, decomposition_table=table(), tracing_mode="fake")(*args)
+        return compile_graph(traced, self._options)
